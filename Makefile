@@ -1,0 +1,49 @@
+# make play, make test: each sets up what it needs. make help lists the rest.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup play test test-slow check format lock story clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.installed  ## build .venv from requirements.lock
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+play: setup  ## play one episode, watched live
+	$(BIN)/zorkgpt run --episodes 1
+
+test: setup  ## the tests of every day (under eight minutes on two cores)
+	$(BIN)/zorkgpt model pull --quiet
+	$(PYTEST) -m "not slow"
+
+test-slow: setup  ## the tests that take minutes
+	$(BIN)/zorkgpt model pull --quiet
+	$(PYTEST) -m slow
+
+check: setup  ## format, lint, types, layers
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup  ## mend what the formatter and the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock:  ## requirements.lock anew from pyproject.toml, for every Python from 3.10 on
+	$(PYTHON) -m venv .lock-venv
+	.lock-venv/bin/python -m pip install --quiet uv
+	.lock-venv/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url \
+	    --no-header --no-annotate --extra dev $(LOCK_FLAGS) pyproject.toml --output-file requirements.lock
+
+clean:  ## remove what the targets above have made
+	rm -rf $(VENV) .lock-venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

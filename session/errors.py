@@ -1,0 +1,56 @@
+"""Every error that ZorkGPT raises on purpose.
+
+    ZorkGPTError
+      ConfigurationError        a wrong option or a missing key: which one, where, and what would be right
+      StoryError                not a story file, an unknown version, or a corrupt one
+      GameError                 the interpreter died, hung or refused
+      LanguageModelError        a model call that gave no usable answer
+        LanguageModelUnavailable    no server, no permission, or still failing after the retries
+        ResponseInvalid             an answer came, but not one that fits the schema
+        BudgetSpent                 the run's own limit on tokens, money or time is reached
+      StoreError                memories, map, knowledge or journal cannot be read or written
+
+Foreign exceptions are translated where the foreign code is called, with ``raise ... from``.
+"""
+
+
+class ZorkGPTError(Exception):
+    """Something went wrong that ZorkGPT knows how to say in one line."""
+
+    exit_status = 1
+
+
+class ConfigurationError(ZorkGPTError):
+    """An option is wrong or missing; the message names it, its source and the mend."""
+
+    exit_status = 2
+
+
+class StoryError(ZorkGPTError):
+    """The file is not a story this program can play; the message says what is wrong with it."""
+
+    exit_status = 2
+
+
+class GameError(ZorkGPTError):
+    """The interpreter died, hung or refused."""
+
+
+class LanguageModelError(ZorkGPTError):
+    """A model call gave no usable answer."""
+
+
+class LanguageModelUnavailable(LanguageModelError):
+    """The model cannot be reached, or went on failing after the retries."""
+
+
+class ResponseInvalid(LanguageModelError):
+    """The model answered, and the answer does not fit the schema even after one repair."""
+
+
+class BudgetSpent(LanguageModelError):
+    """The run's own limit on tokens, money or time is reached."""
+
+
+class StoreError(ZorkGPTError):
+    """A file of the work folder cannot be read or written."""
