@@ -45,5 +45,8 @@ lock:  ## requirements.lock anew from pyproject.toml, for every Python from 3.10
 	.lock-venv/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url \
 	    --no-header --no-annotate --extra dev $(LOCK_FLAGS) pyproject.toml --output-file requirements.lock
 
+story:  ## compile the story of our own (needs inform6-compiler and inform6-library)
+	inform game_interface/stories/tidehouse.inf game_interface/stories/tidehouse.z5
+
 clean:  ## remove what the targets above have made
 	rm -rf $(VENV) .lock-venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

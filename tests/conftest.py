@@ -1,0 +1,32 @@
+"""What every test may use: the story files, found where they are."""
+
+from __future__ import annotations
+
+import os
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+STORIES_VARIABLE = "ZORKGPT_STORIES"
+
+
+@pytest.fixture(scope="session")
+def story_folder() -> Path:
+    """The folder of story files that the project does not ship; skips where there is none."""
+    folder = os.environ.get(STORIES_VARIABLE)
+    if not folder:
+        pytest.skip(f"{STORIES_VARIABLE} names no folder of story files")
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def zork1(story_folder: Path) -> Path:
+    """Zork I, release 88 (the user's own copy)."""
+    return story_folder / "zork1.z5"
+
+
+@pytest.fixture(scope="session")
+def own_story() -> Path:
+    """The story that ships with the program."""
+    return Path(str(files("game_interface.stories") / "tidehouse.z5"))
