@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Literal
 
 Ending = Literal["won", "lost"]
+
+Role = Literal["agent", "critic", "info_ext", "analysis", "memory"]
+ROLES: tuple[Role, ...] = ("agent", "critic", "info_ext", "analysis", "memory")
 
 
 @dataclass(frozen=True, slots=True)

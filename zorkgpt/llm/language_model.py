@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
+
+from session.values import ROLES, Role
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -14,8 +16,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
-Role = Literal["agent", "critic", "info_ext", "analysis", "memory"]
-ROLES: tuple[Role, ...] = ("agent", "critic", "info_ext", "analysis", "memory")
+__all__ = ["ROLES", "Answer", "Completion", "LanguageModel", "Prompt", "Role", "TokenUsage"]
 
 
 @dataclass(frozen=True, slots=True)

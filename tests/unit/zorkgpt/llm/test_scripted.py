@@ -1,0 +1,53 @@
+"""The fake that everybody plays with does what its docstring says."""
+
+from __future__ import annotations
+
+import pytest
+
+from session.errors import LanguageModelUnavailable, ResponseInvalid
+from tests.unit.zorkgpt.llm.asking import PROMPT, Move
+from zorkgpt.llm.language_model import LanguageModel, TokenUsage
+from zorkgpt.llm.scripted import Reply, ScriptedCall, ScriptedLLM
+
+WAIT = {"reasoning": "", "action": "wait"}
+
+
+def test_a_list_answers_in_order_and_calls_are_kept() -> None:
+    model = ScriptedLLM([WAIT, Move(reasoning="r", action="look")], usage=TokenUsage(5, 2))
+    answers = [model.complete("agent", PROMPT, Move), model.complete("critic", PROMPT, Move)]
+    assert [answer.value.action for answer in answers] == ["wait", "look"]
+    assert answers[0].usage == TokenUsage(5, 2)
+    assert model.calls == [ScriptedCall("agent", PROMPT, Move), ScriptedCall("critic", PROMPT, Move)]
+
+
+def test_a_function_answers_by_role_and_prompt() -> None:
+    def reply(role: str, _prompt: object, _schema: object) -> Reply:
+        return {"reasoning": role, "action": "wait"}
+
+    assert ScriptedLLM(reply).complete("memory", PROMPT, Move).value.reasoning == "memory"
+
+
+def test_a_list_that_has_run_out_is_an_unavailable_model() -> None:
+    model = ScriptedLLM([WAIT])
+    model.complete("agent", PROMPT, Move)
+    with pytest.raises(LanguageModelUnavailable, match=r"no reply left for agent \(Move\)"):
+        model.complete("agent", PROMPT, Move)
+    assert len(model.calls) == 2
+
+
+def test_a_reply_that_is_an_error_is_raised() -> None:
+    with pytest.raises(LanguageModelUnavailable, match="away"):
+        ScriptedLLM([LanguageModelUnavailable("away")]).complete("agent", PROMPT, Move)
+
+
+def test_a_reply_that_does_not_fit_is_invalid() -> None:
+    with pytest.raises(ResponseInvalid, match="no Move"):
+        ScriptedLLM([{"action": "wait"}]).complete("agent", PROMPT, Move)
+
+
+def test_it_is_a_language_model_that_closes() -> None:
+    model: LanguageModel = ScriptedLLM()
+    with model as opened:
+        assert opened.describe() == "scripted"
+    assert isinstance(model, ScriptedLLM)
+    assert model.closed

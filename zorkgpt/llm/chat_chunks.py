@@ -1,0 +1,137 @@
+"""What a chat completion looks like on the wire, whole or in pieces, and its sum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, JsonValue
+
+from zorkgpt.llm.language_model import TokenUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+class _Message(BaseModel):
+    content: str | None = None
+    refusal: str | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+
+
+class _Choice(BaseModel):
+    delta: _Message | None = None
+    message: _Message | None = None
+    finish_reason: str | None = None
+
+
+class _PromptDetails(BaseModel):
+    cached_tokens: int | None = None
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _PromptDetails | None = None
+
+
+class _Timings(BaseModel):
+    """llama.cpp's own count, sent even where ``usage`` is not."""
+
+    prompt_n: int = 0
+    predicted_n: int = 0
+    cache_n: int = 0
+
+
+class ChatChunk(BaseModel):
+    """One event of a streamed completion, or a whole completion; fields that nobody reads are ignored."""
+
+    model: str | None = None
+    choices: list[_Choice] = []
+    usage: _Usage | None = None
+    timings: _Timings | None = None
+    error: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What one request brought.
+
+    text: as the model wrote it; a refusal counts as text
+    reasoning: from the server's own field, tags in ``text`` not looked at
+    cut: the server stopped the answer at a limit of tokens
+    usage: zeros where the server does not count
+    """
+
+    text: str
+    reasoning: str
+    model: str
+    usage: TokenUsage
+    cut: bool
+
+
+@dataclass(slots=True)
+class ReplyBuilder:
+    """The sum of the chunks so far."""
+
+    text: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    model: str = ""
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    finish_reason: str | None = None
+
+    def add(self, chunk: ChatChunk) -> None:
+        """The chunk is counted in; only its first choice is read."""
+        self.model = chunk.model or self.model
+        self.usage = _usage(chunk) or self.usage
+        for choice in chunk.choices[:1]:
+            self.finish_reason = choice.finish_reason or self.finish_reason
+            message = choice.delta or choice.message or _Message()
+            self.text.append((message.content or "") + (message.refusal or ""))
+            self.reasoning.append(message.reasoning_content or message.reasoning or "")
+
+    def reply(self) -> Reply:
+        """The completion as far as it came."""
+        return Reply(
+            text="".join(self.text),
+            reasoning="".join(self.reasoning).strip(),
+            model=self.model,
+            usage=self.usage,
+            cut=self.finish_reason == "length",
+        )
+
+
+def event_payloads(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The payload of each server-sent event, up to ``[DONE]``; of a plain JSON body, its lines as they are.
+
+    Comments that keep a connection alive are left out (WHATWG HTML §9.2.6).
+    """
+    for line in _lines(chunks):
+        field_name, _, value = line.partition(b":")
+        payload = value.strip() if field_name in {b"data", b"error"} else b""
+        if payload == b"[DONE]":
+            return
+        if payload:
+            yield payload
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    pending = b""
+    for chunk in chunks:
+        *lines, pending = (pending + chunk).split(b"\n")
+        yield from lines
+    yield pending
+
+
+def _usage(chunk: ChatChunk) -> TokenUsage | None:
+    usage, timings = chunk.usage, chunk.timings
+    if usage is not None:
+        details = usage.prompt_tokens_details
+        cached = details.cached_tokens if details else None
+        if cached is None:
+            cached = timings.cache_n if timings else 0
+        return TokenUsage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)
+    if timings is not None:
+        return TokenUsage(timings.cache_n + timings.prompt_n, timings.predicted_n, timings.cache_n)
+    return None

@@ -1,0 +1,108 @@
+"""What can go wrong with one request to a model server, and whether asking again can help.
+
+LanguageModelUnavailable
+  RequestFailed     one request got no answer
+  ServerRefuses     the user can mend it (key, model, address): a ConfigurationError too
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+from session.errors import ConfigurationError, LanguageModelUnavailable
+
+if TYPE_CHECKING:
+    import openai
+
+_TRANSIENT = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
+_SERVERS_OWN = 500
+
+
+class ServerRefuses(LanguageModelUnavailable, ConfigurationError):
+    """The server refuses what the configuration makes us send: no retry can help, the user can."""
+
+
+class RequestFailed(LanguageModelUnavailable):
+    """One request got no answer; the message says why.
+
+    status: of HTTP, where there was one
+    parameter: the field of the request that the server blames, where it names one
+    retry_after: seconds that the server asks us to wait
+    transient: the same request may succeed later
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int | None = None,
+        parameter: str | None = None,
+        retry_after: float | None = None,
+        transient: bool = True,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.parameter = parameter
+        self.retry_after = retry_after
+        self.transient = transient
+
+
+def from_status(error: openai.APIStatusError) -> RequestFailed:
+    """The failure that an HTTP status of 400 and above stands for."""
+    status = error.status_code
+    return RequestFailed(
+        f"{status}: {server_message(error.body) or 'no reason given'}",
+        status=status,
+        parameter=error.param if isinstance(error.param, str) else None,
+        retry_after=_seconds(error.response.headers.get("retry-after")),
+        transient=is_transient(status) and error.code != "insufficient_quota",
+    )
+
+
+def is_transient(status: int) -> bool:
+    """The same request may get another status later."""
+    return status >= _SERVERS_OWN or status in _TRANSIENT
+
+
+def server_message(body: object) -> str:
+    """The words of a server's error in one line, from any of the shapes in use; may be empty."""
+    return " ".join(_words(body).split())
+
+
+def _words(body: object) -> str:
+    if isinstance(body, str):
+        return body
+    if isinstance(body, list):
+        return "; ".join(_words(each) for each in body)
+    if isinstance(body, Mapping):
+        where = body.get("loc")
+        place = ".".join(map(str, where)) + ": " if isinstance(where, list) else ""
+        found = (body[key] for key in ("error", "message", "detail", "msg") if body.get(key))
+        return place + _words(next(found, ""))
+    return ""
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """Seconds from now that a ``Retry-After`` of either form means (RFC 9110 §10.2.3)."""
+    if retry_after is None:
+        return None
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        seconds = _until(retry_after)
+    return max(seconds, 0.0) if math.isfinite(seconds) else None
+
+
+def _until(date: str) -> float:
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return math.nan
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=timezone.utc)
+    return (moment - datetime.now(timezone.utc)).total_seconds()

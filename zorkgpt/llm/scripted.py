@@ -1,0 +1,105 @@
+"""A language model that says what it was told to say: for tests, and for playing without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ValidationError
+
+from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
+from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role, TokenUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+Reply = BaseModel | Mapping[str, object] | LanguageModelError
+ReplyFunction = Callable[[Role, Prompt, type[BaseModel]], Reply]
+
+_UNCOUNTED = TokenUsage()
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedCall:
+    """One call that a ``ScriptedLLM`` got."""
+
+    role: Role
+    prompt: Prompt
+    schema: type[BaseModel]
+
+
+class ScriptedLLM:
+    """Answers from a list, in order, or by a function of role, prompt and schema.
+
+    A reply is validated as a real model's would be; a reply that is an error is raised. A list
+    that has run out raises ``LanguageModelUnavailable``. ``calls`` holds every call, answered or not.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[Reply] | ReplyFunction = (),
+        *,
+        usage: TokenUsage = _UNCOUNTED,
+    ) -> None:
+        self.calls: list[ScriptedCall] = []
+        self.closed = False
+        self._usage = usage
+        self._reply = replies if callable(replies) else _in_order(replies)
+
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        """The next reply as a ``schema``; takes no time and one request."""
+        self.calls.append(ScriptedCall(role, prompt, schema))
+        reply = self._reply(role, prompt, schema)
+        if isinstance(reply, LanguageModelError):
+            raise reply
+        value = _validated(reply, role, schema)
+        return Completion(
+            value=value,
+            reasoning="",
+            text=value.model_dump_json(),
+            model="scripted",
+            usage=self._usage,
+            seconds=0.0,
+            requests=1,
+        )
+
+    def describe(self) -> str:
+        """``scripted``."""
+        return "scripted"
+
+    def close(self) -> None:
+        """``closed`` is true."""
+        self.closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _in_order(replies: Iterable[Reply]) -> ReplyFunction:
+    remaining = iter(replies)
+
+    def next_reply(role: Role, _prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        exhausted = LanguageModelUnavailable(f"the script has no reply left for {role} ({schema.__name__})")
+        return next(remaining, exhausted)
+
+    return next_reply
+
+
+def _validated(reply: BaseModel | Mapping[str, object], role: Role, schema: type[Answer]) -> Answer:
+    fields = reply.model_dump() if isinstance(reply, BaseModel) else reply
+    try:
+        return schema.model_validate(fields)
+    except ValidationError as error:
+        raise ResponseInvalid(f"the script's reply for {role} is no {schema.__name__}: {error}") from error
