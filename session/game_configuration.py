@@ -1,0 +1,180 @@
+"""``GameConfiguration``: every option of a session, documented where it is defined.
+
+``GameConfiguration()`` alone is valid and reads nothing from outside; ``session.configuration_sources`` fills
+one from the command line, the environment and files.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, PositiveInt, SecretStr
+
+from session.option_groups import (
+    DEFAULT_MEMORY_HISTORY_WINDOW,
+    AgentOptions,
+    AnyPath,
+    Assistance,
+    BudgetOptions,
+    CirclingOptions,
+    CommaSeparated,
+    CriticOptions,
+    Engine,
+    ExtractorOptions,
+    GameOptions,
+    LanguageModelOptions,
+    MapOptions,
+    MemorySampling,
+    ObjectiveOptions,
+    PromptBudgetOptions,
+    Sampling,
+    ServerOptions,
+    SimpleMemoryOptions,
+    Text,
+)
+from session.options import Options, resolve
+from session.toml_settings import from_toml_file
+from session.values import ROLES, Role
+
+LONGEST_RECOMMENDED_MEMORY_HISTORY_WINDOW = 10
+FALLBACKS: Mapping[Role, Role] = {
+    "critic": "agent",
+    "info_ext": "agent",
+    "analysis": "agent",
+    "memory": "info_ext",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RoleOptions:
+    """What one role's model is and where, fallbacks resolved.
+
+    model: ``None`` takes the server's first
+    base_url: ``None`` is the client's own default
+    """
+
+    engine: Engine
+    model: str | None
+    base_url: str | None
+    api_key: SecretStr | None
+    sampling: Sampling
+
+
+class GameConfiguration(Options):
+    """A whole session's options. The flat ones are the seeds'; what is new is in groups."""
+
+    aliases: ClassVar[Mapping[str, str]] = {
+        "memory.show_persistence_markers": "show_persistence_markers",
+        "memory.debug_ephemeral": "debug_ephemeral",
+        **{f"llm.{role}_model": f"{role}_model" for role in ROLES},
+    }
+
+    max_turns_per_episode: PositiveInt = Field(500, description="turns after which an episode ends")
+    zork_game_workdir: AnyPath = Field(
+        Path("game_files"), description="work folder, for all that is learned and all runs"
+    )
+    knowledge_file: Text = Field("knowledgebase.md", description="file of knowledge, in the work folder")
+    map_state_file: Text = Field("map_state.json", description="file of the map, in the work folder")
+
+    agent_model: Text | None = Field(None, description="model of the agent, or a .gguf file; unset: the server's first")
+    critic_model: Text | None = Field(None, description="model of the critic; unset: the agent's")
+    info_ext_model: Text | None = Field(None, description="model of the extractor; unset: the agent's")
+    analysis_model: Text | None = Field(None, description="model for objectives and knowledge; unset: the agent's")
+    memory_model: Text | None = Field(None, description="model for memories; unset: the extractor's")
+    agent_sampling: Sampling = Sampling()
+    critic_sampling: Sampling = Sampling()
+    info_ext_sampling: Sampling = Sampling()
+    analysis_sampling: Sampling = Sampling()
+    memory_sampling: MemorySampling = MemorySampling()
+
+    knowledge_update_interval: PositiveInt = Field(100, description="turns between updates of the knowledge")
+    objective_update_interval: PositiveInt = Field(20, description="turns between searches for objectives")
+    enable_enhanced_objectives: bool = Field(
+        True,
+        description="objectives are found from knowledge, memories and map too, not from recent play alone",
+    )
+    room_description_age_window: PositiveInt = Field(
+        10, description="turns for which a room's description stays in prompts (1-20)"
+    )
+    show_persistence_markers: bool = Field(True, description="[spawn] and [session] on memories shown to the agent")
+    debug_ephemeral: bool = Field(False, description="log everything done to ephemeral memories")
+
+    assist: Annotated[frozenset[Assistance], CommaSeparated] = Field(
+        frozenset(), description="help given to the agent: valid-actions, or none"
+    )
+    game: GameOptions = GameOptions()
+    llm: LanguageModelOptions = LanguageModelOptions()
+    agent: AgentOptions = AgentOptions()
+    critic: CriticOptions = CriticOptions()
+    extractor: ExtractorOptions = ExtractorOptions()
+    map: MapOptions = MapOptions()
+    objectives: ObjectiveOptions = ObjectiveOptions()
+    circling: CirclingOptions = CirclingOptions()
+    simple_memory: SimpleMemoryOptions = SimpleMemoryOptions()
+    budgets: BudgetOptions = BudgetOptions()
+    prompt_budgets: PromptBudgetOptions = PromptBudgetOptions()
+
+    @classmethod
+    def from_toml(cls, path: Path | str) -> GameConfiguration:
+        """The options of that file's ``[tool.zorkgpt]`` (or of a whole ``zorkgpt.toml``), the rest defaults.
+
+        Raises ``ConfigurationError`` with file and key, or with file and line for broken TOML.
+        """
+        configuration, _ = resolve(cls, from_toml_file(Path(path)))
+        return configuration
+
+    def role(self, role: Role) -> RoleOptions:
+        """The role's model, server and sampling.
+
+        A role without a model of its own has the model of the role it falls back to, and that one's server
+        unless it has its own. A key goes to no other address than the one it was given with.
+        """
+        model, server = self._model_and_server(role)
+        return RoleOptions(
+            engine=self._engine(model, server),
+            model=model,
+            base_url=server.base_url,
+            api_key=server.api_key,
+            sampling=getattr(self, f"{role}_sampling"),
+        )
+
+    def _model_and_server(self, role: Role) -> tuple[str | None, ServerOptions]:
+        model: str | None = getattr(self, f"{role}_model")
+        own: ServerOptions = getattr(self.llm, role)
+        if model is None and role in FALLBACKS:
+            model, server = self._model_and_server(FALLBACKS[role])
+        else:
+            server = ServerOptions(base_url=self.llm.base_url, api_key=self.llm.api_key)
+        if own.base_url is not None:
+            server = own
+        elif own.api_key is not None:
+            server = ServerOptions(base_url=server.base_url, api_key=own.api_key)
+        return model, server
+
+    def _engine(self, model: str | None, server: ServerOptions) -> Engine:
+        if self.llm.engine != "auto":
+            return self.llm.engine
+        is_file = model is not None and model.endswith(".gguf")
+        is_served = server.base_url is not None or server.api_key is not None
+        return "embedded" if is_file or not is_served else "openai"
+
+    def without_keys(self) -> dict[str, Any]:
+        """Every option's value as JSON has it, in nested groups; keys are left out."""
+        return self.model_dump(mode="json")
+
+    def get_memory_history_window(self) -> int:
+        """Recent turns that the memory prompt shows, at least 1 (seed 2)."""
+        window = self.memory_sampling.memory_history_window
+        if window < 1:
+            warnings.warn(
+                f"memory_history_window must be >= 1, using default: {DEFAULT_MEMORY_HISTORY_WINDOW}",
+                stacklevel=2,
+            )
+            return DEFAULT_MEMORY_HISTORY_WINDOW
+        if window > LONGEST_RECOMMENDED_MEMORY_HISTORY_WINDOW:
+            warnings.warn(f"memory_history_window = {window} may use excessive context. Recommended: 3-8", stacklevel=2)
+        return window

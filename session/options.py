@@ -1,0 +1,140 @@
+"""Groups of options, the list of all options in a tree of groups, and a tree made from what sources give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import reduce
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from session.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+class Options(BaseModel):
+    """A group of options: frozen, and an option it does not know is an error.
+
+    aliases: other dotted names under which sources may give an option, to its own
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, str_strip_whitespace=True, allow_inf_nan=False
+    )
+    aliases: ClassVar[Mapping[str, str]] = {}
+
+
+Group = TypeVar("Group", bound=Options)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option as its group defines it.
+
+    name: dotted from the root, ``llm.base_url``
+    schema: the JSON schema of its values, with ``description`` and ``default``
+    """
+
+    name: str
+    schema: Mapping[str, Any]
+
+    @property
+    def secret(self) -> bool:
+        """Its value must not be shown."""
+        return any(kind.get("writeOnly", False) for kind in (self.schema, *self.schema.get("anyOf", ())))
+
+    def value_in(self, root: Options) -> object:
+        """The option's value in a tree of groups."""
+        return reduce(getattr, self.name.split("."), root)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What one source gives for one option, or for a whole group as a mapping.
+
+    name: dotted
+    key, source: its name as the source spells it, and the source: ``ZORKGPT_SEED``, ``in the environment``
+    """
+
+    name: str
+    value: object = field(repr=False)
+    key: str
+    source: str
+
+    @property
+    def origin(self) -> str:
+        """Where it stands, in words."""
+        return f"{self.key} {self.source}"
+
+
+def options_of(group: type[Options], prefix: str = "") -> Iterator[Option]:
+    """Every option in the group and in the groups within it, in the order of their definition."""
+    schemas = group.model_json_schema()["properties"]
+    for name, definition in group.model_fields.items():
+        inner = definition.annotation
+        if isinstance(inner, type) and issubclass(inner, Options):
+            yield from options_of(inner, f"{prefix}{name}.")
+        else:
+            yield Option(prefix + name, schemas[name])
+
+
+def resolve(root: type[Group], settings: Iterable[Setting]) -> tuple[Group, dict[str, str]]:
+    """A ``root`` with the settings, later ones over earlier ones, and the origin of each option so set.
+
+    Raises ``ConfigurationError`` for an option that does not exist and for a value that does not fit.
+    """
+    names = [option.name for option in options_of(root)]
+    chosen: dict[str, Setting] = {}
+    for setting in settings:
+        for leaf in _leaves(setting, {*names, *root.aliases}):
+            name = root.aliases.get(leaf.name, leaf.name)
+            if name not in names:
+                raise _unknown(leaf, names)
+            chosen[name] = leaf
+    try:
+        tree = root.model_validate(_nested({name: leaf.value for name, leaf in chosen.items()}))
+    except ValidationError as error:
+        raise _misfit(error, chosen) from error
+    return tree, {name: leaf.origin for name, leaf in chosen.items()}
+
+
+def _leaves(setting: Setting, names: set[str]) -> Iterator[Setting]:
+    is_group = any(name.startswith(f"{setting.name}.") for name in names)
+    table = setting.value
+    if not isinstance(table, dict) or setting.name in names or not (table or is_group):
+        yield setting
+        return
+    for key, value in table.items():
+        inner = Setting(f"{setting.name}.{key}", value, f"{setting.key}.{key}", setting.source)
+        yield from _leaves(inner, names)
+
+
+def _unknown(setting: Setting, names: list[str]) -> ConfigurationError:
+    inner = next((name for name in names if name.startswith(f"{setting.name}.")), None)
+    if inner:
+        return ConfigurationError(f"{setting.origin} is a group of options, such as {inner}")
+    (closest,) = get_close_matches(setting.name, names, n=1, cutoff=0)
+    return ConfigurationError(f"{setting.origin} is not an option; the closest one is {closest}")
+
+
+def _nested(values: Mapping[str, object]) -> dict[str, object]:
+    tree: dict[str, Any] = {}
+    for name, value in values.items():
+        *groups, last = name.split(".")
+        group = tree
+        for part in groups:
+            group = group.setdefault(part, {})
+        group[last] = value
+    return tree
+
+
+def _misfit(error: ValidationError, chosen: Mapping[str, Setting]) -> ConfigurationError:
+    first = error.errors(include_input=False, include_url=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    setting = next(leaf for name, leaf in chosen.items() if place == name or place.startswith(f"{name}."))
+    message = first["msg"].removeprefix("Value error, ")
+    return ConfigurationError(f"{setting.origin}: {message}".replace(": Input should", " should"))

@@ -1,0 +1,230 @@
+"""The options themselves: seeds' names, defaults, fallbacks between roles, and keys that never show."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from session.game_configuration import GameConfiguration
+from session.options import options_of
+from session.values import ROLES
+
+KEY = "sk-nobody-may-see-this"
+
+SEED_OPTIONS: dict[str, object] = {
+    "max_turns_per_episode": 20,
+    "zork_game_workdir": "elsewhere",
+    "knowledge_file": "k.md",
+    "map_state_file": "m.json",
+    "agent_model": "a",
+    "critic_model": "b",
+    "info_ext_model": "c",
+    "analysis_model": "d",
+    "memory_model": "e",
+    "agent_sampling": {"temperature": 0.1},
+    "critic_sampling": {"top_p": 0.1},
+    "info_ext_sampling": {"top_k": 1},
+    "analysis_sampling": {"min_p": 0.1},
+    "memory_sampling": {"memory_history_window": 4},
+    "knowledge_update_interval": 7,
+    "objective_update_interval": 7,
+    "room_description_age_window": 7,
+    "show_persistence_markers": False,
+    "debug_ephemeral": True,
+    "enable_enhanced_objectives": False,
+    "simple_memory": {
+        "enabled": False,
+        "memory_file": "x.md",
+        "max_successful_actions_shown": 1,
+        "max_failed_actions_shown": 1,
+        "flush_on_death": False,
+    },
+}
+
+
+def test_no_argument_is_needed_and_nothing_outside_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = GameConfiguration()
+    (tmp_path / "zorkgpt.toml").write_text("max_turns_per_episode = 1\n")
+    (tmp_path / ".env").write_text("ZORKGPT_MAX_TURNS_PER_EPISODE=1\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ZORKGPT_MAX_TURNS_PER_EPISODE", "1")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert GameConfiguration() == usual
+    assert usual.llm.api_key is None
+
+
+@pytest.mark.parametrize("name", SEED_OPTIONS)
+def test_an_option_that_a_seed_names_is_a_keyword_and_an_attribute(name: str) -> None:
+    given = SEED_OPTIONS[name]
+    value = getattr(GameConfiguration.model_validate({name: given}), name)
+    if isinstance(value, BaseModel):
+        assert value.model_dump(include=set(given) if isinstance(given, dict) else None) == given
+    else:
+        assert value == (Path(str(given)) if name == "zork_game_workdir" else given)
+    assert value != getattr(GameConfiguration(), name)
+
+
+def test_defaults_are_the_seeds() -> None:
+    configuration = GameConfiguration()
+    assert configuration.room_description_age_window == 10
+    assert configuration.objective_update_interval == 20
+    assert configuration.map_state_file == "map_state.json"
+    assert configuration.memory_sampling.temperature == 0.3
+    assert configuration.memory_sampling.max_tokens == 1000
+    assert configuration.get_memory_history_window() == 3
+
+
+def test_an_unknown_keyword_is_refused() -> None:
+    with pytest.raises(ValidationError, match="agent_modell"):
+        GameConfiguration.model_validate({"agent_modell": "x"})
+
+
+@pytest.mark.parametrize("seed", [0, -1])
+def test_a_seed_is_at_least_one(seed: int) -> None:
+    with pytest.raises(ValidationError):
+        GameConfiguration.model_validate({"game": {"seed": seed}})
+
+
+def test_it_cannot_be_changed() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(GameConfiguration(), "agent_model", "other")  # noqa: B010  mypy knows that it is frozen
+
+
+def test_every_option_is_documented() -> None:
+    assert [option.name for option in options_of(GameConfiguration) if not option.schema.get("description")] == []
+
+
+class TestSampling:
+    def test_get_reads_a_value_by_name(self) -> None:
+        sampling = GameConfiguration.model_validate({"agent_sampling": {"top_k": 5}}).agent_sampling
+        assert sampling.get("top_k", 1) == 5
+        assert sampling.get("top_p", 0.5) == 0.5
+        assert sampling.get("no_such_name", "x") == "x"
+
+    def test_what_is_not_given_keeps_its_default(self) -> None:
+        sampling = GameConfiguration.model_validate({"memory_sampling": {"temperature": 0.9}}).memory_sampling
+        assert (sampling.temperature, sampling.max_tokens) == (0.9, 1000)
+
+
+class TestMemoryHistoryWindow:
+    @pytest.mark.parametrize("window", [1, 3, 10])
+    def test_a_sound_window_is_taken_as_it_is(self, window: int) -> None:
+        assert _with_window(window).get_memory_history_window() == window
+
+    @pytest.mark.parametrize("window", [0, -5])
+    def test_below_one_it_warns_and_takes_the_default(self, window: int) -> None:
+        with pytest.warns(UserWarning, match="must be >= 1, using default: 3"):
+            assert _with_window(window).get_memory_history_window() == 3
+
+    def test_above_ten_it_warns_and_takes_it(self) -> None:
+        with pytest.warns(UserWarning, match="= 11 may use excessive context"):
+            assert _with_window(11).get_memory_history_window() == 11
+
+    def test_ten_is_no_reason_to_warn(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            _with_window(10).get_memory_history_window()
+
+
+class TestRoles:
+    def test_without_server_and_key_every_role_is_embedded(self) -> None:
+        assert {GameConfiguration().role(role).engine for role in ROLES} == {"embedded"}
+
+    @pytest.mark.parametrize("llm", [{"base_url": "http://localhost:1/v1"}, {"api_key": KEY}])
+    def test_an_address_or_a_key_means_a_server(self, llm: dict[str, str]) -> None:
+        assert _of(llm=llm).role("agent").engine == "openai"
+
+    def test_a_model_file_is_embedded_even_beside_a_key(self) -> None:
+        assert _of(agent_model="some.gguf", llm={"api_key": KEY}).role("critic").engine == "embedded"
+
+    def test_an_engine_that_is_asked_for_is_used(self) -> None:
+        assert _of(llm={"engine": "openai"}).role("agent").engine == "openai"
+
+    def test_roles_fall_back_to_the_agents_model_and_memory_to_the_extractors(self) -> None:
+        configuration = _of(agent_model="big", info_ext_model="small")
+        models = {role: configuration.role(role).model for role in ROLES}
+        assert models == {
+            "agent": "big",
+            "critic": "big",
+            "info_ext": "small",
+            "analysis": "big",
+            "memory": "small",
+        }
+
+    def test_each_role_has_its_own_sampling(self) -> None:
+        configuration = _of(critic_sampling={"temperature": 0.1})
+        assert configuration.role("critic").sampling.temperature == 0.1
+        assert configuration.role("agent").sampling.temperature is None
+
+    def test_a_role_that_borrows_a_model_uses_that_models_server(self) -> None:
+        llm = {"info_ext": {"base_url": "http://small:1/v1", "api_key": KEY}}
+        memory = _of(info_ext_model="small", llm=llm).role("memory")
+        assert (memory.base_url, _revealed(memory.api_key)) == ("http://small:1/v1", KEY)
+
+    def test_a_role_with_a_model_of_its_own_uses_the_common_server(self) -> None:
+        llm = {"base_url": "http://common:1/v1", "agent": {"base_url": "http://big:1/v1"}}
+        assert _of(memory_model="mine", llm=llm).role("memory").base_url == "http://common:1/v1"
+
+    def test_a_key_goes_to_no_other_address_than_its_own(self) -> None:
+        llm = {"api_key": KEY, "critic": {"base_url": "http://elsewhere:1/v1"}}
+        assert _of(llm=llm).role("critic").api_key is None
+        assert _revealed(_of(llm=llm).role("agent").api_key) == KEY
+
+    def test_a_role_may_have_its_own_key_for_the_common_address(self) -> None:
+        llm = {"base_url": "http://common:1/v1", "api_key": "other", "critic": {"api_key": KEY}}
+        critic = _of(llm=llm).role("critic")
+        assert (critic.base_url, _revealed(critic.api_key)) == ("http://common:1/v1", KEY)
+
+
+class TestKeys:
+    @pytest.mark.parametrize("llm", [{"api_key": KEY}, {"memory": {"api_key": KEY}}])
+    def test_a_key_is_in_nothing_that_is_printed_or_written(self, llm: dict[str, object]) -> None:
+        configuration = _of(llm=llm)
+        written = [
+            repr(configuration),
+            str(configuration),
+            repr(configuration.role("agent")),
+            repr(configuration.model_dump()),
+            configuration.model_dump_json(),
+            json.dumps(configuration.without_keys()),
+        ]
+        assert [text for text in written if KEY in text] == []
+
+    def test_what_is_written_makes_the_same_configuration_but_for_the_keys(self) -> None:
+        configuration = _of(llm={"api_key": KEY, "timeout": 5}, assist="valid-actions", game={"file": "a.z5"})
+        read_back = GameConfiguration.model_validate(json.loads(json.dumps(configuration.without_keys())))
+        assert read_back == _of(llm={"timeout": 5}, assist="valid-actions", game={"file": "a.z5"})
+
+    def test_an_address_with_a_password_is_refused_without_repeating_it(self) -> None:
+        with pytest.raises(ValidationError, match="must not hold a user name") as caught:
+            _of(llm={"base_url": f"http://user:{KEY}@host/v1"})
+        assert KEY not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["localhost:8080", "ftp://host/v1", "http://", "http://[::1", "http://h:0/"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(ValidationError):
+        _of(llm={"base_url": address})
+
+
+def test_a_home_folder_is_put_for_the_tilde(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/somewhere")
+    monkeypatch.setenv("USERPROFILE", "/somewhere")
+    assert _of(game={"file": "~/zork1.z5"}).game.file == Path("/somewhere/zork1.z5")
+
+
+def _of(**options: Any) -> GameConfiguration:
+    return GameConfiguration.model_validate(options)
+
+
+def _with_window(window: int) -> GameConfiguration:
+    return _of(memory_sampling={"memory_history_window": window})
+
+
+def _revealed(key: SecretStr | None) -> str | None:
+    return key.get_secret_value() if key else None
