@@ -1,0 +1,173 @@
+"""Whether the map that play draws is true of the story.
+
+    python -m benchmarks.map_truth [STORY ...]
+
+replays the walkthrough that Jericho has for each story (of the folder ZORKGPT_STORIES where none is named) and tries
+every edge of the map again from the state saved just before it was learnt. Exit status 1: a map is not true.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from dataclasses import astuple, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jericho
+import structlog
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.saved_state import SavedState
+from managers.map_manager import MapManager
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.values import Proposal, TurnRecord, Verdict
+from zorkgpt.mapping.map_graph import Edge
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from game_interface.core.game import Game
+    from zorkgpt.mapping.map_graph import MapGraph
+
+
+@dataclass(slots=True)
+class Walk:
+    """Every move of a replay, by its edge: where it led last, and the state just before."""
+
+    destinations: dict[Edge, int] = field(default_factory=dict)
+    states: dict[Edge, SavedState] = field(default_factory=dict)
+    moves: int = 0
+    unlearnt: int = 0
+    commands: int = 0
+    learning_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MapTruth:
+    """What a replay showed; a true map has zero of the last four.
+
+    unlearnt: moves taken that were no edge, to the right room, just after
+    unwalked: edges that nobody walked, or not last to where they say
+    false: edges whose command, tried again from the state before it was learnt, leads elsewhere
+    routes: ordered pairs of different rooms that the walked moves connect
+    missing: of ``routes``, those not found or not leading there
+    """
+
+    commands: int
+    moves: int
+    rooms: int
+    edges: int
+    routes: int
+    ms_per_turn: float
+    unlearnt: int
+    unwalked: int
+    false: int
+    missing: int
+
+    @property
+    def holds(self) -> bool:
+        """The map is true."""
+        return not (self.unlearnt or self.unwalked or self.false or self.missing)
+
+
+def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
+    """The truth of the map that these commands draw in an empty work folder."""
+    config = GameConfiguration(zork_game_workdir=workdir)
+    manager = MapManager(structlog.get_logger(), config, GameState(), directions=game.facts.directions)
+    walk = replay(game, commands, manager)
+    graph = manager.game_map
+    edges = _edges(graph)
+    connected = list(_connected(walk.destinations))
+    return MapTruth(
+        commands=walk.commands,
+        moves=walk.moves,
+        rooms=len(graph.rooms),
+        edges=len(edges),
+        routes=len(connected),
+        ms_per_turn=1000 * walk.learning_seconds / max(1, walk.commands),
+        unlearnt=walk.unlearnt,
+        unwalked=sum(walk.destinations.get(edge) != to_id for edge, to_id in edges.items()),
+        false=sum(not _leads(game, walk.states[edge], edge, to_id) for edge, to_id in edges.items()),
+        missing=sum(not _route_leads(manager, from_id, to_id) for from_id, to_id in connected),
+    )
+
+
+def replay(game: Game, commands: Sequence[str], manager: MapManager) -> Walk:
+    """The commands were played, or as many as the story took, and the map has learnt from each."""
+    walk = Walk()
+    movements = MovementAnalyzer(game.facts.directions)
+    for number, command in enumerate(commands, 1):
+        if game.observation.ending is not None:
+            break
+        before, state = game.observation, game.save()
+        turn = TurnRecord(1, number, before, (Proposal(command),), (Verdict(accepted=True),), game.step(command))
+        started = time.perf_counter()
+        manager.learn(turn)
+        walk.learning_seconds += time.perf_counter() - started
+        walk.commands += 1
+        if turn.moved and not turn.after.died and before.location and turn.after.location:
+            edge = Edge(before.location.num, movements.exit_of(command))
+            walk.moves += 1
+            walk.destinations[edge] = turn.after.location.num
+            walk.states[edge] = state
+            walk.unlearnt += _edges(manager.game_map).get(edge) != turn.after.location.num
+    return walk
+
+
+def _edges(graph: MapGraph) -> dict[Edge, int]:
+    return {
+        Edge(from_id, exit_): to_id for from_id, exits in graph.connections.items() for exit_, to_id in exits.items()
+    }
+
+
+def _leads(game: Game, state: SavedState, edge: Edge, to_id: int) -> bool:
+    game.restore(state)
+    location = game.step(edge.exit).location
+    return location is not None and location.num == to_id
+
+
+def _connected(destinations: dict[Edge, int]) -> Iterator[tuple[int, int]]:
+    """Every pair of different rooms with walked moves from the first to the second, found by plain search."""
+    for from_id in {edge.location_id for edge in destinations}:
+        found, open_ids = {from_id}, [from_id]
+        while open_ids:
+            here = open_ids.pop()
+            new = {to_id for edge, to_id in destinations.items() if edge.location_id == here} - found
+            found |= new
+            open_ids += new
+        yield from ((from_id, to_id) for to_id in found - {from_id})
+
+
+def _route_leads(manager: MapManager, from_id: int, to_id: int) -> bool:
+    route = manager.route(from_id, to_id)
+    here = from_id
+    for command in route.commands if route else ():
+        here = manager.game_map.connections[here][command]
+    return here == to_id
+
+
+def main(paths: Sequence[Path]) -> int:
+    """The figures of these stories are printed; 1 where a map is not true."""
+    columns = [field.name for field in fields(MapTruth)]
+    print(f"{'story':<10}", *columns, sep="  ")
+    true = True
+    for path in paths:
+        profile = jericho.FrotzEnv(str(path))
+        seed, commands = max(1, profile.bindings["seed"]), profile.get_walkthrough()
+        profile.close()
+        with JerichoInterface(path, seed=seed) as game, tempfile.TemporaryDirectory() as folder:
+            truth = measure(game, commands, Path(folder))
+        figures = [f"{figure:>{len(column)}.4g}" for column, figure in zip(columns, astuple(truth), strict=True)]
+        print(f"{path.stem:<10}", *figures, sep="  ")
+        true &= truth.holds
+    return 0 if true else 1
+
+
+if __name__ == "__main__":
+    named = [Path(argument) for argument in sys.argv[1:]]
+    sys.exit(main(named or sorted(Path(os.environ["ZORKGPT_STORIES"]).glob("*.z?"))))

@@ -1,0 +1,80 @@
+"""What is true of the episode being played. A new episode gets a new ``GameState``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from session.values import Observation, TurnRecord
+
+
+class PlayedAction(NamedTuple):
+    """A command and what the story answered: one entry of ``GameState.action_history``."""
+
+    action: str
+    response: str
+
+
+@dataclass(slots=True)
+class GameState:
+    """One episode, with one writer: :meth:`record`. Everybody else reads.
+
+    episode: its number, counted up across runs; also there as text in ``episode_id``
+    turn_count: turns recorded so far; the turn being played is ``turn_count + 1``
+    current_room_id, current_room_name_for_map: where the player is; ``None`` and "" where not known
+    previous_zork_score: points after the last recorded turn; ``None`` where the story keeps no score
+    action_history: every command with its response, oldest first
+    action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
+    visited_locations: location ids in which a turn was begun (seed 1: the flag falls after the first turn there)
+    last_room_description…: original text, turn and location id of the last text read as a room description
+    """
+
+    episode: int = 1
+    turn_count: int = 0
+    current_room_id: int | None = None
+    current_room_name_for_map: str = ""
+    current_inventory: list[str] = field(default_factory=list)
+    previous_zork_score: int | None = None
+    is_dead: bool = False
+    game_over: bool = False
+    action_history: list[PlayedAction] = field(default_factory=list)
+    action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
+    memory_log_history: list[str] = field(default_factory=list)
+    visited_locations: set[int] = field(default_factory=set)
+    last_room_description: str = ""
+    last_room_description_turn: int = 0
+    last_room_description_location_id: int | None = None
+
+    @property
+    def episode_id(self) -> str:
+        """The episode's number as text."""
+        return str(self.episode)
+
+    def begin(self, opening: Observation) -> None:
+        """The state shows the opening of the story; no turn has been played."""
+        self._look_at(opening)
+
+    def record(self, turn: TurnRecord) -> None:
+        """The turn is part of the episode's history and the present is what it led to."""
+        self.turn_count = turn.turn
+        if turn.before.location is not None:
+            self.visited_locations.add(turn.before.location.num)
+        self.action_history.append(PlayedAction(turn.action, turn.after.text))
+        self.add_reasoning(turn.turn, turn.reasoning, turn.action)
+        self._look_at(turn.after)
+
+    def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
+        """The reasoning behind a turn's command is part of the history."""
+        now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        self.action_reasoning_history.append({"turn": turn, "reasoning": reasoning, "action": action, "timestamp": now})
+
+    def _look_at(self, observation: Observation) -> None:
+        location = observation.location
+        self.current_room_id = location.num if location else None
+        self.current_room_name_for_map = location.label if location else ""
+        self.current_inventory = [thing.name for thing in observation.inventory or ()]
+        self.previous_zork_score = observation.score
+        self.is_dead = observation.died
+        self.game_over = observation.ending is not None

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+from structlog.testing import capture_logs
+
+from managers.map_manager import MapChange, MapManager
+from session.errors import StoreError
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.values import Location
+from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
+from zorkgpt.mapping.map_graph import Edge, MapGraph
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def manager_in(workdir: Path, *, here: int | None = None) -> MapManager:
+    state = GameState(current_room_id=here)
+    return MapManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=workdir), state)
+
+
+def on_disk(workdir: Path) -> MapGraph:
+    graph = MapGraph.load_from_json(workdir / "map_state.json")
+    assert graph is not None
+    return graph
+
+
+def test_the_first_episode_starts_empty_and_writes_nothing(tmp_path: Path) -> None:
+    assert manager_in(tmp_path).game_map == MapGraph()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_walk_makes_both_rooms_and_one_edge_and_is_on_disk_at_once(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    change = manager.learn(turn(at(1, "Landing"), "n", at(2, "Reed Bank")))
+    assert change == MapChange(new_room=True, new_edge=True)
+    assert manager.game_map.connections == {1: {"north": 2}}
+    assert on_disk(tmp_path) == manager.game_map
+
+
+def test_a_known_walk_is_no_news_and_waits_for_the_end_of_the_episode(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    manager.learn(walk(1, "n", 2))
+    assert manager.learn(walk(1, "north", 2)) == MapChange()
+    assert on_disk(tmp_path).connection_verifications == {Edge(1, "north"): 1}
+    manager.save_map_state()
+    assert on_disk(tmp_path).connection_verifications == {Edge(1, "north"): 2}
+
+
+def test_the_next_run_goes_on_from_the_map_of_this_one(tmp_path: Path) -> None:
+    first = manager_in(tmp_path)
+    first.learn(walk(1, "n", 2))
+    assert manager_in(tmp_path).game_map == first.game_map
+
+
+def test_a_corrupt_map_is_kept_aside_and_play_starts_with_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "map_state.json").write_text("{")
+    with capture_logs() as logs:
+        manager = manager_in(tmp_path)
+    manager.learn(walk(1, "n", 2))
+    assert [log["log_level"] for log in logs] == ["warning"]
+    assert (tmp_path / "map_state.json.corrupt").read_text() == "{"
+    assert on_disk(tmp_path).connections == {1: {"north": 2}}
+
+
+def test_a_death_makes_no_edge_and_the_room_woken_in_is_known(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    assert manager.learn(death(1, "n", 7)) == MapChange(new_room=True)
+    assert manager.game_map.connections == {}
+    assert set(manager.game_map.rooms) == {1, 7}
+
+
+def test_an_exit_is_pruned_after_the_configured_failures_and_unpruned_when_it_works(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    changes = [manager.learn(walk(1, "east", 1)) for _ in range(4)]
+    assert [change.pruned for change in changes] == [False, False, True, False]
+    assert on_disk(tmp_path).is_pruned(1, "east")
+    assert manager.learn(walk(1, "e", 2)) == MapChange(new_room=True, new_edge=True, unpruned=True)
+    assert not on_disk(tmp_path).is_pruned(1, "east")
+
+
+def test_staying_after_a_command_that_is_no_exit_says_nothing(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    manager.learn(walk(1, "take lamp", 1))
+    assert manager.game_map.exit_failure_counts == {}
+
+
+def test_staying_after_a_command_that_once_led_away_is_a_contradiction(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    manager.learn(walk(1, "wait", 2))
+    assert manager.learn(walk(1, "wait", 1)) == MapChange(contradicted=True)
+    assert on_disk(tmp_path).confidence(Edge(1, "wait")) == pytest.approx(0.2)
+
+
+def test_an_exit_that_leads_elsewhere_now_is_a_contradiction(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    manager.learn(walk(1, "n", 2))
+    assert manager.learn(walk(1, "n", 3)) == MapChange(new_room=True, contradicted=True)
+    assert on_disk(tmp_path).connections == {1: {"north": 3}}
+
+
+def test_again_is_an_edge_under_the_command_it_repeats(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    for step in (walk(1, "n", 2), walk(2, "g", 3), walk(3, "again", 4)):
+        manager.learn(step)
+    assert manager.game_map.connections == {1: {"north": 2}, 2: {"north": 3}, 3: {"north": 4}}
+
+
+def test_again_does_not_repeat_a_command_that_never_reached_the_story(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    for step in (walk(1, "n", 2), turn(at(2), "save", replace(at(2), refusal="not sent")), walk(2, "g", 3)):
+        manager.learn(step)
+    assert manager.game_map.connections == {1: {"north": 2}, 2: {"north": 3}}
+
+
+def test_again_in_a_new_episode_does_not_repeat_the_old_one(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    manager.learn(walk(1, "n", 2))
+    manager.reset(GameState(episode=2))
+    manager.learn(walk(2, "again", 3))
+    assert manager.game_map.connections == {1: {"north": 2}}
+    assert manager.game_state.episode == 2
+
+
+def test_exits_that_the_text_names_are_noted_once(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, here=1)
+    assert manager.note_exits(Location(1, "Landing"), ["N", "a door to the east"]) == ("north", "east")
+    assert manager.note_exits(Location(1, "Landing"), ["north"]) == ()
+    assert [room.untried_exits for room in manager.frontier()] == [("north", "east")]
+
+
+def test_the_views_are_of_where_the_player_is_as_far_as_configured(tmp_path: Path) -> None:
+    config = GameConfiguration.model_validate({"zork_game_workdir": tmp_path, "map": {"local_radius": 1}})
+    manager = MapManager(structlog.get_logger(), config, GameState(current_room_id=2))
+    for step in (walk(1, "n", 2), walk(2, "n", 3), walk(3, "n", 4)):
+        manager.learn(step)
+    assert [line.split()[0] for line in manager.local_view().splitlines()] == ["L2", "L1", "L3"]
+    assert manager.routing_summary().startswith("## Current Location: 2 (Location #2)")
+    route = manager.route(1, 4)
+    assert route is not None
+    assert route.commands == ("north", "north", "north")
+
+
+def test_where_the_player_is_not_known_there_is_nothing_to_show(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, here=None)
+    assert (manager.local_view(), manager.routing_summary(), manager.frontier()) == ("", "", ())
+
+
+def test_a_map_that_cannot_be_written_is_a_store_error_and_has_learnt_the_turn(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path / "gone")
+    with pytest.raises(StoreError):
+        manager.learn(walk(1, "n", 2))
+    assert manager.game_map.connections == {1: {"north": 2}}
+
+
+def test_the_status_counts_what_is_known_and_is_json(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, here=2)
+    manager.learn(walk(1, "n", 2))
+    status = manager.get_status()
+    assert status["metrics"] == {"rooms": 2, "connections": 1, "pruned_exits": 0}
+    assert json.loads(json.dumps(status)) == status
+
+
+def test_a_manager_logs_through_a_plain_logger_as_well(tmp_path: Path) -> None:
+    config = GameConfiguration(zork_game_workdir=tmp_path)
+    manager = MapManager(logging.getLogger("zorkgpt"), config, GameState(episode=3))
+    with capture_logs() as logs:
+        manager.log_warning("no way", location_id=1)
+    assert logs == [
+        {"event": "no way", "manager": "MapManager", "episode": 3, "location_id": 1, "log_level": "warning"}
+    ]

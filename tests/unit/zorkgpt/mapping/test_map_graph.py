@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+
+from tests.unit.zorkgpt.mapping.graphs import PRUNE_AFTER, Tried, after, attempts, graphs
+from zorkgpt.mapping.map_graph import Edge, MapGraph, Room
+
+
+def test_a_room_is_known_by_its_id_alone() -> None:
+    graph = MapGraph()
+    assert graph.add_room(16, "Coal Mine")
+    assert graph.add_room(17, "Coal Mine")
+    assert not graph.add_room(16, "Coal Mine")
+    assert graph.rooms == {16: Room(16, "Coal Mine"), 17: Room(17, "Coal Mine")}
+
+
+def test_a_room_without_a_name_is_shown_by_its_number() -> None:
+    graph = MapGraph()
+    graph.add_room(7, "")
+    assert graph.room_names == {7: "Location #7"}
+
+
+def test_a_room_takes_its_newest_name_and_never_loses_one_to_an_empty_name() -> None:
+    graph = MapGraph()
+    for name in ("", "Attic", "Burnt Attic", ""):
+        graph.add_room(7, name)
+    assert graph.rooms[7].name == "Burnt Attic"
+
+
+def test_a_walked_edge_leads_one_way_only() -> None:
+    graph = MapGraph()
+    assert graph.add_connection(15, "north", 180) == "new"
+    assert graph.connections == {15: {"north": 180}}
+    assert set(graph.rooms) == {15, 180}
+    assert graph.rooms[15].exits == ("north",)
+
+
+def test_each_verification_halves_the_doubt() -> None:
+    graph = MapGraph()
+    graph.add_connection(15, "north", 180)
+    confidences = []
+    for _ in range(3):
+        assert graph.add_connection(15, "north", 180) == "verified"
+        confidences.append(graph.confidence(Edge(15, "north")))
+    assert confidences == pytest.approx([0.9, 0.95, 0.975])
+    assert graph.connection_verifications == {Edge(15, "north"): 4}
+
+
+def test_the_newest_observation_wins_a_contradicted_edge_at_half_the_confidence() -> None:
+    graph = MapGraph()
+    graph.add_connection(15, "north", 180)
+    assert graph.add_connection(15, "north", 79) == "contradicted"
+    assert graph.connections == {15: {"north": 79}}
+    assert graph.confidence(Edge(15, "north")) == pytest.approx(0.4)
+    assert graph.connection_verifications == {Edge(15, "north"): 1}
+
+
+def test_a_known_edge_that_leads_nowhere_is_doubted_and_never_pruned() -> None:
+    graph = MapGraph()
+    graph.add_connection(15, "north", 180)
+    outcomes = [graph.record_failure(15, "north", prune_after=2) for _ in range(3)]
+    assert outcomes == ["contradicted"] * 3
+    assert graph.connections == {15: {"north": 180}}
+    assert graph.confidence(Edge(15, "north")) == pytest.approx(0.1)
+    assert not graph.is_pruned(15, "north")
+
+
+def test_an_exit_is_pruned_at_the_configured_failure_and_comes_back_when_it_works() -> None:
+    graph = MapGraph()
+    graph.add_exits(15, ["east", "west"])
+    outcomes = [graph.record_failure(15, "east", prune_after=3) for _ in range(4)]
+    assert outcomes == ["counted", "counted", "pruned", "counted"]
+    assert graph.untried_exits(15) == ("west",)
+    graph.add_connection(15, "east", 30)
+    assert graph.pruned_exits == {}
+    assert graph.exit_failure_counts == {}
+    assert graph.rooms[15].exits == ("west", "east")
+
+
+def test_untried_exits_are_those_named_and_neither_walked_nor_pruned() -> None:
+    graph = MapGraph()
+    assert graph.add_exits(15, ["north", "south", "north"]) == ("north", "south")
+    graph.add_connection(15, "north", 180)
+    graph.record_failure(15, "east", prune_after=1)
+    assert graph.add_exits(15, ["north", "east"]) == ()
+    assert graph.untried_exits(15) == ("south",)
+    assert graph.untried_exits(180) == ()
+    assert graph.untried_exits(999) == ()
+
+
+@given(attempts)
+def test_an_exit_is_pruned_exactly_while_it_never_worked_and_failed_often_enough(tried: list[Tried]) -> None:
+    graph = after(tried)
+    for edge in {Edge(each.from_id, each.exit) for each in tried}:
+        led_to = [each.to_id for each in tried if (each.from_id, each.exit) == edge]
+        never_worked = set(led_to) == {None}
+        assert graph.is_pruned(*edge) == (never_worked and len(led_to) >= PRUNE_AFTER)
+
+
+@given(attempts)
+def test_an_edge_is_there_exactly_where_one_was_walked_and_leads_where_it_led_last(tried: list[Tried]) -> None:
+    last = {Edge(each.from_id, each.exit): each.to_id for each in tried if each.to_id is not None}
+    graph = after(tried)
+    edges = {
+        Edge(from_id, exit_): to_id for from_id, ways in graph.connections.items() for exit_, to_id in ways.items()
+    }
+    assert edges == last
+
+
+@given(attempts)
+def test_confidence_rises_with_a_verification_and_falls_with_a_contradiction(tried: list[Tried]) -> None:
+    graph = MapGraph()
+    for each in tried:
+        edge = Edge(each.from_id, each.exit)
+        before, led_to = graph.confidence(edge), graph.connections.get(each.from_id, {}).get(each.exit)
+        if each.to_id is None:
+            graph.record_failure(*edge, prune_after=PRUNE_AFTER)
+        else:
+            graph.add_connection(*edge, each.to_id)
+        if led_to is not None and led_to == each.to_id:
+            assert before < graph.confidence(edge) <= 1
+        elif led_to is not None:
+            assert 0 < graph.confidence(edge) < before
+
+
+@given(graphs())
+def test_a_room_never_lists_a_pruned_exit_and_always_a_walked_one(graph: MapGraph) -> None:
+    for room in graph.rooms.values():
+        assert not graph.pruned_exits.get(room.id, set()).intersection(room.exits)
+        assert set(graph.connections.get(room.id, {})) <= set(room.exits)

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
+from zorkgpt.mapping.movement_analyzer import Attempt, MovementAnalyzer, repeated
+
+if TYPE_CHECKING:
+    from session.values import TurnRecord
+
+VERSION_3_WORDS = (
+    "d",
+    "down",
+    "e",
+    "east",
+    "in",
+    "land",
+    "n",
+    "ne",
+    "north",
+    "northe",
+    "s",
+    "south",
+    "u",
+    "up",
+    "w",
+    "west",
+)
+SHIP_WORDS = ("fore", "aft", "port", "starboard", "up", "down")
+
+
+@pytest.mark.parametrize(
+    ("command", "exit_"),
+    [
+        ("n", "north"),
+        ("N", "north"),
+        ("go north", "north"),
+        ("Walk  to the north.", "north"),
+        ("ne", "northeast"),
+        ("northe", "northeast"),
+        ("land", "land"),
+        ("Enter  Window", "enter window"),
+        ("go window", "go window"),
+        ("n. e", "n. e"),
+    ],
+)
+def test_a_command_has_one_form(command: str, exit_: str) -> None:
+    assert MovementAnalyzer(VERSION_3_WORDS).exit_of(command) == exit_
+
+
+def test_without_a_dictionary_the_common_directions_are_taken() -> None:
+    movements = MovementAnalyzer()
+    assert [movements.exit_of(word) for word in ("nw", "go up", "aft")] == ["northwest", "up", "aft"]
+    assert not movements.is_direction("aft")
+
+
+def test_an_abbreviation_that_the_story_does_not_know_stays_as_it_is() -> None:
+    movements = MovementAnalyzer(SHIP_WORDS)
+    assert [movements.exit_of(word) for word in ("n", "go aft")] == ["n", "aft"]
+    assert not movements.is_direction("n")
+
+
+@pytest.mark.parametrize(
+    ("phrases", "exits"),
+    [
+        (["north", "N", "to the north"], ("north",)),
+        (["a path to the north-east", "south west"], ("northeast", "southwest")),
+        (["doors east and west"], ("east", "west")),
+        (["stairs leading up"], ("up",)),
+        (["the window's ledge", "a door", "come in", "across the land", ""], ()),
+    ],
+)
+def test_exits_are_the_directions_in_a_models_words_and_nothing_is_invented(
+    phrases: list[str], exits: tuple[str, ...]
+) -> None:
+    assert MovementAnalyzer().exits_named(phrases) == exits
+
+
+def test_a_bearing_that_the_story_does_not_know_is_no_exit() -> None:
+    assert MovementAnalyzer(SHIP_WORDS).exits_named(["a hatch aft", "wind from the north"]) == ("aft",)
+
+
+def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
+    movements = MovementAnalyzer()
+    assert movements.attempt(walk(1, "n", 2)) == Attempt(1, "north", 2, 0.8)
+    assert movements.attempt(walk(1, "climb tree", 2)) == Attempt(1, "climb tree", 2, 0.4)
+    assert movements.attempt(walk(1, "wait", 2)) == Attempt(1, "wait", 2, 0.4)
+    assert movements.attempt(walk(1, "n", 1)) == Attempt(1, "north", None, 0.8)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        pytest.param(death(1, "n", 2), id="a resurrection is not a way"),
+        pytest.param(turn(at(1), "n", replace(at(1), refusal="not sent")), id="never reached the story"),
+        pytest.param(turn(replace(at(1), ending="won"), "n", at(2)), id="the story was over"),
+        pytest.param(turn(at(None), "n", at(2)), id="from nobody knows where"),
+        pytest.param(turn(at(1), "n", at(None)), id="to nobody knows where"),
+        pytest.param(turn(at(1, moves=9), "undo", at(2, moves=8)), id="the clock ran back"),
+        pytest.param(turn(at(1, moves=9), "yes", at(2, moves=0)), id="a restart was confirmed"),
+        pytest.param(turn(at(1), "Restore", at(2)), id="a restore, with no clock to tell"),
+        pytest.param(walk(1, "again", 2), id="again, of nothing"),
+        pytest.param(walk(1, " . ", 2), id="no command at all"),
+    ],
+)
+def test_what_was_not_walked_is_no_attempt(shown: TurnRecord) -> None:
+    assert MovementAnalyzer().attempt(shown) is None
+
+
+def test_the_step_that_wins_is_a_walk() -> None:
+    won = turn(at(1), "west", replace(at(2), ending="won"))
+    assert MovementAnalyzer().attempt(won) == Attempt(1, "west", 2, 0.8)
+
+
+@pytest.mark.parametrize("word", ["again", "G"])
+def test_again_is_the_command_before(word: str) -> None:
+    assert MovementAnalyzer().attempt(walk(2, word, 3), "go up") == Attempt(2, "up", 3, 0.8)
+
+
+@pytest.mark.parametrize("previous", ["n. e", "north then e.", "n; e"])
+def test_again_repeats_the_last_step_of_several(previous: str) -> None:
+    assert repeated("again", previous) == "e"

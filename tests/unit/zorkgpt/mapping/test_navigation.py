@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from hypothesis import given
+
+from tests.unit.zorkgpt.mapping.graphs import graphs
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.navigation import FrontierRoom, Route, frontier, neighbourhood, shortest_route
+
+
+def graph_of(*edges: tuple[int, str, int]) -> MapGraph:
+    graph = MapGraph()
+    for edge in edges:
+        graph.add_connection(*edge)
+    return graph
+
+
+def reachable(graph: MapGraph, from_id: int) -> set[int]:
+    """The rooms that edges lead to, found without the library under test."""
+    found, open_ids = {from_id}, [from_id]
+    while open_ids:
+        new = set(graph.connections.get(open_ids.pop(), {}).values()) - found
+        found |= new
+        open_ids += new
+    return found
+
+
+def test_a_route_is_the_commands_to_play_and_the_rooms_on_the_way() -> None:
+    graph = graph_of((1, "north", 2), (2, "enter window", 3), (1, "west", 4), (4, "west", 5), (5, "west", 3))
+    assert shortest_route(graph, 1, 3) == Route(("north", "enter window"), (1, 2, 3))
+    assert shortest_route(graph, 1, 1) == Route((), (1,))
+
+
+def test_a_one_way_passage_is_no_way_back() -> None:
+    graph = graph_of((1, "down", 2))
+    assert shortest_route(graph, 2, 1) is None
+
+
+def test_there_is_no_route_to_or_from_an_unknown_room() -> None:
+    graph = graph_of((1, "down", 2))
+    assert shortest_route(graph, 1, 9) is None
+    assert shortest_route(graph, 9, 1) is None
+
+
+def test_two_sure_steps_are_preferred_to_a_doubtful_one() -> None:
+    graph = graph_of((1, "north", 2), (2, "north", 3))
+    graph.add_connection(1, "wait", 3, confidence=0.2)
+    route = shortest_route(graph, 1, 3)
+    assert route is not None
+    assert route.commands == ("north", "north")
+
+
+def test_of_two_commands_to_one_room_the_surer_is_taken() -> None:
+    graph = graph_of((1, "north", 2))
+    graph.add_connection(1, "climb wall", 2, confidence=0.4)
+    graph.add_connection(1, "enter gate", 2, confidence=0.9)
+    assert shortest_route(graph, 1, 2) == Route(("enter gate",), (1, 2))
+
+
+def test_the_frontier_is_reachable_rooms_with_untried_exits_nearest_first() -> None:
+    graph = graph_of((1, "north", 2), (2, "north", 3), (1, "east", 4), (9, "up", 1))
+    for location_id in (3, 4, 9):
+        graph.add_exits(location_id, ["west"])
+    assert frontier(graph, 1) == (
+        FrontierRoom(4, ("west",), Route(("east",), (1, 4))),
+        FrontierRoom(3, ("west",), Route(("north", "north"), (1, 2, 3))),
+    )
+
+
+def test_the_frontier_begins_here_and_is_empty_in_an_unknown_room() -> None:
+    graph = MapGraph()
+    graph.add_exits(1, ["west"])
+    assert frontier(graph, 1) == (FrontierRoom(1, ("west",), Route((), (1,))),)
+    assert frontier(graph, 2) == ()
+
+
+def test_the_neighbourhood_counts_moves_in_either_direction() -> None:
+    graph = graph_of((1, "north", 2), (3, "down", 1), (2, "north", 4), (4, "north", 5))
+    assert neighbourhood(graph, 1, 2) == {1: 0, 2: 1, 3: 1, 4: 2}
+    assert neighbourhood(graph, 99, 2) == {}
+
+
+@given(graphs())
+def test_a_route_is_found_exactly_where_edges_lead_and_follows_them(graph: MapGraph) -> None:
+    for from_id in graph.rooms:
+        within_reach = reachable(graph, from_id)
+        for to_id in graph.rooms:
+            route = shortest_route(graph, from_id, to_id)
+            assert (route is not None) == (to_id in within_reach)
+            if route is not None:
+                here = from_id
+                for command in route.commands:
+                    here = graph.connections[here][command]
+                assert here == to_id

@@ -1,0 +1,269 @@
+"""The rooms and the ways between them, as they were walked.
+
+An edge is there because somebody walked it: a way back is never inferred, since 21 of 179 so inferred were
+false (decision 20).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+
+from session.atomic_write import write_atomically
+from session.errors import StoreError
+from session.values import Location
+from zorkgpt.mapping.map_file import MapFile, read_map_file
+from zorkgpt.mapping.map_render import mermaid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+FORMAT_VERSION = "1.0"
+INITIAL_CONFIDENCE = 0.8
+LEAST_CONFIDENCE = 0.01
+_OWN_METADATA = ("version", "total_rooms", "total_connections", "timestamp")
+
+WalkOutcome = Literal["new", "verified", "contradicted"]
+FailureOutcome = Literal["counted", "pruned", "contradicted"]
+
+Number = TypeVar("Number", int, float)
+
+
+class Edge(NamedTuple):
+    """An exit of a room, as a key: ``15_north`` in the file."""
+
+    location_id: int
+    exit: str
+
+    @classmethod
+    def from_key(cls, key: str) -> Edge:
+        """The edge that the file calls ``key``."""
+        location_id, _, exit_ = key.partition("_")
+        return cls(int(location_id), exit_)
+
+    @property
+    def key(self) -> str:
+        """Its name in the file."""
+        return f"{self.location_id}_{self.exit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A place, known by its Z-machine object number alone; names may be empty or shared.
+
+    exits: ways out that were walked or that the story names, pruned ones left out
+    extra: what else the file says of the room
+    """
+
+    id: int
+    name: str
+    exits: tuple[str, ...] = ()
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """A name to show, never empty."""
+        return Location(self.id, self.name).label
+
+    def to_dict(self) -> dict[str, object]:
+        """The room in the shape of the file."""
+        return {**self.extra, "id": self.id, "name": self.name, "exits": list(self.exits)}
+
+
+@dataclass(slots=True)
+class MapGraph:
+    """A directed graph of rooms; an edge is an exit's command.
+
+    connection_confidence: from 0.01 to 1; a verification halves the doubt, a contradiction the confidence
+    connection_verifications: how often the edge was seen to lead where it says now
+    exit_failure_counts: how often an exit led nowhere since it last worked
+    pruned_exits: exits that failed often enough and never worked
+    extra, metadata: what else the file says
+    """
+
+    rooms: dict[int, Room] = field(default_factory=dict)
+    connections: dict[int, dict[str, int]] = field(default_factory=dict)
+    connection_confidence: dict[Edge, float] = field(default_factory=dict)
+    connection_verifications: dict[Edge, int] = field(default_factory=dict)
+    exit_failure_counts: dict[Edge, int] = field(default_factory=dict)
+    pruned_exits: dict[int, set[str]] = field(default_factory=dict)
+    extra: dict[str, object] = field(default_factory=dict)
+    metadata: dict[str, object] = field(default_factory=dict)
+
+    @property
+    def room_names(self) -> dict[int, str]:
+        """A name to show for every room."""
+        return {room.id: room.label for room in self.rooms.values()}
+
+    def add_room(self, id: int, name: str = "") -> bool:  # noqa: A002  the seeds' name
+        """The room is known, under its newest name that is not empty; true where it was not known before."""
+        known = self.rooms.get(id)
+        if known is None:
+            self.rooms[id] = Room(id, name)
+        elif name and name != known.name:
+            self.rooms[id] = replace(known, name=name)
+        return known is None
+
+    def add_exits(self, location_id: int, exits: Iterable[str]) -> tuple[str, ...]:
+        """Those exits are known, except pruned ones; the new ones come back."""
+        self.add_room(location_id)
+        room, pruned = self.rooms[location_id], self.pruned_exits.get(location_id, set())
+        new = tuple(exit_ for exit_ in dict.fromkeys(exits) if exit_ not in pruned.union(room.exits))
+        self.rooms[location_id] = replace(room, exits=room.exits + new)
+        return new
+
+    def add_connection(
+        self,
+        from_id: int,
+        exit: str,  # noqa: A002  the seeds' name
+        to_id: int,
+        confidence: float = INITIAL_CONFIDENCE,
+    ) -> WalkOutcome:
+        """The exit leads to ``to_id``, the newest observation winning, and is no longer pruned.
+
+        ``confidence`` is that of a new edge; a known one's rises or falls by what was seen.
+        """
+        edge = Edge(from_id, exit)
+        before = self.connections.get(from_id, {}).get(exit)
+        self._lift_pruning(edge)
+        self.add_exits(from_id, (exit,))
+        self.add_room(to_id)
+        self.connections.setdefault(from_id, {})[exit] = to_id
+        self.exit_failure_counts.pop(edge, None)
+        if before is None:
+            self.connection_confidence[edge] = max(LEAST_CONFIDENCE, confidence)
+            self.connection_verifications[edge] = 1
+            return "new"
+        if before == to_id:
+            self.connection_confidence[edge] = 1 - (1 - self.confidence(edge)) / 2
+            self.connection_verifications[edge] = self.connection_verifications.get(edge, 0) + 1
+            return "verified"
+        self._contradict(edge)
+        self.connection_verifications[edge] = 1
+        return "contradicted"
+
+    def record_failure(self, location_id: int, exit_: str, *, prune_after: int) -> FailureOutcome:
+        """The exit led nowhere once more.
+
+        An exit that never worked is pruned at the ``prune_after``-th failure. One that did work is only
+        doubted: what shut it may open again.
+        """
+        edge = Edge(location_id, exit_)
+        failures = self.exit_failure_counts.get(edge, 0) + 1
+        self.exit_failure_counts[edge] = failures
+        if exit_ in self.connections.get(location_id, {}):
+            self._contradict(edge)
+            return "contradicted"
+        if failures < prune_after or self.is_pruned(location_id, exit_):
+            return "counted"
+        self.pruned_exits.setdefault(location_id, set()).add(exit_)
+        room = self.rooms.get(location_id, Room(location_id, ""))
+        self.rooms[location_id] = replace(room, exits=tuple(each for each in room.exits if each != exit_))
+        return "pruned"
+
+    def is_pruned(self, location_id: int, exit_: str) -> bool:
+        """The exit failed as often as it takes, and never worked."""
+        return exit_ in self.pruned_exits.get(location_id, ())
+
+    def untried_exits(self, location_id: int) -> tuple[str, ...]:
+        """Exits that the story names there and that were neither walked nor pruned."""
+        room = self.rooms.get(location_id)
+        walked = self.connections.get(location_id, {})
+        return tuple(
+            exit_
+            for exit_ in (room.exits if room else ())
+            if exit_ not in walked and not self.is_pruned(location_id, exit_)
+        )
+
+    def confidence(self, edge: Edge) -> float:
+        """How sure it is that the edge leads where it says, from 0.01 to 1."""
+        return max(LEAST_CONFIDENCE, self.connection_confidence.get(edge, INITIAL_CONFIDENCE))
+
+    def render_mermaid(self) -> str:
+        """The whole map as a Mermaid flowchart with ``L{id}`` nodes."""
+        return mermaid(self.room_names, self.connections)
+
+    def to_dict(self) -> dict[str, object]:
+        """The map in the shape of ``map_state.json``, unknown keys included."""
+        return {
+            **self.extra,
+            "rooms": {str(room.id): room.to_dict() for room in self.rooms.values()},
+            "connections": {str(from_id): dict(exits) for from_id, exits in self.connections.items()},
+            "connection_confidence": _by_key(self.connection_confidence),
+            "connection_verifications": _by_key(self.connection_verifications),
+            "exit_failure_counts": _by_key(self.exit_failure_counts),
+            "pruned_exits": {str(from_id): sorted(exits) for from_id, exits in self.pruned_exits.items()},
+            "metadata": {
+                **self.metadata,
+                "version": FORMAT_VERSION,
+                "total_rooms": len(self.rooms),
+                "total_connections": sum(map(len, self.connections.values())),
+                "timestamp": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, state: Mapping[str, object]) -> Self:
+        """The map that ``to_dict`` gave. Raises ``StoreError`` for anything of another shape."""
+        try:
+            return cls._from_file(MapFile.model_validate(state))
+        except ValidationError as error:
+            raise StoreError(f"not a map: {error}") from error
+
+    def save_to_json(self, path: Path | str) -> None:
+        """The file holds the map, whole, whatever happens meanwhile. Raises ``StoreError``."""
+        write_atomically(path, json.dumps(self.to_dict(), indent=2).encode())
+
+    @classmethod
+    def load_from_json(cls, path: Path | str) -> Self | None:
+        """The map of that file; ``None`` for a missing or a corrupt one, which is kept aside with a warning.
+
+        Raises ``StoreError`` where the file is there and cannot be read.
+        """
+        file = read_map_file(path)
+        return None if file is None else cls._from_file(file)
+
+    @classmethod
+    def _from_file(cls, file: MapFile) -> Self:
+        graph = cls(
+            rooms={
+                entry.id: Room(entry.id, entry.name, tuple(entry.exits), entry.model_extra or {})
+                for entry in file.rooms.values()
+            },
+            connections=file.connections,
+            connection_confidence=_by_edge(file.connection_confidence),
+            connection_verifications=_by_edge(file.connection_verifications),
+            exit_failure_counts=_by_edge(file.exit_failure_counts),
+            pruned_exits={location_id: set(exits) for location_id, exits in file.pruned_exits.items()},
+            extra=file.model_extra or {},
+            metadata={key: value for key, value in file.metadata.items() if key not in _OWN_METADATA},
+        )
+        for from_id, exits in file.connections.items():
+            for location_id in (from_id, *exits.values()):
+                graph.add_room(location_id)
+        return graph
+
+    def _contradict(self, edge: Edge) -> None:
+        self.connection_confidence[edge] = max(LEAST_CONFIDENCE, self.confidence(edge) / 2)
+
+    def _lift_pruning(self, edge: Edge) -> None:
+        pruned = self.pruned_exits.get(edge.location_id, set())
+        pruned.discard(edge.exit)
+        if not pruned:
+            self.pruned_exits.pop(edge.location_id, None)
+
+
+def _by_key(counted: Mapping[Edge, Number]) -> dict[str, Number]:
+    return {edge.key: number for edge, number in counted.items()}
+
+
+def _by_edge(counted: Mapping[str, Number]) -> dict[Edge, Number]:
+    return {Edge.from_key(key): number for key, number in counted.items()}

@@ -1,0 +1,108 @@
+"""The map as text: Mermaid, the routing summary, and the neighbourhood for a prompt.
+
+Names and commands are whatever a story prints and a model types, so everything is escaped here.
+``names`` are the names to show, by location id; ``connections`` are location ids by exit, by location id.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MAX_ADJACENT = 5
+MAX_ADJACENT_EXITS = 3
+
+# All else has a meaning inside Mermaid's quotes in one version of it or another.
+_SAFE_PUNCTUATION = frozenset(" ',.-/!?()")
+
+
+def mermaid(names: Mapping[int, str], connections: Mapping[int, Mapping[str, int]]) -> str:
+    """A Mermaid flowchart: a node ``L{id}`` a room, an arrow a pair of rooms with all its commands.
+
+    A connection whose room has no name in ``names`` is left out, so a part of the map is drawn by its names.
+    """
+    lines = ["graph TD"]
+    lines += [f'    L{location_id}["{_escape(_name(location_id, names))}"]' for location_id in sorted(names)]
+    for from_id, exits in sorted(connections.items()):
+        for to_id, commands in sorted(_commands_by_destination(exits).items()):
+            if from_id in names and to_id in names:
+                lines.append(f'    L{from_id} -->|"{_escape(" / ".join(commands))}"| L{to_id}')
+    return "\n".join(lines)
+
+
+def routing_summary(location_id: int, names: Mapping[int, str], connections: Mapping[int, Mapping[str, int]]) -> str:
+    """The exits of a location and of at most five locations next to it (seed 4, Routing Summary)."""
+    lines = [f"## Current Location: {location_id} ({_name(location_id, names)})"]
+    if connections.get(location_id):
+        lines.append("**Available Exits:**")
+        lines += [_exit_line(exit_, to_id, names) for exit_, to_id in sorted(connections[location_id].items())]
+    else:
+        lines.append("  - No mapped exits")
+    adjacent = adjacent_ids(location_id, connections)
+    if adjacent:
+        lines.append("\n## Adjacent Locations (1 hop away):")
+    for adjacent_id in adjacent[:MAX_ADJACENT]:
+        lines.append(f"\n**Location {adjacent_id} ({_name(adjacent_id, names)}):**")
+        exits = sorted(connections.get(adjacent_id, {}).items())[:MAX_ADJACENT_EXITS]
+        for exit_, to_id in exits:
+            back = " [back to current]" if to_id == location_id else ""
+            lines.append(_exit_line(exit_, to_id, names) + back)
+    return "\n".join(lines)
+
+
+def local_view(
+    rooms: Mapping[int, int],
+    names: Mapping[int, str],
+    connections: Mapping[int, Mapping[str, int]],
+    untried: Mapping[int, tuple[str, ...]],
+) -> str:
+    """One line a room, nearest first: its exits and the untried ones. ``rooms`` are hops by location id."""
+    return "\n".join(
+        f"L{location_id} {_name(location_id, names)}{' (here)' if hops == 0 else ''}: "
+        + ("; ".join(_ways(connections.get(location_id, {}), untried.get(location_id, ()))) or "no exit known")
+        for location_id, hops in sorted(rooms.items(), key=lambda room: (room[1], room[0]))
+    )
+
+
+def adjacent_ids(location_id: int, connections: Mapping[int, Mapping[str, int]]) -> tuple[int, ...]:
+    """The locations one move away in either direction, in order of their ids."""
+    leading_here = {from_id for from_id, exits in connections.items() if location_id in exits.values()}
+    return tuple(sorted(leading_here.union(connections.get(location_id, {}).values()) - {location_id}))
+
+
+def _ways(exits: Mapping[str, int], untried: tuple[str, ...]) -> list[str]:
+    walked = [
+        f"{' / '.join(map(_one_line, commands))} -> L{to_id}"
+        for to_id, commands in sorted(_commands_by_destination(exits).items())
+    ]
+    return walked + ([f"untried: {', '.join(map(_one_line, untried))}"] if untried else [])
+
+
+def _commands_by_destination(exits: Mapping[str, int]) -> dict[int, list[str]]:
+    commands: defaultdict[int, list[str]] = defaultdict(list)
+    for exit_, to_id in sorted(exits.items()):
+        commands[to_id].append(exit_)
+    return commands
+
+
+def _exit_line(exit_: str, to_id: int, names: Mapping[int, str]) -> str:
+    return f"  - {_one_line(exit_)} → Location {to_id} ({_name(to_id, names)})"
+
+
+def _name(location_id: int, names: Mapping[int, str]) -> str:
+    return _one_line(names.get(location_id, "")) or f"Location #{location_id}"
+
+
+def _one_line(text: str) -> str:
+    """White space and unprintable characters are single spaces: a name cannot start a line of its own."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def _escape(text: str) -> str:
+    """The text for Mermaid's double quotes, as character codes where it is not plain."""
+    return "".join(
+        char if char.isalnum() or char in _SAFE_PUNCTUATION else f"#{ord(char)};" for char in _one_line(text)
+    )

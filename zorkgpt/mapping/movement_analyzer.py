@@ -1,0 +1,127 @@
+"""What a turn says about the map: by location id alone, never by the text (seed 2, Movement Detection)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from session.values import TurnRecord
+
+DIRECTION_CONFIDENCE = 0.8
+OTHER_COMMAND_CONFIDENCE = 0.4
+
+_ABBREVIATIONS = {
+    "n": "north",
+    "s": "south",
+    "e": "east",
+    "w": "west",
+    "ne": "northeast",
+    "nw": "northwest",
+    "se": "southeast",
+    "sw": "southwest",
+    "u": "up",
+    "d": "down",
+}
+# As a version 3 dictionary spells them: it keeps six letters of a word.
+_SHORTENED = {"northe": "northeast", "northw": "northwest", "southe": "southeast", "southw": "southwest"}
+_FULL_WORDS = {**_ABBREVIATIONS, **_SHORTENED}
+# Words that name a way out wherever they stand in a phrase, unlike "in" or "land".
+_BEARINGS = frozenset(_ABBREVIATIONS.values()) | {"fore", "aft", "port", "starboard"}
+_DIRECTIONS = frozenset(_ABBREVIATIONS.values()) | {"in", "out"}
+
+_AGAIN = frozenset({"again", "g"})
+_REWINDING = frozenset({"restart", "restore", "undo"})
+_GOING = re.compile(r"^(go|walk) (to )?(the )?")
+_STEP_BREAK = re.compile(r"\.|;|\bthen\b")
+_SPLIT_BEARING = re.compile(r"\b(north|south)[- ](east|west)\b")
+_WORD = re.compile(r"[a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A command played at a location, and where it led.
+
+    exit: the command, in the one form in which the map knows it
+    to_id: ``None`` where the player stayed
+    confidence: how far one walk shows that the command leads there. A direction belongs to the room; any
+        other command may have depended on a thing or, like ``wait`` in a drifting boat, on time alone.
+    """
+
+    from_id: int
+    exit: str
+    to_id: int | None
+    confidence: float
+
+
+class MovementAnalyzer:
+    """Reads commands and exits by the story's own direction words; none given: they are not known."""
+
+    def __init__(self, directions: Iterable[str] = ()) -> None:
+        self._directions = frozenset(directions)
+
+    def attempt(self, turn: TurnRecord, previous_command: str = "") -> Attempt | None:
+        """What was tried; ``None`` where the turn shows nothing about the ways of the story.
+
+        That is so where the command never reached the story, where a location is not known, after the story's
+        end, where its clock ran back (undo, restore, restart), and for a death: who wakes up elsewhere has
+        not walked there. ``previous_command`` is what "again" repeats.
+        """
+        before, after = turn.before, turn.after
+        if before.location is None or after.location is None:
+            return None
+        if after.refusal is not None or before.ending is not None or after.died or _rewound(turn):
+            return None
+        exit_ = self.exit_of(repeated(turn.action, previous_command))
+        if not exit_:
+            return None
+        return Attempt(
+            from_id=before.location.num,
+            exit=exit_,
+            to_id=after.location.num if turn.moved else None,
+            confidence=DIRECTION_CONFIDENCE if self.is_direction(exit_) else OTHER_COMMAND_CONFIDENCE,
+        )
+
+    def exit_of(self, command: str) -> str:
+        """The one form of a command: "N", "go north", "walk  north." are ``north``; others in lower case."""
+        text = " ".join(command.lower().split()).strip(" .!")
+        direction = _GOING.sub("", text)
+        return self._full_word(direction) if self.is_direction(direction) else text
+
+    def exits_named(self, phrases: Iterable[str]) -> tuple[str, ...]:
+        """The exits in a model's words ("a path to the north-east"); what names no direction gives none."""
+        return tuple(dict.fromkeys(exit_ for phrase in phrases for exit_ in self._exits_in(phrase)))
+
+    def is_direction(self, word: str) -> bool:
+        """The story moves the player for this word alone."""
+        if not self._directions:
+            return word in _DIRECTIONS or word in _FULL_WORDS
+        return any(kept in self._directions for kept in (word, word[:6], word[:9]))
+
+    def _exits_in(self, phrase: str) -> list[str]:
+        whole = self.exit_of(phrase)
+        if self.is_direction(whole):
+            return [whole]
+        words = _SPLIT_BEARING.sub(r"\1\2", phrase.lower())
+        return [word for word in _WORD.findall(words) if word in _BEARINGS and self.is_direction(word)]
+
+    def _full_word(self, direction: str) -> str:
+        full_word = _FULL_WORDS.get(direction, direction)
+        return full_word if self.is_direction(full_word) else direction
+
+
+def repeated(command: str, previous_command: str) -> str:
+    """The command that is really given: for "again" the last step of the one before."""
+    if command.strip().lower() not in _AGAIN:
+        return command
+    return _STEP_BREAK.split(previous_command.strip(" ."))[-1].strip()
+
+
+def _rewound(turn: TurnRecord) -> bool:
+    before, after = turn.before.moves, turn.after.moves
+    if before is not None and after is not None:
+        return after < before
+    return turn.action.strip().lower() in _REWINDING
