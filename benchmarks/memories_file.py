@@ -1,0 +1,80 @@
+"""Prints how long ``Memories.md`` takes to read and a memory to add: ``python -m benchmarks.memories_file``.
+
+Must show (issue 4): 100 locations with 8 memories each at most 10 ms for either, at the median; 100,000 memories in
+time that grows with their number. An addition is timed with the writing out of the whole text.
+"""
+
+from __future__ import annotations
+
+from statistics import median
+from time import process_time
+from typing import TYPE_CHECKING
+
+from managers.memories_file import parse
+from session.memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from managers.memories_document import Document
+
+MEMORIES_A_LOCATION = 8
+TEXT = "The lamp is lit with one command and lasts for long; without it what lives in the dark comes near. " * 3
+
+
+def memory(number: int) -> Memory:
+    """A memory of the usual size."""
+    return Memory(
+        category="DISCOVERY",
+        title=f"Brass lamp number {number} lights the way down",
+        episode=number,
+        turns=f"{number}-{number + 2}",
+        score_change=5,
+        text=TEXT.strip(),
+        persistence="core",
+    )
+
+
+def file_of(locations: int) -> str:
+    """A whole file as the program writes it."""
+    document = parse("").add_memory(0, "Lamp Room", memory(0))
+    for number in range(1, MEMORIES_A_LOCATION):
+        document = document.add_memory(0, "Lamp Room", memory(number))
+    title, section = document.render().split("\n\n", maxsplit=1)
+    sections = (section.replace("Location 0", f"Location {number}", 1) for number in range(1, locations + 1))
+    return "\n\n".join((title, "\n".join(sections)))
+
+
+def milliseconds(work: Callable[[], object], times: int) -> float:
+    """The median processor time of ``times`` runs: nothing here waits, and the machine may be shared."""
+    seconds = []
+    for _ in range(times):
+        start = process_time()
+        work()
+        seconds.append(process_time() - start)
+    return median(seconds) * 1000
+
+
+def report(locations: int, times: int) -> None:
+    """Prints the durations for a file of so many locations."""
+    text = file_of(locations)
+    document: Document = parse(text)
+    count = sum(map(len, document.memories().values()))
+    added = memory(count)
+    rows = {
+        "parse": milliseconds(lambda: parse(text), times),
+        "add a memory": milliseconds(lambda: document.add_memory(locations // 2, "", added).render(), times),
+        "add a section": milliseconds(lambda: document.add_memory(locations + 1, "Quay", added).render(), times),
+        "supersede": milliseconds(
+            lambda: document.mark_superseded(locations // 2, memory(3).title, "Better", 9).render(), times
+        ),
+    }
+    print(f"{count:,} memories at {locations:,} locations, {len(text) // 1000:,} KB (medians of {times})")
+    for name, duration in rows.items():
+        print(f"  {name:<14}{duration:9.2f} ms{duration * 1000 / count:9.2f} µs a memory")
+
+
+if __name__ == "__main__":
+    report(locations=100, times=51)
+    report(locations=1_250, times=9)
+    report(locations=12_500, times=3)

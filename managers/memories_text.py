@@ -1,0 +1,282 @@
+r"""One memory as it stands in ``Memories.md``: Markdown that a person reads, writes and mends.
+
+    **[CATEGORY - PERSISTENCE - STATUS] Title** *(Ep1, T12-14, +5)*
+    [Superseded at T50 by "Better approach"]
+    ~~Text, on as many lines as it has.~~
+
+Only the category and the title are needed. ACTIVE is left out; no persistence means permanent (decision 12).
+
+What would be read as something else is escaped, as Markdown does it: a backslash before a punctuation mark stands
+for that mark, ``&#32;`` for the character of that number. White space around a line does not count. An empty line
+ends the text, so one inside it is written as a lone backslash, Markdown's line break.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, cast
+
+from session.memory import (
+    INVALIDATION_MARKER,
+    MARKERS,
+    PERSISTENCES,
+    STATUSES,
+    Memory,
+    MemoryStatus,
+    MemoryStatusType,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EMPTY_LINE: Final = "\\"
+
+_METADATA = (
+    r"\s*(?:Ep(?:isode|ep)?[\s_]*(?P<episode>[0-9]{1,9}))?[\s,]*"
+    r"(?:T(?:urns?)?\s*(?P<turns>[0-9]{1,9}(?:\s?[-\u2013]\s?[0-9]{1,9})?))?[\s,]*"
+    r"(?P<score>[+-]?[0-9]{1,9})?\s*"
+)
+_HEADER = re.compile(
+    rf"\*\*\[([^\]]*)\](\s.*|)\*\*(?:\s*\*\((?:(?i:{_METADATA})|(?P<unknown>[^()]*))\)\*)?", re.IGNORECASE
+)
+_DASH = re.compile(r"\s*[-\u2013\u2014]\s*")
+_SUPERSEDED = re.compile(r'\[Superseded(?: at T(?:(\d{1,9})|\w+))?(?: by "(.*)")?\]', re.ASCII | re.IGNORECASE)
+_INVALIDATED = re.compile(r'\[Invalidated(?: at T(?:(\d{1,9})|\w+))?(?:: ?"(.*)")?\]', re.ASCII | re.IGNORECASE)
+_STRIKETHROUGH = re.compile(r"~~(.*)~~", re.DOTALL)
+_REFERENCE_STARTS = ("[superseded", "[invalidated")
+
+_ENDS_TEXT = re.compile(r"##|#(?:\s|$)|#\s*location\b|\*\*\[|\*\*Visits:|(?:-{3,}|\*{3,}|_{3,})$|<!--", re.IGNORECASE)
+_STARTS_OF_ENDS = frozenset("#*-_<")
+_FENCE = "```"
+
+_SPECIAL = re.compile(r"\\|~{2,}|^~|~$|(?<=--)>|&(?=#\d)|[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])|&#(\d{1,7});", re.ASCII)
+_MARGINS = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+_LEADING_MARKS = re.compile(r"([^\w\s])\1*")
+
+
+class NotUnderstood(Exception):
+    """Lines that begin like a memory and are none; the message is one sentence for the person who wrote them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """What stands in the brackets of a memory's header."""
+
+    category: str
+    persistence: str
+    status: MemoryStatusType
+
+
+@dataclass(frozen=True, slots=True)
+class _Supersession:
+    by: str | None = None
+    turn: int | None = None
+    reason: str | None = None
+
+
+_NOTHING_SAID = _Supersession()
+
+
+def escape(text: str) -> str:
+    """The text for the inside of a line, such that ``unescape`` gives it back."""
+    return _SPECIAL.sub(_escaped, text)
+
+
+def unescape(text: str) -> str:
+    """The text that a line of Markdown stands for."""
+    if "\\" not in text and "&#" not in text:
+        return text
+    return _ESCAPED.sub(_unescaped, text)
+
+
+def ends_text(line: str) -> bool:
+    """A line, without white space around it, that cannot belong to a memory's text."""
+    return not line or (line[0] in _STARTS_OF_ENDS and _ENDS_TEXT.match(line) is not None)
+
+
+def is_reference(line: str) -> bool:
+    """A line that says why a memory is superseded, or tries to."""
+    return line.startswith("[") and line.lower().startswith(_REFERENCE_STARTS)
+
+
+def write_memory(memory: Memory, line_end: str = "\n") -> str:
+    """The memory's lines, the last without a line end. An ephemeral memory is a ``ValueError``: none is ever kept."""
+    if memory.persistence == "ephemeral":
+        raise ValueError(f"ephemeral memories are never written: {memory.title}")
+    markers = f"{memory.category} - {memory.persistence.upper()}"
+    if memory.status != MemoryStatus.ACTIVE:
+        markers += f" - {memory.status}"
+    title = escape(memory.title).replace("*", r"\*")
+    header = f"**[{markers}] {title}**{_written_metadata(memory)}"
+    return line_end.join([header, *_written_body(memory)])
+
+
+def write_superseded(lines: str, memory: Memory, line_end: str) -> str:
+    """The lines of a memory rewritten to say what ``memory``, its superseded self, says.
+
+    The header stays as its writer put it, but for the status.
+    """
+    header = re.split(r"[\r\n]", lines, maxsplit=1)[0]
+    markers = header[header.index("[") + 1 : header.index("]")]
+    struck, found = re.subn(
+        r"([-\u2013\u2014]\s*)(?:ACTIVE|TENTATIVE)\b", r"\1SUPERSEDED", markers, flags=re.IGNORECASE
+    )
+    if not found:
+        struck = f"{markers.rstrip()} - SUPERSEDED"
+    last_end = line_end if lines.endswith(("\n", "\r")) else ""
+    return line_end.join([header.replace(markers, struck, 1), *_written_body(memory)]) + last_end
+
+
+def read_memory(lines: Sequence[str]) -> tuple[Memory, str]:
+    """The memory that the lines stand for, and one sentence on what of them was not understood ("" where all was).
+
+    lines: a header, a reference, blank lines, text, all without white space around them
+
+    Raises ``NotUnderstood``.
+    """
+    header = _HEADER.fullmatch(lines[0])
+    if header is None:
+        raise NotUnderstood("A memory begins with a line like **[NOTE - PERMANENT] Title** *(Ep1, T12, +5)*.")
+    markers_text, title, episode, turns, score, unknown = header.groups()
+    markers = read_markers(markers_text)
+    title = unescape(title.strip())
+    if not title.strip():
+        raise NotUnderstood("This memory has no title.")
+
+    supersession = _read_reference(lines[1]) if len(lines) > 1 else None
+    text_at = 1 if supersession is None else 2
+    status = markers.status if supersession is None else MemoryStatus.SUPERSEDED
+    supersession = supersession or _NOTHING_SAID
+    memory = Memory(
+        category=markers.category,
+        title=title,
+        episode=int(episode or 0),
+        turns=turns or "",
+        score_change=None if score is None else int(score),
+        text=_read_text(lines[text_at:], struck=status == MemoryStatus.SUPERSEDED),
+        persistence=markers.persistence,
+        status=status,
+        superseded_by=supersession.by,
+        superseded_at_turn=supersession.turn,
+        invalidation_reason=supersession.reason,
+    )
+    if unknown is not None:
+        return memory, f"*({unknown})* is not like *(Ep1, T12-14, +5)*, so it is not used."
+    if status != markers.status:
+        return memory, "This memory is given up below its header, which does not say SUPERSEDED."
+    if text_at < len(lines) and is_reference(lines[text_at]):
+        return memory, f'{lines[text_at]} is not like [Superseded at T50 by "Title"].'
+    return memory, ""
+
+
+@lru_cache(maxsize=256)
+def read_markers(text: str) -> Markers:
+    """The markers in any order behind the category, in any case. Raises ``NotUnderstood``."""
+    category, *others = (part.upper() for part in _DASH.split(text.strip()))
+    if not category or category in MARKERS:
+        raise NotUnderstood(f"[{text}] begins with no category: write [NOTE - PERMANENT] or the like.")
+    persistence, status = "permanent", "ACTIVE"
+    for marker in others:
+        if marker == "EPHEMERAL":
+            raise NotUnderstood("An EPHEMERAL memory ends with its episode, so none is read from this file.")
+        if marker in STATUSES:
+            status = marker
+        elif marker.lower() in PERSISTENCES:
+            persistence = marker.lower()
+        else:
+            raise NotUnderstood(f"{marker} in [{text}] is neither CORE nor PERMANENT nor a status.")
+    return Markers(category, persistence, cast("MemoryStatusType", status))
+
+
+def _read_reference(line: str) -> _Supersession | None:
+    """What the line below a header says of why the memory was given up."""
+    if not is_reference(line):
+        return None
+    superseded = _SUPERSEDED.fullmatch(line)
+    if superseded:
+        return _Supersession(_quoted(superseded[2]), _turn(superseded[1]))
+    invalidated = _INVALIDATED.fullmatch(line)
+    if invalidated:
+        return _Supersession(INVALIDATION_MARKER, _turn(invalidated[1]), _quoted(invalidated[2]))
+    return None
+
+
+def _read_text(lines: Sequence[str], *, struck: bool) -> str:
+    text = "\n".join(lines).lstrip("\n")
+    strikethrough = _STRIKETHROUGH.fullmatch(text) if struck else None
+    if strikethrough:
+        text = strikethrough[1]
+    if "\\" not in text and "&#" not in text and not struck:
+        return text
+    stripped = (line.strip() for line in text.split("\n"))
+    return "\n".join("" if line == EMPTY_LINE else unescape(line) for line in stripped)
+
+
+def _written_metadata(memory: Memory) -> str:
+    known = [
+        f"Ep{memory.episode}" if memory.episode else "",
+        f"T{memory.turns}" if memory.turns else "",
+        "" if memory.score_change is None else f"{memory.score_change:+d}",
+    ]
+    written = ", ".join(filter(None, known))
+    return f" *({written})*" if written else ""
+
+
+def _written_body(memory: Memory) -> list[str]:
+    lines = [_written_line(line) for line in memory.text.split("\n")]
+    if memory.status != MemoryStatus.SUPERSEDED:
+        return lines
+    if memory.text:
+        lines[0] = f"~~{lines[0]}"
+        lines[-1] = f"{lines[-1]}~~"
+    return [*_written_reference(memory), *lines]
+
+
+def _written_reference(memory: Memory) -> list[str]:
+    at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
+    if memory.superseded_by == INVALIDATION_MARKER:
+        reason = memory.invalidation_reason
+        return [f"[Invalidated{at}]" if reason is None else f'[Invalidated{at}: "{escape(reason)}"]']
+    if memory.superseded_by is not None:
+        return [f'[Superseded{at} by "{escape(memory.superseded_by)}"]']
+    return [f"[Superseded{at}]"] if at else []
+
+
+def _written_line(line: str) -> str:
+    if not line:
+        return EMPTY_LINE
+    margins = cast("re.Match[str]", _MARGINS.fullmatch(line))
+    written = f"{_numbered(margins[1])}{escape(margins[2])}{_numbered(margins[3])}"
+    if ends_text(written) or is_reference(written) or written.startswith(_FENCE):
+        return _LEADING_MARKS.sub(_escaped, written, count=1)
+    return written
+
+
+def _escaped(match: re.Match[str]) -> str:
+    marks = match[0]
+    if marks.isascii() and marks.isprintable():
+        return "".join(f"\\{mark}" for mark in marks)
+    return _numbered(marks)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[1]:
+        return match[1]
+    number = int(match[2])
+    return chr(number) if number <= sys.maxunicode else match[0]
+
+
+def _numbered(characters: str) -> str:
+    return "".join(f"&#{ord(character)};" for character in characters)
+
+
+def _quoted(text: str | None) -> str | None:
+    return None if text is None else unescape(text)
+
+
+def _turn(digits: str | None) -> int | None:
+    return int(digits) if digits else None

@@ -1,0 +1,182 @@
+"""A memory of one location, and the answer in which a model proposes one (seed 1, Data Model Changes)."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, Literal, get_args
+
+from pydantic import BaseModel, Field, ValidationInfo, field_validator, model_validator
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Persistence = Literal["core", "permanent", "ephemeral"]
+MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]
+
+PERSISTENCES: Final[tuple[Persistence, ...]] = get_args(Persistence)
+STATUSES: Final[tuple[MemoryStatusType, ...]] = get_args(MemoryStatusType)
+
+INVALIDATION_MARKER: Final = "INVALIDATED"
+"""Stands in ``superseded_by`` where a memory was proven false and nothing took its place."""
+
+DEFAULT_CATEGORY: Final = "NOTE"
+
+
+class MemoryStatus:
+    """The three words for how far a memory can be trusted; plain strings."""
+
+    ACTIVE: Final = "ACTIVE"
+    TENTATIVE: Final = "TENTATIVE"
+    SUPERSEDED: Final = "SUPERSEDED"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What was learned at one location.
+
+    category: SUCCESS, FAILURE, DISCOVERY, DANGER, NOTE or other words in capitals; becomes NOTE where it has no word
+        or is the name of a persistence or a status
+    title: one line, runs of white space made one space; so are ``superseded_by`` and ``invalidation_reason``
+    episode: 0 where it is not known
+    turns: "45", "12-14", or "" where they are not known
+    score_change: points won or lost, ``None`` where it is not known
+    text: as it was given, to the character
+    persistence: required, so that nobody forgets to choose
+    superseded_by: the title of the memory that took its place, or INVALIDATION_MARKER
+
+    Raises ``ValueError`` for an empty title, for a persistence, status or turns that do not exist, for
+    ``superseded_…`` in a memory that is not superseded, and for an ``invalidation_reason`` in one not invalidated.
+    """
+
+    category: str
+    title: str
+    episode: int
+    turns: str
+    score_change: int | None
+    text: str
+    persistence: str
+    status: MemoryStatusType = MemoryStatus.ACTIVE
+    superseded_by: str | None = None
+    superseded_at_turn: int | None = None
+    invalidation_reason: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.persistence not in PERSISTENCES:
+            raise ValueError(f"persistence must be core|permanent|ephemeral, got: {self.persistence}")
+        if self.status not in STATUSES:
+            raise ValueError(f"status must be ACTIVE|TENTATIVE|SUPERSEDED, got: {self.status}")
+        if self.status != MemoryStatus.SUPERSEDED:
+            if (self.superseded_by, self.superseded_at_turn, self.invalidation_reason) != (None, None, None):
+                raise ValueError(f"{self.status} and superseded at once: {self.title}")
+        elif self.invalidation_reason is not None and self.superseded_by != INVALIDATION_MARKER:
+            raise ValueError(f"an invalidation_reason needs superseded_by={INVALIDATION_MARKER}: {self.title}")
+        if not self.title.strip():
+            raise ValueError("a memory needs a title: it is known by it")
+        for field, normalised in (
+            ("category", normalised_category(self.category)),
+            ("title", one_line(self.title)),
+            ("turns", _normalised_turns(self.turns)),
+            ("superseded_by", self.superseded_by and one_line(self.superseded_by)),
+            ("invalidation_reason", self.invalidation_reason and one_line(self.invalidation_reason)),
+        ):
+            if normalised != getattr(self, field):
+                object.__setattr__(self, field, normalised)
+
+    def superseded(self, by: str, turn: int | None) -> Memory:
+        """The same memory, given up for the one titled ``by``."""
+        return replace(
+            self,
+            status=MemoryStatus.SUPERSEDED,
+            superseded_by=by,
+            superseded_at_turn=turn,
+            invalidation_reason=None,
+        )
+
+    def invalidated(self, reason: str | None, turn: int | None) -> Memory:
+        """The same memory, proven false."""
+        return replace(
+            self,
+            status=MemoryStatus.SUPERSEDED,
+            superseded_by=INVALIDATION_MARKER,
+            superseded_at_turn=turn,
+            invalidation_reason=reason,
+        )
+
+
+def one_line(text: str) -> str:
+    """The text on one line, each run of white space one space, none around it."""
+    return " ".join(text.split())
+
+
+def title_key(title: str) -> str:
+    """Equal for titles that name the same memory: case and runs of white space do not count (decision 8)."""
+    return one_line(title).casefold()
+
+
+@lru_cache(maxsize=1024)
+def normalised_category(category: str) -> str:
+    """Words in capitals with one space between them; NOTE for what is no category."""
+    words = " ".join(_WORD.findall(category.upper()))
+    return DEFAULT_CATEGORY if not words or words in MARKERS else words
+
+
+MARKERS: Final = frozenset((*STATUSES, *(persistence.upper() for persistence in PERSISTENCES)))
+"""The words that stand behind a category in ``Memories.md``."""
+
+_WORD = re.compile(r"\w+")
+_TURNS = re.compile(r"T?([0-9]{1,9})(?:\s?[-\u2013]\s?([0-9]{1,9}))?")
+
+
+@lru_cache(maxsize=1024)
+def _normalised_turns(turns: str) -> str:
+    if not turns:
+        return turns
+    span = _TURNS.fullmatch(turns.strip())
+    if span is None:
+        raise ValueError(f"turns must be like 45 or 12-14, got: {turns}")
+    return span[1] if span[2] is None else f"{span[1]}-{span[2]}"
+
+
+class MemorySynthesisResponse(BaseModel):
+    """A model's answer to the question what to remember of what just happened.
+
+    Only ``persistence``, ``memory_title`` and ``memory_text`` are required, and only with ``should_remember``;
+    ``invalidation_reason`` is with ``invalidate_memory_titles``. A title is superseded or invalidated, not both.
+    """
+
+    should_remember: bool
+    category: str | None = None
+    memory_title: str | None = None
+    memory_text: str | None = None
+    status: MemoryStatusType = MemoryStatus.ACTIVE
+    persistence: Persistence | None = Field(default=None, validate_default=True)
+    supersedes_memory_titles: set[str] = Field(default_factory=set)
+    invalidate_memory_titles: set[str] = Field(default_factory=set)
+    invalidation_reason: str | None = None
+    reasoning: str = ""
+
+    @field_validator("persistence", mode="before")
+    @classmethod
+    def _persistence_is_chosen(cls, value: object, given: ValidationInfo) -> object:
+        if not given.data.get("should_remember"):
+            return None
+        if value is None:
+            raise ValueError("persistence required when should_remember=True")
+        persistence = str(value).lower()
+        if persistence not in PERSISTENCES:
+            raise ValueError(f"persistence must be core|permanent|ephemeral, got: {value}")
+        return persistence
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.should_remember and not ((self.memory_title or "").strip() and (self.memory_text or "").strip()):
+            raise ValueError("memory_title and memory_text required when should_remember=True")
+        if self.invalidate_memory_titles and not (self.invalidation_reason or "").strip():
+            raise ValueError("invalidation_reason must be non-empty when titles are invalidated")
+        superseded = {title_key(title) for title in self.supersedes_memory_titles}
+        both = [title for title in self.invalidate_memory_titles if title_key(title) in superseded]
+        if both:
+            raise ValueError(f"titles cannot be both superseded and invalidated: {', '.join(sorted(both))}")
+        return self

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from session.memory import (
+    INVALIDATION_MARKER,
+    Memory,
+    MemoryStatus,
+    MemorySynthesisResponse,
+    title_key,
+)
+
+
+def memory(**changes: Any) -> Memory:
+    fields: dict[str, Any] = {
+        "category": "NOTE",
+        "title": "Gate opens inwards",
+        "episode": 1,
+        "turns": "12",
+        "score_change": 0,
+        "text": "Pull it.",
+        "persistence": "permanent",
+    }
+    return Memory(**{**fields, **changes})
+
+
+def test_persistence_has_no_default() -> None:
+    with pytest.raises(TypeError, match="persistence"):
+        Memory("NOTE", "Title", 1, "2", 0, "Text")  # type: ignore[call-arg]  # the very point
+
+
+def test_fields_can_be_given_by_position_in_the_order_of_the_specification() -> None:
+    given = Memory("DANGER", "Old approach", 1, "23", 0, "Text", "core", "SUPERSEDED", "Better", 50)
+    assert given.superseded_by == "Better"
+    assert given.superseded_at_turn == 50
+    assert given.invalidation_reason is None
+
+
+def test_a_memory_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        memory().title = "Another"  # type: ignore[misc]  # the very point
+
+
+def test_statuses_are_plain_strings() -> None:
+    assert (MemoryStatus.ACTIVE, MemoryStatus.TENTATIVE, MemoryStatus.SUPERSEDED) == (
+        "ACTIVE",
+        "TENTATIVE",
+        "SUPERSEDED",
+    )
+    assert f"{memory().status}" == "ACTIVE"
+    assert INVALIDATION_MARKER == "INVALIDATED"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("  Gate \n\t opens\u2028inwards ", "Gate opens inwards"), ("Straße", "Straße")],
+)
+def test_a_title_is_one_line_with_single_spaces(given: str, kept: str) -> None:
+    assert memory(title=given).title == kept
+
+
+def test_the_text_is_kept_to_the_character() -> None:
+    text = "  two \r\n lines\x00 \n"
+    assert memory(text=text).text == text
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("DISCOVERY", "DISCOVERY"),
+        ("danger", "DANGER"),
+        (" puzzle - hint] ", "PUZZLE HINT"),
+        ("", "NOTE"),
+        ("?!", "NOTE"),
+        ("ephemeral", "NOTE"),
+        ("CORE", "NOTE"),
+    ],
+)
+def test_a_category_is_words_in_capitals_and_never_a_marker(given: str, kept: str) -> None:
+    assert memory(category=given).category == kept
+
+
+@pytest.mark.parametrize(("given", "kept"), [("45", "45"), ("12-14", "12-14"), ("T12 - 14", "12-14"), ("", "")])
+def test_turns_are_a_number_or_a_span_or_not_known(given: str, kept: str) -> None:
+    assert memory(turns=given).turns == kept
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"persistence": "forever"}, "persistence must be"),
+        ({"persistence": ""}, "persistence must be"),
+        ({"title": " \n"}, "needs a title"),
+        ({"status": "WRONG"}, "status must be"),
+        ({"turns": "twelve"}, "turns must be"),
+        ({"superseded_by": "Better"}, "superseded at once"),
+        ({"superseded_at_turn": 5}, "superseded at once"),
+        ({"status": "SUPERSEDED", "superseded_by": "Better", "invalidation_reason": "wrong"}, "needs superseded_by"),
+    ],
+)
+def test_what_cannot_be_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        memory(**changes)
+
+
+def test_superseding_says_by_which_memory_and_when() -> None:
+    given_up = memory().superseded("Gate  is locked", 50)
+    assert given_up == memory(status="SUPERSEDED", superseded_by="Gate is locked", superseded_at_turn=50)
+
+
+def test_invalidating_says_why_and_when() -> None:
+    false = memory(status="TENTATIVE").invalidated("Proven false", 25)
+    assert (false.status, false.superseded_by) == (MemoryStatus.SUPERSEDED, INVALIDATION_MARKER)
+    assert (false.superseded_at_turn, false.invalidation_reason) == (25, "Proven false")
+
+
+def test_titles_match_whole_ignoring_case_and_white_space() -> None:
+    assert title_key(" GATE\topens  inwards") == title_key("Gate opens inwards")
+    assert title_key("Gate") != title_key("Gate opens inwards")
+
+
+def answer(**changes: Any) -> MemorySynthesisResponse:
+    fields: dict[str, Any] = {
+        "should_remember": True,
+        "category": "NOTE",
+        "memory_title": "Gate opens inwards",
+        "memory_text": "Pull it.",
+        "persistence": "permanent",
+    }
+    return MemorySynthesisResponse(**{**fields, **changes})
+
+
+def test_a_refusal_to_remember_needs_nothing_else() -> None:
+    refusal = MemorySynthesisResponse(should_remember=False)
+    assert refusal.persistence is None
+    assert refusal.status == MemoryStatus.ACTIVE
+    assert refusal.supersedes_memory_titles == refusal.invalidate_memory_titles == set()
+
+
+def test_the_persistence_of_what_is_not_remembered_does_not_matter() -> None:
+    assert (
+        MemorySynthesisResponse.model_validate({"should_remember": False, "persistence": "rubbish"}).persistence is None
+    )
+
+
+def test_capitals_in_the_persistence_do_not_matter() -> None:
+    assert answer(persistence="CORE").persistence == "core"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"persistence": None}, "persistence required"),
+        ({"persistence": "forever"}, "must be core|permanent|ephemeral, got: forever"),
+        ({"memory_title": " "}, "memory_title and memory_text required"),
+        ({"memory_text": None}, "memory_title and memory_text required"),
+        ({"status": "MAYBE"}, "status"),
+        ({"invalidate_memory_titles": {"Old"}}, "invalidation_reason must be non-empty"),
+        (
+            {
+                "supersedes_memory_titles": {"Old  one"},
+                "invalidate_memory_titles": {"old ONE"},
+                "invalidation_reason": "wrong",
+            },
+            "cannot be both superseded and invalidated: old ONE",
+        ),
+    ],
+)
+def test_an_answer_that_contradicts_itself_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        answer(**changes)
+    assert message in str(refused.value)
+
+
+def test_titles_may_be_invalidated_without_a_new_memory() -> None:
+    said = MemorySynthesisResponse(should_remember=False, invalidate_memory_titles={"Old"}, invalidation_reason="wrong")
+    assert said.invalidate_memory_titles == {"Old"}
+
+
+def test_long_reasoning_does_not_cost_the_memory() -> None:
+    assert answer(reasoning="because " * 100_000).memory_title == "Gate opens inwards"
+
+
+def test_the_schema_that_the_model_is_held_to_names_every_persistence_and_status() -> None:
+    schema = str(MemorySynthesisResponse.model_json_schema())
+    assert all(
+        f"'{word}'" in schema for word in ("core", "permanent", "ephemeral", "ACTIVE", "TENTATIVE", "SUPERSEDED")
+    )
