@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Ending = Literal["won", "lost"]
+Ending = Literal["won", "lost", "over"]
+"""``over``: the story ended and does not let us know how."""
 
 Role = Literal["agent", "critic", "info_ext", "analysis", "memory"]
 ROLES: tuple[Role, ...] = ("agent", "critic", "info_ext", "analysis", "memory")
@@ -57,6 +58,7 @@ class Observation:
     died: the player died in this very step (some stories go on after that)
     ending: how the story ended; once set it stays set until a restart or restore
     refusal: why the command never reached the story (then nothing else changed and no turn was spent)
+    parents: the object that each object of the story is in, at the object's own number; ``()``: there is no tree
     """
 
     text: str
@@ -70,6 +72,7 @@ class Observation:
     died: bool = False
     ending: Ending | None = None
     refusal: str | None = None
+    parents: tuple[int, ...] = field(default=(), repr=False)
 
     @property
     def won(self) -> bool:
@@ -78,7 +81,7 @@ class Observation:
 
     @property
     def lost(self) -> bool:
-        """The story ended otherwise."""
+        """The story ended in defeat."""
         return self.ending == "lost"
 
 
@@ -137,6 +140,11 @@ class TurnRecord:
     def reasoning(self) -> str:
         """Why the agent wanted it."""
         return self.proposals[-1].reasoning
+
+    @property
+    def reading(self) -> Reading | None:
+        """What was read out of the text before the turn, by whoever read it."""
+        return self.proposals[0].reading
 
     @property
     def score_change(self) -> int | None:

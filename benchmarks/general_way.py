@@ -1,0 +1,176 @@
+"""How far stories can be read that Jericho does not know: against those it knows, read as if it did not.
+
+    python -m benchmarks.general_way [STORY ...]
+
+plays the walkthrough of every story in the folder ZORKGPT_STORIES and of every one named, and prints a line for
+each: how much of what is claimed agrees with Jericho's own reading, and (in brackets) at how many of the steps
+anything is claimed. "inside" is the room against everything that the player is in, so it counts rooms around
+vehicles and chairs too. A TextWorld story (``tw-*.z8``) needs the JSON that ``tw-make`` puts beside it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jericho import FrotzEnv
+
+from game_interface.core.object_table import ObjectTable
+from game_interface.core.status import status_reader
+from game_interface.core.story import Story
+from session.errors import StoryError
+
+if TYPE_CHECKING:
+    from game_interface.core.status import Status
+
+CLAIMS = ("location", "inside", "score", "moves", "inventory")
+_READS_TIMED = 2000
+
+
+class FrotzEmulator:
+    """A Jericho environment as an ``Emulator`` that status readers learn from."""
+
+    def __init__(self, environment: FrotzEnv) -> None:
+        self.environment = environment
+        self._memory = bytearray(environment.frotz_lib.getRAMSize())
+        self._view = (ctypes.c_ubyte * len(self._memory)).from_buffer(self._memory)
+
+    def step(self, command: str) -> str:
+        """What the story answered to ``command``."""
+        return str(self.environment.step(command)[0])
+
+    def memory(self) -> bytearray:
+        """Dynamic memory as it stands now, in a buffer that is used again."""
+        self.environment.frotz_lib.getRAM(self._view)
+        return self._memory
+
+    def save(self) -> tuple[object, ...]:
+        """The whole machine."""
+        state: tuple[object, ...] = self.environment.get_state()
+        return state
+
+    def restore(self, state: tuple[object, ...]) -> None:
+        """The machine stands as in ``state``."""
+        self.environment.set_state(state)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One walkthrough, read in the general way.
+
+    claimed, agreed: steps at which a figure was claimed, and at which it was Jericho's too
+    learning: seconds until the first read
+    reading: seconds for one read
+    """
+
+    name: str
+    steps: int
+    claimed: Counter[str]
+    agreed: Counter[str]
+    learning: float
+    reading: float
+
+    def agreement(self, claim: str) -> float | None:
+        """The share of agreement among what was claimed; ``None`` if nothing was."""
+        return self.agreed[claim] / self.claimed[claim] if self.claimed[claim] else None
+
+    def __str__(self) -> str:
+        shares = [
+            f"{100 * share:5.1f} ({100 * self.claimed[claim] / self.steps:3.0f})"
+            if (share := self.agreement(claim)) is not None
+            else "     -     "
+            for claim in CLAIMS
+        ]
+        return (
+            f"{self.name:20}{self.steps:6}  {'  '.join(shares)}  {1e3 * self.learning:7.1f}  {1e6 * self.reading:6.1f}"
+        )
+
+
+HEADING = f"{'story':20}{'steps':>6}  {'  '.join(f'{claim:^11}' for claim in CLAIMS)}  learn ms  read µs"
+
+
+def walkthrough(path: Path, environment: FrotzEnv) -> list[str]:
+    """The commands that win the story, as Jericho or TextWorld knows them; none for other stories."""
+    recorded = path.with_suffix(".json")
+    if path.name.startswith("tw-") and recorded.exists():
+        return [str(command) for command in json.loads(recorded.read_text())["metadata"]["walkthrough"]]
+    return [str(command) for command in environment.get_walkthrough()]
+
+
+def measure(path: Path) -> Measurement | None:
+    """What the general way claims along the walkthrough of ``path``; ``None`` where Jericho knows none."""
+    story = Story.load(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        environment = FrotzEnv(str(path))
+        commands = walkthrough(path, environment)
+    environment.seed(environment.bindings.get("seed") or 1)
+    environment.reset()
+    emulator, table = FrotzEmulator(environment), ObjectTable(story)
+    start = time.perf_counter()
+    reader = status_reader(story, table, emulator)
+    learning = time.perf_counter() - start
+    claimed, agreed = Counter[str](), Counter[str]()
+    for command in commands:
+        emulator.step(command)
+        status = reader.read(emulator.memory())
+        judged = _judge(environment, table, emulator.memory(), status)
+        claimed.update(list(judged))
+        agreed.update(claim for claim, agrees in judged.items() if agrees)
+    memory = emulator.memory()
+    start = time.perf_counter()
+    for _ in range(_READS_TIMED):
+        reader.read(memory)
+    reading = (time.perf_counter() - start) / _READS_TIMED
+    return Measurement(path.name, len(commands), claimed, agreed, learning, reading) if commands else None
+
+
+def _judge(environment: FrotzEnv, table: ObjectTable, memory: bytearray, status: Status) -> dict[str, bool]:
+    """For each claim of ``status``, whether Jericho says the same."""
+    player = environment.get_player_object()
+    judged = {
+        "location": (status.location, status.location == player.parent),
+        "inside": (status.room, status.room in table.ancestors(memory, player.num)),
+        "score": (status.score, status.score == environment.get_score()),
+        "moves": (status.moves, status.moves == environment.get_moves()),
+        "inventory": (status.player, _same_inventory(environment, table.children(memory, status.player or 0))),
+    }
+    return {name: agrees for name, (claim, agrees) in judged.items() if claim is not None}
+
+
+def _same_inventory(environment: FrotzEnv, carried: list[int]) -> bool:
+    """Jericho's list is the same; it ends where it comes to an object that it does not know."""
+    known = takewhile(environment.get_object, carried)
+    return [item.num for item in environment.get_inventory()] == list(known)
+
+
+def stories(arguments: list[str]) -> list[Path]:
+    """The stories of the folder ZORKGPT_STORIES, then those named."""
+    folder = os.environ.get("ZORKGPT_STORIES")
+    found = sorted(Path(folder).glob("*.z[1-8]")) if folder else []
+    return [*found, *map(Path, arguments)]
+
+
+def main() -> None:
+    """Prints the table; a story that cannot be measured gets a line that says why."""
+    print(HEADING)
+    for path in stories(sys.argv[1:]):
+        try:
+            measurement = measure(path)
+        except StoryError as error:
+            print(error)
+            continue
+        print(measurement or f"{path.name:20} Jericho has no walkthrough of it")
+
+
+if __name__ == "__main__":
+    main()

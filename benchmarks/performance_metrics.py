@@ -1,0 +1,133 @@
+"""How fast a story is played: bare Jericho, ``step`` with its full observation, in a child process, valid actions.
+
+    python benchmarks/performance_metrics.py [--game FILE] [--repetitions N]
+
+Without ``--game``: ``zork1.z5`` in the folder that ZORKGPT_STORIES names, else our own story. Each repetition plays
+the same commands once in every way, one way after the other, so that a busy machine slows all of them; figures are
+medians over the repetitions, and the ratio is the median of the repetitions' own ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from jericho import FrotzEnv
+from jericho.defines import BINDINGS_DICT
+from jericho.jericho import UnsupportedGameWarning
+
+from game_interface.core.isolated import IsolatedGame
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.story import Story
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_PLAIN_COMMANDS = ("look", "inventory", "north", "south", "east", "west", "wait") * 20
+_TURNS_BETWEEN_VALID_ACTIONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """A story with commands to play in it."""
+
+    story: Path
+    seed: int
+    commands: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """Seconds that one turn took, on average over all commands, in each way of playing."""
+
+    bare: float
+    observed: float
+    isolated: float
+
+
+def main() -> None:
+    """The table of figures is printed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--game", type=Path, default=default_story())
+    parser.add_argument("--repetitions", type=int, default=25)
+    options = parser.parse_args()
+    play = play_of(options.game)
+    repetitions = measure(play, options.repetitions)
+    ratio = median(each.bare / each.observed for each in repetitions)
+    print(f"{play.story.name}: {len(play.commands)} commands, {options.repetitions} repetitions, medians")
+    print(f"bare Jericho step            {1 / median(each.bare for each in repetitions):10,.0f} steps/s")
+    print(f"step with full observation   {1 / median(each.observed for each in repetitions):10,.0f} steps/s")
+    print(f"ratio                        {ratio:10.2f}")
+    overhead = median(each.isolated - each.observed for each in repetitions)
+    print(f"child process, overhead      {overhead * 1000:10.3f} ms a turn")
+    print(f"valid actions                {valid_actions_seconds(play) * 1000:10.1f} ms a turn")
+
+
+def default_story() -> Path:
+    """Zork I where the user's stories have it, else our own story."""
+    zork1 = Path(os.environ.get("ZORKGPT_STORIES", "")) / "zork1.z5"
+    return zork1 if zork1.is_file() else Path(str(files("game_interface.stories") / "tidehouse.z5"))
+
+
+def play_of(story: Path) -> Play:
+    """Jericho's walkthrough of ``story``, or plain commands where it has none."""
+    bindings = BINDINGS_DICT.get(Story.load(story).md5)
+    if bindings:
+        return Play(story, bindings["seed"] or 1, bindings["walkthrough"].split("/"))
+    return Play(story, 1, _PLAIN_COMMANDS)
+
+
+def measure(play: Play, repetitions: int) -> list[Repetition]:
+    """The commands played ``repetitions`` times in each way, turn about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnsupportedGameWarning)
+        bare = FrotzEnv(str(play.story), seed=play.seed)
+    with JerichoInterface(play.story) as observed, IsolatedGame(play.story) as isolated:
+        found = []
+        for _ in range(repetitions):
+            bare.reset()
+            observed.reset(play.seed)
+            isolated.reset(play.seed)
+            found.append(
+                Repetition(
+                    bare=turn_seconds(bare.step, play.commands),
+                    observed=turn_seconds(observed.step, play.commands),
+                    isolated=turn_seconds(isolated.step, play.commands),
+                )
+            )
+        return found
+
+
+def turn_seconds(step: Callable[[str], object], commands: Sequence[str]) -> float:
+    """Seconds for one of ``commands``, on average."""
+    gc.collect()
+    start = time.perf_counter()
+    for command in commands:
+        step(command)
+    return (time.perf_counter() - start) / len(commands)
+
+
+def valid_actions_seconds(play: Play) -> float:
+    """Seconds that ``valid_actions`` took, the median over states along the commands."""
+    seconds = []
+    with JerichoInterface(play.story, seed=play.seed) as game:
+        for turn, command in enumerate(play.commands):
+            if turn % _TURNS_BETWEEN_VALID_ACTIONS == 0:
+                start = time.perf_counter()
+                game.valid_actions()
+                seconds.append(time.perf_counter() - start)
+            game.step(command)
+    return median(seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""Commands that would change the world, found by trying them on the machine and putting it back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, islice, permutations, product
+from typing import TYPE_CHECKING
+
+from jericho.util import verb_usage_count
+
+from game_interface.core.commands import refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from game_interface.core.dictionary import Dictionary
+    from game_interface.core.interpreter import Interpreter, Snapshot
+    from game_interface.core.object_table import ObjectTable
+    from game_interface.core.story import Story
+    from session.values import GameObject, Observation
+
+_MOST_TRIES = {True: 500, False: 320}
+"""Commands tried in one turn, up to version 3 and after it (whose parsers take ten times as long). Counts, not
+times, so that the same turn always has the same valid actions."""
+_LAST_QUICK_VERSION = 3
+_IMPLICIT = ("(Taken)", "(first taking ")
+"""How stories say that they did something else before the command, which then is a command of its own."""
+_MOST_NOUNS = 16
+_HOLE = "OBJ"
+_IDLE = ("wait", "look", "inventory", "drop me", "give me to me")
+"""Commands without an effect of their own: what changes all the same is the world's own doing."""
+_AROUND = (
+    *("take OBJ", "open OBJ", "close OBJ", "enter OBJ", "push OBJ", "pull OBJ", "turn OBJ", "turn on OBJ"),
+    *("turn off OBJ", "light OBJ", "move OBJ", "climb OBJ", "read OBJ", "search OBJ", "attack OBJ", "talk to OBJ"),
+)
+_CARRIED = (
+    *("drop OBJ", "wear OBJ", "take off OBJ", "open OBJ", "close OBJ", "turn on OBJ", "turn off OBJ", "light OBJ"),
+    *("extinguish OBJ", "eat OBJ", "drink OBJ", "fill OBJ", "empty OBJ", "read OBJ", "rub OBJ", "wave OBJ"),
+)
+_PAIRS = (
+    *("put OBJ in OBJ", "put OBJ on OBJ", "give OBJ to OBJ", "show OBJ to OBJ", "tie OBJ to OBJ", "throw OBJ at OBJ"),
+    *("unlock OBJ with OBJ", "attack OBJ with OBJ", "cut OBJ with OBJ", "light OBJ with OBJ"),
+)
+_RECEIVERS = {
+    "put OBJ in OBJ": ("container",),
+    "put OBJ on OBJ": ("surface",),
+    "give OBJ to OBJ": ("animate", "actor"),
+    "show OBJ to OBJ": ("animate", "actor"),
+    "throw OBJ at OBJ": ("animate", "actor"),
+}
+"""What the second thing has to be, in stories whose attributes have names; elsewhere everything is tried."""
+_SCENERY = ("scenery", "static", "not_described")
+"""Attributes of what is part of the room; what can be taken along is tried first."""
+_GRAMMAR_WORDS = frozenset(
+    (
+        *("a", "all", "an", "and", "both", "but", "everything", "except", "her", "him", "it", "me", "of", "or", "the"),
+        *("them", "this", "those", "to", "you"),
+    )
+)
+"""Words that parsers mark as nouns, or that stand for other words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Effect:
+    """What a command did: the bits of the object tree that it changed, and the score after it."""
+
+    bits: int
+    score: int
+    over: bool
+
+
+class Affordances:
+    """Tries commands on one interpreter: the templates of a known story, or some made from the story's dictionary."""
+
+    def __init__(
+        self,
+        story: Story,
+        dictionary: Dictionary,
+        interpreter: Interpreter,
+        table: ObjectTable,
+        attribute_names: Mapping[str, int],
+    ) -> None:
+        self._scenery = _numbers(attribute_names, _SCENERY)
+        self._receivers = {template: _numbers(attribute_names, names) for template, names in _RECEIVERS.items()}
+        self._most_tries = _MOST_TRIES[story.version <= _LAST_QUICK_VERSION]
+        self._dictionary = dictionary
+        self._interpreter = interpreter
+        self._table = table
+        own = interpreter.templates or tuple(f"{verb} {_HOLE}" for verb in dictionary.verbs) + dictionary.verbs
+        self._templates = _by_usage(own, dictionary.letters)
+        self._around, self._carried, self._pairs = map(self._understood, (_AROUND, _CARRIED, _PAIRS))
+
+    def valid_actions(self, observation: Observation) -> tuple[str, ...]:
+        """One command for each distinct change of the world, moves first, then by how common the verb is."""
+        start = self._interpreter.snapshot()
+        try:
+            trial = _Trial(self._interpreter, self._table, start)
+            nouns = self._nouns(trial, observation)
+            effects: dict[_Effect, str] = {}
+            for command in islice(self._candidates(nouns, observation), self._most_tries):
+                effect = trial.effect(command)
+                if effect:
+                    effects.setdefault(effect, command)
+            return tuple(effects.values())
+        finally:
+            self._interpreter.restore(start)
+
+    def _understood(self, templates: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of ``templates`` whose every word the story's parser knows."""
+        words, letters = self._dictionary.words, self._dictionary.letters
+        return tuple(
+            template
+            for template in templates
+            if all(word == _HOLE or word[:letters] in words for word in template.split())
+        )
+
+    def _candidates(self, nouns: tuple[str, ...], observation: Observation) -> Iterator[str]:
+        """Every command worth trying, the likeliest first: moves, usual commands, then all that the story knows."""
+        yield from self._dictionary.moves
+        held = _attributes_by_word(observation.inventory)
+        seen = _attributes_by_word(observation.visible)
+        carried = [noun for noun in nouns if noun in held]
+        around = [noun for noun in nouns if noun not in held]
+        for templates, things in ((self._around, around), (self._carried, carried)):
+            yield from (template.replace(_HOLE, thing) for template, thing in product(templates, things))
+        for template, other, thing in product(self._pairs, around, carried):
+            needed = self._receivers.get(template)
+            if needed and not needed & seen.get(other, frozenset()):
+                continue
+            yield _filled(template, *((other, thing) if "with" in template else (thing, other)))
+        for template in self._templates:
+            yield from (_filled(template, *things) for things in permutations(nouns, template.count(_HOLE)))
+
+    def _nouns(self, trial: _Trial, observation: Observation) -> tuple[str, ...]:
+        """A word for each thing at hand, the object tree's things before those that are only told of."""
+        visible = sorted(observation.visible or (), key=lambda each: bool(each.attributes & self._scenery))
+        objects = chain(observation.inventory or (), visible)
+        names = [" ".join(reversed(each.name.split())) for each in objects]
+        texts = (*names, observation.text, trial.answer("look"), trial.answer("inventory"))
+        things: dict[str, str] = {}
+        absent = self._answers_about_nothing(trial, texts)
+        for cut, full in self._dictionary.known_words(texts).items():
+            if cut not in self._dictionary.nouns or full in self._dictionary.directions or full in _GRAMMAR_WORDS:
+                continue
+            answer = trial.idle_answer(f"examine {full}")
+            if answer not in absent and answer.replace(full, "") not in absent:
+                things.setdefault(answer, full)
+        return tuple(islice(things.values(), _MOST_NOUNS))
+
+    def _answers_about_nothing(self, trial: _Trial, texts: Iterable[str]) -> set[str]:
+        """What the story says of things that are not here, their names left out."""
+        here = self._dictionary.known_words(texts)
+        elsewhere = (noun for noun in sorted(self._dictionary.nouns) if noun not in here and noun.isalpha())
+        answers = [trial.answer(f"examine {noun}").replace(noun, "") for noun in islice(elsewhere, 8, 24)]
+        ways = (trial.answer(f"examine {way}") for way in ("north", "up", "down"))
+        return {answer for answer in answers if answers.count(answer) > 1} | set(ways)
+
+
+class _Trial:
+    """Trying commands from one state."""
+
+    def __init__(self, interpreter: Interpreter, table: ObjectTable, start: Snapshot) -> None:
+        self._interpreter = interpreter
+        self._table = table
+        self._start = start
+        self._before = self._world(start.memory)
+        self._score = interpreter.score()
+        self._noise = 0
+        for command in _IDLE:
+            self.idle_answer(command)
+
+    def idle_answer(self, command: str) -> str:
+        """What the story would say to a command without an effect; what changes all the same is noise from now on."""
+        answer = self._try(command)
+        self._noise |= self._changed_bits()
+        return answer
+
+    def answer(self, command: str) -> str:
+        """What the story would say."""
+        return self._try(command)
+
+    def effect(self, command: str) -> _Effect | None:
+        """What ``command`` would change; ``None`` if nothing."""
+        if refusal(command):
+            return None
+        answer = self._try(command)
+        if any(words in answer for words in _IMPLICIT):
+            return None
+        interpreter = self._interpreter
+        bits = self._changed_bits() & ~self._noise
+        effect = _Effect(bits, interpreter.score(), over=interpreter.stop is not None)
+        return effect if bits or effect.over or effect.score != self._score else None
+
+    def _try(self, command: str) -> str:
+        self._interpreter.restore(self._start)
+        return self._interpreter.send(command.encode("ascii"))
+
+    def _changed_bits(self) -> int:
+        return self._world(bytes(self._interpreter.memory)) ^ self._before
+
+    def _world(self, memory: bytes) -> int:
+        return int.from_bytes(self._table.section(memory), "little")
+
+
+def _numbers(attribute_names: Mapping[str, int], names: tuple[str, ...]) -> frozenset[int]:
+    return frozenset(attribute_names[name] for name in names if name in attribute_names)
+
+
+def _attributes_by_word(objects: tuple[GameObject, ...] | None) -> dict[str, frozenset[int]]:
+    """The attributes of each object, under every word of its name."""
+    return {word: each.attributes for each in objects or () for word in each.name.lower().split()}
+
+
+def _filled(template: str, *things: str) -> str:
+    for thing in things:
+        template = template.replace(_HOLE, thing, 1)
+    return template
+
+
+def _by_usage(templates: tuple[str, ...], letters: int) -> tuple[str, ...]:
+    """``templates`` by how often players use the verb, each once."""
+    return tuple(sorted(dict.fromkeys(templates), key=lambda template: -int(verb_usage_count(template, letters))))

@@ -1,0 +1,119 @@
+"""Commands cleaned and judged before they reach the interpreter: some hang it, crash it or end the session."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+LONGEST_LINE = 198
+"""Bytes that the interpreter takes; a story's own buffer is often shorter."""
+DICTIONARY_LETTERS = 9
+"""Letters of a word that a story of version 4 and up tells apart; 6 before (Z-Machine Standard 1.1 §13)."""
+
+_PLAIN = str.maketrans(
+    {
+        "\u2018": "'",
+        "\u2019": "'",
+        "\u201a": "'",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u201e": '"',
+        "\u2010": "-",
+        "\u2011": "-",
+        "\u2012": "-",
+        "\u2013": "-",
+        "\u2014": "-",
+        "\u2026": "...",
+        "\u00df": "ss",
+        "\u00e6": "ae",
+        "\u0153": "oe",
+        "\u00f8": "o",
+        "\t": " ",
+    }
+)
+_SEPARATORS = re.compile(r"[.,;:!?\"()]|\b(?:then|and)\b")
+_SAVING = ("save", "restore", "restart", "quit", "q", "undo")
+_RECORDING = ("script", "unscript", "noscript", "transcript", "recording", "replay")
+_FORERUNNERS = frozenset({"please", "oops", "o"})
+"""Words before a verb that parsers pass over; ``oops`` puts the next word into the last command."""
+_FILLERS = frozenset(
+    (
+        *("a", "all", "an", "current", "file", "game", "it", "my", "now", "off", "on", "please", "progress", "session"),
+        *("state", "story", "the", "this", "to"),
+    )
+)
+
+
+@lru_cache(maxsize=4096)
+def normalised(command: str) -> str:
+    """``command`` in plain ASCII where that is possible, without white space around it, one space between words."""
+    if command.isascii():
+        return re.sub(" {2,}", " ", command.replace("\t", " ").strip())
+    decomposed = unicodedata.normalize("NFKD", command.translate(_PLAIN))
+    letters = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
+    return re.sub(" {2,}", " ", letters.strip())
+
+
+@lru_cache(maxsize=4096)
+def refusal(command: str, *, letters: int = DICTIONARY_LETTERS, longest: int = LONGEST_LINE) -> str | None:
+    """Why ``command`` must not reach the story's parser, in words for the player; ``None`` if it may.
+
+    letters: of a word that the story's dictionary tells apart
+    longest: bytes that the story has room for
+    """
+    line = normalised(command)
+    return _unreadable(line, longest) or _leaves_the_story(line.lower(), letters)
+
+
+def keypress(command: str) -> bytes:
+    """The one key of ``command`` for a story that waits for a key: its first character, or Enter."""
+    word = command.strip().lower()
+    if word in {"space", "enter", "return"}:
+        return b" " if word == "space" else b""
+    line = normalised(command) or (" " if command.startswith(" ") else "")
+    key = line[:1].encode("ascii", "ignore")
+    return key if key.isascii() and key not in {b"\\", b""} and key >= b" " and key != b"\x7f" else b""
+
+
+def _unreadable(line: str, longest: int) -> str | None:
+    faults = {
+        "An empty command does nothing.": not line,
+        "One command at a time: no line breaks.": "\n" in line or "\r" in line,
+        f"The story reads plain English letters only, not {_first_foreign(line)!r}.": not line.isascii(),
+        "The command holds control characters.": not line.isprintable(),
+        "The story cannot read a backslash.": "\\" in line,
+        "That looks like a path, and the story can do nothing with files.": line.startswith(("/", ".."))
+        or "/.." in line,
+        f"The command is too long: {len(line)} letters, and the story has room for {longest}.": len(line) > longest,
+    }
+    return next((reason for reason, holds in faults.items() if holds), None)
+
+
+def _first_foreign(line: str) -> str:
+    return next((letter for letter in line if not letter.isascii()), "")
+
+
+def _leaves_the_story(line: str, letters: int) -> str | None:
+    for clause in _SEPARATORS.split(line):
+        words = clause.split()
+        while words and words[0] in _FORERUNNERS:
+            del words[0]
+        if not words:
+            continue
+        verb, rest = words[0], words[1:]
+        if verb.startswith("#"):
+            return "Commands that start with # are for testing the story, not for playing it."
+        if not _FILLERS.issuperset(rest):
+            continue
+        if _is_any(verb, _SAVING, letters):
+            return (
+                f"{verb!r} is not for the player: the session is saved, ended and started anew from outside the story."
+            )
+        if _is_any(verb, _RECORDING, letters):
+            return f"{verb!r} is not for the player: every session is recorded already."
+    return None
+
+
+def _is_any(word: str, verbs: tuple[str, ...], letters: int) -> bool:
+    return any(word[:letters] == verb[:letters] for verb in verbs)

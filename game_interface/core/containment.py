@@ -1,0 +1,102 @@
+"""What a story may not do to the program around it: write or read files, restart, or play on after its end.
+
+Jericho ignores the quit opcode and runs on into whatever bytes follow, and it saves, restores and transcribes
+into files of the working directory. The interpreter's opcode tables are ordinary writable data, so the few
+opcodes concerned are replaced here by ones of our own (Z-Machine Standard 1.1 §14, §15).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Stop = Literal["quit", "restart"]
+
+_Opcode = ctypes.CFUNCTYPE(None)
+_SAVE, _RESTORE, _RESTART, _QUIT = 0x05, 0x06, 0x07, 0x0A  # 0OP
+_EXT_SAVE, _EXT_RESTORE, _EXT_SAVE_UNDO, _EXT_RESTORE_UNDO = 0x00, 0x01, 0x09, 0x0A  # EXT
+_EXT_OPCODES = 0x1D
+_LAST_BRANCHING_VERSION = 3
+_UNAVAILABLE = 0xFFFF  # what save_undo stores where there is no undo
+
+
+class _Setup(ctypes.Structure):
+    """The start of the interpreter's own settings, down to the one folder it may open files in."""
+
+    _fields_ = (
+        ("switches", ctypes.c_int * 12),
+        ("script_columns", ctypes.c_int),
+        ("sound", ctypes.c_int),
+        ("error_report_mode", ctypes.c_int),
+        ("names", ctypes.c_void_p * 10),
+        ("story", ctypes.c_void_p),
+        ("story_size", ctypes.c_size_t),
+        ("restricted_path", ctypes.c_void_p),
+    )
+
+
+class Containment:
+    """An interpreter library whose story cannot leave its own memory.
+
+    stop: the story ran its quit or its restart opcode, and the machine stopped there and then
+    """
+
+    def __init__(self, library: ctypes.CDLL, version: int) -> None:
+        self.stop: Stop | None = None
+        self._library = library
+        self._version = version
+        self._halted = ctypes.c_int.in_dll(library, "emulator_halted")
+        library.store.argtypes = [ctypes.c_ushort]
+        library.branch.argtypes = [ctypes.c_bool]
+        self._kept_alive: list[object] = []
+        plain = (ctypes.c_void_p * 16).in_dll(library, "op0_opcodes")
+        self._replace(plain, _SAVE, self._fail)
+        self._replace(plain, _RESTORE, self._fail)
+        self._replace(plain, _RESTART, lambda: self._halt("restart"))
+        self._replace(plain, _QUIT, lambda: self._halt("quit"))
+        extended = (ctypes.c_void_p * _EXT_OPCODES).in_dll(library, "ext_opcodes")
+        self._replace(extended, _EXT_SAVE, lambda: library.store(0))
+        self._replace(extended, _EXT_RESTORE, lambda: library.store(0))
+        # Undo is kept outside the state that Jericho saves: after a restore it would undo another game.
+        self._replace(extended, _EXT_SAVE_UNDO, lambda: library.store(_UNAVAILABLE))
+        self._replace(extended, _EXT_RESTORE_UNDO, lambda: library.store(0))
+
+    def resume(self) -> None:
+        """The machine may run again: its state was replaced by one that had not stopped."""
+        self.stop = None
+        self._halted.value = 0
+
+    def close_files(self, story_size: int) -> None:
+        """Transcripts, recordings and auxiliary files go to a folder that is not there; to be called after each load.
+
+        Loading frees the path, so it has to be the C library's own memory. It is one letter long because the
+        interpreter puts it before a name of up to 80 letters in a buffer of 81.
+        """
+        setup = _Setup.in_dll(self._library, "f_setup")
+        if setup.story_size != story_size or setup.restricted_path is not None:
+            return
+        duplicate = ctypes.CDLL(None).strdup
+        duplicate.argtypes, duplicate.restype = [ctypes.c_char_p], ctypes.c_void_p
+        setup.restricted_path = duplicate(b"\x7f")
+
+    def _replace(self, table: ctypes.Array[ctypes.c_void_p], number: int, action: Callable[[], object]) -> None:
+        def opcode() -> None:
+            action()
+
+        entry = _Opcode(opcode)
+        self._kept_alive.append(entry)
+        table[number] = ctypes.cast(entry, ctypes.c_void_p).value
+
+    def _fail(self) -> None:
+        if self._version <= _LAST_BRANCHING_VERSION:
+            self._library.branch(False)
+        else:
+            self._library.store(0)
+
+    def _halt(self, stop: Stop) -> None:
+        self._library.flush_buffer()
+        self.stop = stop
+        self._halted.value = 1

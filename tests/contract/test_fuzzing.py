@@ -1,0 +1,176 @@
+"""No command and no file hangs the interpreter, ends a process, or leaves a file behind.
+
+The counts of the everyday suite are small; those marked slow are the issue's: 100,000 commands and 10,000 files.
+"""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from game_interface.core.isolated import IsolatedGame
+from session.errors import GameError, StoryError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SEED = 20_240_229
+MOST_TURNS = 300
+WORDS = (
+    *(
+        "save",
+        "restore",
+        "quit",
+        "restart",
+        "script",
+        "undo",
+        "y",
+        "yes",
+        "no",
+        "again",
+        "oops",
+        "then",
+        "and",
+        "#record",
+    ),
+    *("take", "all", "open", "look", "north", "south", "east", "west", "up", "down", "drop", "lamp", "inventory"),
+    *(
+        "\\",
+        "\\n",
+        "/",
+        "../",
+        ".",
+        ",",
+        '"',
+        "\0",
+        "\n",
+        "\r",
+        "\t",
+        "\x0e",
+        "\x7f",
+        "\xa0",
+        "é",
+        "日本",
+        "x" * 90,
+        "9" * 300,
+    ),
+)
+
+
+def random_command(chance: random.Random) -> str:
+    """Bytes of any kind, words that mean something to a parser or to the interpreter, or a mix of both."""
+    if chance.random() < 0.5:
+        return chance.randbytes(chance.randrange(40)).decode("latin-1")
+    parts = [chance.choice(WORDS) for _ in range(chance.randrange(1, 6))]
+    if chance.random() < 0.3:
+        parts.append(chance.randbytes(chance.randrange(8)).decode("latin-1"))
+    return chance.choice((" ", "", ". ")).join(parts)
+
+
+def mangled(content: bytes, chance: random.Random) -> bytes:
+    """The story damaged: bytes changed, a stretch overwritten or moved, the end cut off; its checksum often mended."""
+    damaged = bytearray(content)
+    end = chance.choice((0x40, 0x800, len(damaged)))
+    for _ in range(chance.choice((1, 3, 30, 300))):
+        damaged[chance.randrange(end)] = chance.randrange(256)
+    if chance.random() < 0.3:
+        start, length = chance.randrange(len(damaged)), chance.randrange(2000)
+        damaged[start : start + length] = chance.randbytes(length)
+    if chance.random() < 0.1:
+        del damaged[chance.randrange(len(damaged)) :]
+    if chance.random() < 0.8 and len(damaged) > 0x40:
+        damaged[0x00:0x01] = content[0x00:0x01]
+        damaged[0x1C:0x1E] = b"\0\0"
+    return bytes(damaged)
+
+
+def files_around() -> set[str]:
+    """What a story could have written beside its own folder; folders of games that are open come and go."""
+    return {path.name for path in Path.cwd().iterdir()}
+
+
+def files_in(game: IsolatedGame) -> set[str]:
+    return {path.name for path in game._folder.path.rglob("*")}
+
+
+@pytest.fixture
+def game(own_story: Path) -> Iterator[IsolatedGame]:
+    with IsolatedGame(own_story) as game:
+        yield game
+
+
+def play_at_random(game: IsolatedGame, count: int, chance: random.Random) -> None:
+    for turn in range(count):
+        if game.observation.ending or turn % MOST_TURNS == 0:
+            game.reset(1 + turn)
+        game.step(random_command(chance))
+
+
+def open_and_play(content: bytes, story: Path) -> str:
+    """``played``, or the kind of error that the file ended in; nothing else may happen."""
+    story.write_bytes(content)
+    try:
+        with IsolatedGame(story, opening_limit=1.0, time_limit=1.0) as game:
+            for command in ("look", "north", "take all", "yes", "inventory"):
+                if not game.observation.ending:
+                    game.step(command)
+    except (StoryError, GameError) as error:
+        return type(error).__name__
+    finally:
+        story.unlink()
+    return "played"
+
+
+def open_many(source: Path, count: int, folder: Path) -> set[str]:
+    content = source.read_bytes()
+    chance = random.Random(SEED)
+    contents = (mangled(content, chance) for _ in range(count))
+    with ThreadPoolExecutor(4) as pool:
+        return set(pool.map(open_and_play, contents, (folder / f"{number}.z5" for number in range(count))))
+
+
+def check_commands(game: IsolatedGame, count: int) -> None:
+    before, own = files_around(), files_in(game)
+    play_at_random(game, count, random.Random(SEED))
+    assert files_around() == before
+    assert files_in(game) == own
+    assert game.reset(1).text
+
+
+def check_files(story: Path, count: int, folder: Path) -> None:
+    before = files_around()
+    assert {"played", "StoryError"} <= open_many(story, count, folder) <= {"played", "StoryError", "GameError"}
+    assert files_around() == before
+    assert list(folder.iterdir()) == []
+
+
+def test_some_random_commands_leave_the_game_playable(game: IsolatedGame) -> None:
+    check_commands(game, 1_000)
+
+
+def test_some_mangled_files_are_played_or_are_errors(own_story: Path, tmp_path: Path) -> None:
+    check_files(own_story, 40, tmp_path)
+
+
+@settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(command=st.binary(max_size=250).map(lambda raw: raw.decode("latin-1")) | st.text())
+def test_any_text_is_answered_or_refused(game: IsolatedGame, command: str) -> None:
+    if game.observation.ending:
+        game.reset(1)
+    assert game.step(command) == game.observation
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_random_commands_leave_the_game_playable(game: IsolatedGame) -> None:
+    check_commands(game, 100_000)
+
+
+@pytest.mark.slow
+def test_ten_thousand_mangled_files_are_played_or_are_errors(own_story: Path, tmp_path: Path) -> None:
+    check_files(own_story, 10_000, tmp_path)

@@ -1,0 +1,165 @@
+"""The stories that Jericho knows, played through the interface and compared with Jericho itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from jericho import FrotzEnv
+from jericho.defines import BINDINGS_DICT
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.story import Story
+from tests.fixtures.walkthrough import (
+    WINNING_SEED,
+    get_walkthrough_dark_sequence,
+    get_walkthrough_slice,
+    get_walkthrough_until_lamp,
+    get_zork1_walkthrough,
+    replay_walkthrough,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from session.values import GameObject, Observation
+
+pytestmark = pytest.mark.stories
+
+TO_THE_CLIFF = ("s", "e", "e", "e")
+BACK_TO_THE_CLIFF = ("e", "s", "e", "e", "s", "n", "e")
+
+
+@pytest.fixture
+def zork(zork1: Path) -> Iterator[JerichoInterface]:
+    with JerichoInterface(zork1, seed=WINNING_SEED) as game:
+        yield game
+
+
+def names(objects: tuple[GameObject, ...] | None) -> set[str]:
+    return {each.name for each in objects or ()}
+
+
+def room(observation: Observation) -> str:
+    assert observation.location is not None
+    return observation.location.name
+
+
+def test_zorks_walkthrough_wins_with_every_point(zork: JerichoInterface) -> None:
+    *before, last = replay_walkthrough(zork, get_zork1_walkthrough())
+    assert (last.score, last.max_score, last.ending) == (350, 350, "won")
+    assert {each.ending for each in before} == {None}
+    assert not any(each.refusal for each in before)
+    assert all(each.location and each.inventory is not None for each in before)
+
+
+def test_two_replays_show_the_same_to_the_last_field(zork: JerichoInterface) -> None:
+    first = zork.observation, replay_walkthrough(zork, get_zork1_walkthrough())
+    assert (zork.reset(WINNING_SEED), replay_walkthrough(zork, get_zork1_walkthrough())) == first
+
+
+def test_a_replay_from_a_saved_state_shows_the_same(zork: JerichoInterface) -> None:
+    replay_walkthrough(zork, get_walkthrough_slice(0, 100))
+    saved = zork.save()
+    rest = replay_walkthrough(zork, get_walkthrough_slice(100, 396))
+    zork.restore(saved)
+    assert replay_walkthrough(zork, get_walkthrough_slice(100, 396)) == rest
+
+
+def test_a_command_may_be_as_long_as_zorks_buffer(zork: JerichoInterface) -> None:
+    assert zork.step("x" * 99).refusal is None
+    assert zork.step("x" * 100).refusal
+
+
+def test_names_are_whole(zork: JerichoInterface) -> None:
+    assert room(zork.observation) == "West of House"
+    assert "small mailbox" in names(zork.observation.visible)
+    last = replay_walkthrough(zork, get_walkthrough_until_lamp())[-1]
+    assert room(last) == "Living Room"
+    assert "brass lantern" in names(last.inventory)
+
+
+def test_closed_containers_keep_their_contents_to_themselves(zork: JerichoInterface) -> None:
+    assert "leaflet" not in names(zork.observation.visible)
+    assert "leaflet" in names(zork.step("open mailbox").visible)
+    assert "leaflet" not in names(zork.step("close mailbox").visible)
+
+
+def test_nothing_is_seen_in_the_dark_but_the_room_is_right(zork: JerichoInterface) -> None:
+    *_, cellar, _ = replay_walkthrough(zork, get_walkthrough_dark_sequence())
+    lit, dark = zork.step("north"), zork.step("turn off lamp")
+    assert [room(each) for each in (cellar, lit, dark)] == ["Cellar", "The Troll Room", "The Troll Room"]
+    assert names(lit.visible) == {"troll", "bloody axe"}
+    assert dark.visible == ()
+
+
+def test_in_a_boat_the_location_is_the_room(zork: JerichoInterface) -> None:
+    observations = replay_walkthrough(zork, get_zork1_walkthrough())
+    boating = [each for each in observations if room(each) == "Frigid River"]
+    assert boating
+    assert "magic boat" not in {room(each) for each in observations}
+
+
+def test_a_death_that_is_survived_is_no_ending_and_the_third_is(zork1: Path) -> None:
+    with JerichoInterface(zork1, seed=3) as game:
+        *_, first = replay_walkthrough(game, (*TO_THE_CLIFF, "jump"))
+        *walk, second = replay_walkthrough(game, (*BACK_TO_THE_CLIFF, "jump"))
+        third = replay_walkthrough(game, (*BACK_TO_THE_CLIFF, "jump"))[-1]
+    assert [(each.died, each.ending) for each in (first, second, third)] == [(True, None), (True, None), (True, "lost")]
+    assert not any(each.died for each in walk)
+    assert third.score == -30
+
+
+def test_attributes_say_what_a_thing_allows(zork: JerichoInterface) -> None:
+    mailbox = next(each for each in zork.get_visible_objects_in_location() if each.name == "small mailbox")
+    named = zork.get_object_attributes(mailbox)
+    assert named is not None
+    assert (named["openable"], named["container"], named["open"], named["takeable"]) == (True, True, False, False)
+
+
+def test_valid_actions_at_the_mailbox_are_the_four_that_change_the_world(zork: JerichoInterface) -> None:
+    assert set(zork.valid_actions()) == {"north", "south", "west", "open mailbox"}
+
+
+@pytest.mark.parametrize("profile", [True, False])
+def test_the_status_line_is_not_part_of_the_text(zork1: Path, *, profile: bool) -> None:
+    with JerichoInterface(zork1, use_profile=profile) as game:
+        replies = [game.step(command).text for command in ("look", "north", "wait")]
+    assert replies[0].startswith("West of House\nYou are standing")
+    assert replies[2] == "Time passes..."
+
+
+def test_without_its_profile_zork_is_a_story_like_any_other(zork1: Path) -> None:
+    with JerichoInterface(zork1, seed=WINNING_SEED, use_profile=False) as game:
+        assert (game.facts.known, game.facts.max_score) == (False, None)
+        observations = replay_walkthrough(game, get_zork1_walkthrough())
+        assert observations[-1].score == 350
+        assert observations[-1].ending is not None
+
+
+def test_every_known_story_is_won_by_its_walkthrough_as_jericho_plays_it(story_folder: Path) -> None:
+    played = 0
+    for file in sorted(story_folder.iterdir()):
+        if file.suffix not in {".z3", ".z4", ".z5", ".z8"}:
+            continue
+        profile = BINDINGS_DICT.get(Story.load(file).md5)
+        if profile:
+            assert_played_alike(file, profile["seed"] or 1, profile["walkthrough"].split("/"))
+            played += 1
+    assert played
+
+
+def assert_played_alike(file: Path, seed: int, commands: list[str]) -> None:
+    theirs = FrotzEnv(str(file), seed=seed)
+    theirs.reset()
+    with JerichoInterface(file, seed=seed) as ours:
+        for command in commands[:-1]:
+            observation = ours.step(command)
+            theirs.step(command)
+            assert (observation.refusal, observation.score, observation.moves) == (
+                None,
+                theirs.get_score(),
+                theirs.get_moves(),
+            )
+        assert ours.step(commands[-1]).won

@@ -1,0 +1,158 @@
+"""The story of our own, played through the interface."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from game_interface.core.jericho_interface import JerichoInterface
+from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from session.values import Location, Observation
+
+FULL_SCORE = 100
+TO_THE_LAMP = ("north", "north", "take lamp")
+TO_THE_MUD = ("north", "east")
+TO_THE_RED_RAG = ("north", "east", "north")
+TO_THE_DARK_CELLAR = ("north", "north", "north", "down")
+
+
+@pytest.fixture
+def game(own_story: Path) -> Iterator[JerichoInterface]:
+    with JerichoInterface(own_story, seed=1) as game:
+        yield game
+
+
+def play(game: JerichoInterface, commands: Iterable[str]) -> list[Observation]:
+    return [game.step(command) for command in commands]
+
+
+def walkthrough_until(command: str) -> tuple[str, ...]:
+    """The walkthrough up to and including the first time it gives ``command``."""
+    return WALKTHROUGH[: WALKTHROUGH.index(command) + 1]
+
+
+def place(observation: Observation) -> Location:
+    assert observation.location is not None
+    return observation.location
+
+
+def carried(observation: Observation) -> list[str]:
+    assert observation.inventory is not None
+    return [item.name for item in observation.inventory]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 12, 1986])
+def test_the_walkthrough_wins_with_every_point_whatever_the_seed(own_story: Path, seed: int) -> None:
+    with JerichoInterface(own_story, seed=seed) as game:
+        *before, last = play(game, WALKTHROUGH)
+    assert (last.score, last.ending, last.died) == (FULL_SCORE, "won", False)
+    assert {observation.ending for observation in before} == {None}
+    assert last.moves == len(WALKTHROUGH)
+
+
+def test_the_score_never_falls_and_thirteen_deeds_raise_it(game: JerichoInterface) -> None:
+    observations = [game.observation, *play(game, WALKTHROUGH)]
+    scores = [observation.score for observation in observations if observation.score is not None]
+    assert len(scores) == len(observations)
+    rises = [after - before for before, after in pairwise(scores) if after != before]
+    assert len(rises) == 13
+    assert min(rises) > 0
+    assert sum(rises) == FULL_SCORE
+
+
+def test_two_replays_give_identical_observations(own_story: Path) -> None:
+    with JerichoInterface(own_story, seed=1) as first, JerichoInterface(own_story, seed=1) as second:
+        assert play(first, WALKTHROUGH) == play(second, WALKTHROUGH)
+
+
+def test_rooms_of_the_same_name_are_told_apart_by_number(game: JerichoInterface) -> None:
+    play(game, TO_THE_RED_RAG[:-1])
+    walk = play(game, ("north", "west", "north", "north"))
+    assert [place(observation).name for observation in walk] == ["Saltings"] * 4
+    assert len({place(observation).num for observation in walk}) == 4
+
+
+def test_the_walkthrough_sees_every_room_but_the_one_where_people_get_lost(game: JerichoInterface) -> None:
+    rooms = {place(observation).num for observation in [game.observation, *play(game, WALKTHROUGH)]}
+    assert len(rooms) == 21
+
+
+def test_the_mud_warns_once_and_then_kills(game: JerichoInterface) -> None:
+    warned, killed = play(game, (*TO_THE_MUD, "east", "east"))[-2:]
+    assert (warned.died, warned.ending) == (False, None)
+    assert (killed.died, killed.ending) == (True, "lost")
+    assert "*** You have died ***" in killed.text
+
+
+def test_the_well_warns_once_and_then_kills_whoever_walks_in_the_dark(game: JerichoInterface) -> None:
+    warned, killed = play(game, (*TO_THE_DARK_CELLAR, "north", "north"))[-2:]
+    assert (warned.died, killed.died) == (False, True)
+    assert killed.lost
+
+
+def test_the_glass_warns_once_and_then_kills_whoever_turns_it_away_from_home(game: JerichoInterface) -> None:
+    play(game, walkthrough_until("take glass"))
+    warned, killed = play(game, ("turn glass", "turn glass"))
+    assert (warned.died, killed.died) == (False, True)
+    assert killed.lost
+
+
+def test_the_lamp_runs_down_and_can_be_filled_again(game: JerichoInterface) -> None:
+    play(game, (*TO_THE_LAMP, "light lamp", "north", "down"))
+    burning = play(game, ["wait"] * 30)
+    assert "pitch dark" in "".join(observation.text for observation in burning)
+    assert place(burning[-1]).name == "Cellar"
+    assert "no oil left" in game.step("light lamp").text
+    play(game, ("up", "east", "fill lamp", "light lamp", "west"))
+    assert "well" in game.step("down").text
+
+
+def test_the_one_way_drop_can_be_left_without_a_lamp(game: JerichoInterface) -> None:
+    play(game, walkthrough_until("wear pattens"))
+    play(game, ("drop lamp", "east", "east", "east", "east", "north", "up", "down"))
+    assert place(game.step("down")).name == "Crypt"
+    assert place(game.step("up")).name == "Nave"
+
+
+def test_what_is_put_down_in_the_dark_can_be_picked_up_again(game: JerichoInterface) -> None:
+    dropped, taken = play(game, (*TO_THE_LAMP, "north", "down", "drop lamp", "take lamp"))[-2:]
+    assert (carried(dropped), carried(taken)) == ([], ["storm lamp"])
+
+
+def test_a_herring_that_is_eaten_can_be_replaced(game: JerichoInterface) -> None:
+    play(game, walkthrough_until("take herring"))
+    eaten, replaced = play(game, ("eat herring", "take herring"))
+    assert "salt herring" not in carried(eaten)
+    assert "salt herring" in carried(replaced)
+
+
+def test_the_treasure_counts_only_at_home(game: JerichoInterface) -> None:
+    before = play(game, walkthrough_until("take glass"))[-1]
+    after = play(game, ("drop glass", "take glass", "west", "drop glass"))[-1]
+    assert (after.score, after.ending) == (before.score, None)
+
+
+def test_the_otter_does_nothing_for_what_is_not_a_herring(game: JerichoInterface) -> None:
+    play(game, walkthrough_until("give herring to otter")[:-1])
+    assert "tide-glass" not in game.step("give knife to otter").text
+    assert "tide-glass" in game.step("throw herring to otter").text
+
+
+def test_the_shipped_story_is_what_its_source_compiles_to(own_story: Path, tmp_path: Path) -> None:
+    compiler = shutil.which("inform")
+    if compiler is None:
+        pytest.skip("inform is not installed (apt install inform6-compiler inform6-library)")
+    source = Path(str(files("game_interface.stories") / "tidehouse.inf"))
+    compiled = tmp_path / "tidehouse.z5"
+    subprocess.run([compiler, str(source), str(compiled)], check=True, capture_output=True, timeout=60)
+    assert compiled.read_bytes() == own_story.read_bytes()

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from game_interface.core import nursery
+from game_interface.core.isolated import IsolatedGame
+from game_interface.core.jericho_interface import JerichoInterface
+from session.errors import GameError, StoryError
+from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def game(own_story: Path) -> Iterator[IsolatedGame]:
+    with IsolatedGame(own_story, time_limit=5) as game:
+        yield game
+
+
+def child_of(game: IsolatedGame) -> int:
+    assert game._child is not None
+    return game._child._pid
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def ends_within(seconds: float, pid: int) -> bool:
+    deadline = time.monotonic() + seconds
+    while is_running(pid) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not is_running(pid)
+
+
+def test_it_shows_what_the_game_in_this_process_shows(game: IsolatedGame, own_story: Path) -> None:
+    with JerichoInterface(own_story) as here:
+        assert game.facts == here.facts
+        assert [game.step(command) for command in WALKTHROUGH] == [here.step(command) for command in WALKTHROUGH]
+
+
+def test_a_crash_is_a_game_error_and_restoring_goes_on_in_a_fresh_child(game: IsolatedGame) -> None:
+    game.step("north")
+    saved = game.save()
+    os.kill(child_of(game), signal.SIGSEGV)
+    with pytest.raises(GameError, match=r"crashed|gone"):
+        game.step("look")
+    with pytest.raises(GameError, match="restore"):
+        game.step("look")
+    assert game.restore(saved) == saved.observation
+    assert game.step("look").text
+
+
+def test_a_hang_past_the_limit_is_a_game_error_and_the_child_is_gone(own_story: Path) -> None:
+    with IsolatedGame(own_story, time_limit=0.2) as game:
+        child = child_of(game)
+        os.kill(child, signal.SIGSTOP)
+        with pytest.raises(GameError, match=r"0\.2 seconds"):
+            game.step("look")
+        assert ends_within(5, child)
+        assert game.restart().text
+
+
+def test_closing_ends_the_child_and_removes_its_folder(game: IsolatedGame) -> None:
+    child, folder = child_of(game), game._folder.path
+    game.close()
+    assert ends_within(5, child)
+    assert not folder.exists()
+
+
+def test_an_interrupt_from_the_terminal_does_not_reach_the_child(game: IsolatedGame) -> None:
+    assert os.getsid(child_of(game)) != os.getsid(0)
+
+
+def test_the_child_ends_when_its_parent_is_killed(own_story: Path, tmp_path: Path) -> None:
+    script = (
+        "import sys, time\n"
+        "from game_interface.core.isolated import IsolatedGame\n"
+        "game = IsolatedGame(sys.argv[1])\n"
+        "print(game._child._pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    command = [sys.executable, "-c", script, str(own_story)]
+    environment = os.environ | {"TMPDIR": str(tmp_path)}  # a killed parent leaves its folder behind
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        os.kill(child, signal.SIGSTOP)  # as good as hung: it would not see that its connection closes
+        parent.kill()
+    assert ends_within(5, child)
+
+
+def test_the_child_may_not_fill_any_file(game: IsolatedGame) -> None:
+    limits = Path(f"/proc/{child_of(game)}/limits").read_text()
+    line = next(line for line in limits.splitlines() if line.startswith("Max file size"))
+    assert line.split()[3] == "0"
+
+
+def test_a_story_that_kills_its_process_is_a_story_error(own_story: Path, tmp_path: Path) -> None:
+    """The first instruction is replaced by one that loops for ever; the checksum is taken out."""
+    content = bytearray(own_story.read_bytes())
+    start = int.from_bytes(content[6:8], "big")
+    content[start : start + 3] = b"\x8c\xff\xff"  # jump to itself
+    content[0x1C:0x1E] = b"\0\0"
+    story = tmp_path / "endless.z5"
+    story.write_bytes(content)
+    with pytest.raises(StoryError, match="no answer"):
+        IsolatedGame(story, opening_limit=0.3)
+
+
+def test_a_thing_that_is_not_a_story_is_a_story_error(tmp_path: Path) -> None:
+    with pytest.raises(StoryError):
+        IsolatedGame(tmp_path / "missing.z5")
+
+
+def test_a_new_helper_takes_the_place_of_one_that_was_killed(own_story: Path) -> None:
+    with IsolatedGame(own_story):
+        helper = nursery._helpers[os.getpid()]
+        helper._process.kill()
+        helper._process.wait()
+    with IsolatedGame(own_story) as game:
+        assert game.step("look").text

@@ -1,0 +1,252 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from game_interface.core import trial
+from game_interface.core.commands import refusal
+from game_interface.core.interpreter import Interpreter
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.story import Story
+from session.errors import ConfigurationError, GameError, StoryError
+from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def game(own_story: Path) -> Iterator[JerichoInterface]:
+    with JerichoInterface(own_story) as game:
+        yield game
+
+
+@pytest.fixture
+def interpreter(own_story: Path) -> Iterator[Interpreter]:
+    interpreter = Interpreter(Story.load(own_story))
+    interpreter.reset(1)
+    yield interpreter
+    interpreter.close()
+
+
+def test_the_seeds_names_work_right_after_construction(game: JerichoInterface) -> None:
+    location = game.get_location_structured()
+    assert location is not None
+    assert location.num > 0
+    assert location.name
+    assert game.get_inventory_structured() == list(game.observation.inventory or ())
+    assert game.get_visible_objects_in_location() == list(game.observation.visible or ())
+    assert game.get_score() == (0, 0)
+    assert {"take", "open", "drop"} <= set(game.get_valid_verbs())
+    assert game.start() == game.start() == game.observation.text
+
+
+def test_a_command_s_text_is_what_send_command_gives(game: JerichoInterface) -> None:
+    text = game.send_command("look")
+    assert text
+    assert text == game.observation.text
+    assert not text.endswith(">")
+
+
+def test_attributes_of_a_library_story_have_names(game: JerichoInterface) -> None:
+    for command in WALKTHROUGH[:3]:
+        game.step(command)
+    lamp = next(each for each in game.get_inventory_structured() if "lamp" in each.name)
+    named = game.get_object_attributes(lamp)
+    assert named is not None
+    assert named["takeable"]
+    assert not named["container"]
+    assert not named["open"]
+
+
+def test_attributes_without_evidence_have_no_names(own_story: Path, tmp_path: Path) -> None:
+    content = own_story.read_bytes()
+    anonymous = tmp_path / "anonymous.z5"
+    anonymous.write_bytes(content[:0x3C] + b"5.00" + content[0x40:])
+    with JerichoInterface(anonymous) as game:
+        game._observer.attribute_names = {}
+        assert game.get_object_attributes(game.get_visible_objects_in_location()[0]) is None
+
+
+def test_a_known_direction_word_is_among_the_facts(game: JerichoInterface) -> None:
+    assert {"north", "south", "up", "down"} <= set(game.facts.directions)
+
+
+@pytest.mark.parametrize("seed", [0, -3])
+def test_a_seed_below_one_is_refused(own_story: Path, seed: int) -> None:
+    with pytest.raises(ConfigurationError):
+        JerichoInterface(own_story, seed=seed)
+
+
+@pytest.mark.parametrize(
+    "line", [b"save", b"restore", b"script", b"script on", b"recording on", b"save 80 " + b"x" * 72]
+)
+def test_a_story_that_is_asked_to_use_files_cannot(
+    interpreter: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: bytes
+) -> None:
+    """Below the refusals: the commands go straight to the interpreter."""
+    monkeypatch.chdir(tmp_path)
+    interpreter.send(line)
+    interpreter.send(b"look")
+    assert list(tmp_path.iterdir()) == []
+    assert interpreter.stop is None
+
+
+def test_a_story_that_quits_stops_there(interpreter: Interpreter) -> None:
+    interpreter.send(b"quit")
+    interpreter.send(b"yes")
+    assert interpreter.stop == "quit"
+
+
+def test_a_story_that_restarts_stops_instead(interpreter: Interpreter) -> None:
+    interpreter.send(b"restart")
+    interpreter.send(b"yes")
+    assert interpreter.stop == "restart"
+
+
+def test_a_stopped_machine_runs_again_once_it_is_restored(interpreter: Interpreter) -> None:
+    start = interpreter.snapshot()
+    answer = interpreter.send(b"look")
+    interpreter.restore(start)
+    interpreter.send(b"quit")
+    interpreter.send(b"yes")
+    interpreter.restore(start)
+    assert interpreter.stop is None
+    assert interpreter.send(b"look") == answer
+
+
+def test_restoring_brings_the_random_numbers_back(interpreter: Interpreter) -> None:
+    start = interpreter.snapshot()
+    lucky = replace(start, registers=replace(start.registers, rng=987654321, rng_interval=3, rng_counter=2))
+    interpreter.restore(lucky)
+    assert interpreter.snapshot() == lucky
+
+
+def test_a_snapshot_that_does_not_fit_never_reaches_the_machine(interpreter: Interpreter) -> None:
+    start = interpreter.snapshot()
+    for unfit in (
+        replace(start, memory=start.memory[:-1]),
+        replace(start, stack=b""),
+        replace(start, text=b"x" * 10_000),
+        replace(start, registers=replace(start.registers, pc=10**9)),
+        replace(start, registers=replace(start.registers, sp=-1)),
+    ):
+        with pytest.raises(GameError):
+            interpreter.restore(unfit)
+    assert interpreter.snapshot() == start
+
+
+def test_a_yes_or_no_question_offers_no_valid_actions(game: JerichoInterface) -> None:
+    game._interpreter.send(b"quit")
+    assert game.valid_actions() == ()
+
+
+def test_a_command_may_be_as_long_as_the_story_s_buffer_and_no_longer(game: JerichoInterface) -> None:
+    room = game._interpreter.line_room()
+    assert room == 120  # the Inform library's buffer
+    assert game.step("x" * room).refusal is None
+    assert game.step("x" * (room + 1)).refusal
+    assert refusal("x" * room) is None
+
+
+def test_nothing_is_printed_by_a_game_in_this_process(own_story: Path) -> None:
+    script = (
+        "import sys\n"
+        "from game_interface.core.jericho_interface import JerichoInterface\n"
+        "with JerichoInterface(sys.argv[1]) as game:\n"
+        "    [game.step(c) for c in ('look', '\\\\n', 'save', 'x' * 500, 'zorkmid', 'look')]\n"
+    )
+    command = [sys.executable, "-W", "error", "-c", script, str(own_story)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert (run.stdout, run.stderr) == ("", "")
+
+
+def test_a_script_on_standard_input_can_play_an_unknown_story(own_story: Path) -> None:
+    """The first load in a child must not run the caller's main module again."""
+    script = (
+        "from game_interface.core.jericho_interface import JerichoInterface\n"
+        f"print(JerichoInterface({str(own_story)!r}).get_score())\n"
+    )
+    run = subprocess.run([sys.executable, "-"], input=script, capture_output=True, text=True, check=True)
+    assert run.stdout == "(0, 0)\n"
+
+
+@pytest.mark.parametrize("name", ["no-suffix", "tw-like.z5", "ünï cödé.z5"])
+def test_a_story_may_have_any_name(own_story: Path, tmp_path: Path, name: str) -> None:
+    story = tmp_path / name
+    story.write_bytes(own_story.read_bytes())
+    with JerichoInterface(story) as game:
+        assert not game.facts.known
+        assert game.step("look").text
+
+
+def test_valid_actions_each_change_the_world_in_their_own_way(game: JerichoInterface) -> None:
+    for command in WALKTHROUGH[:8]:
+        game.step(command)
+    actions = game.valid_actions()
+    before = game.save()
+    outcomes = []
+    for action in actions:
+        outcomes.append(replace(game.step(action), text="", moves=None))
+        game.restore(before)
+    assert WALKTHROUGH[8] in actions
+    assert replace(before.observation, text="", moves=None) not in outcomes
+    assert len({each.world_hash for each in outcomes}) == len(outcomes)
+
+
+def test_valid_actions_are_in_whole_words(game: JerichoInterface) -> None:
+    """The dictionary cuts at nine letters."""
+    game.step("north")
+    text = game.step("look").text.lower()
+    words = {word for action in game.valid_actions() for word in action.split()}
+    assert words
+    assert [word for word in words if len(word) >= 9 and word not in text] == []
+
+
+def test_a_story_file_that_is_none_is_a_story_error(tmp_path: Path) -> None:
+    with pytest.raises(StoryError):
+        JerichoInterface(tmp_path)
+
+
+def seen(game: JerichoInterface) -> set[str]:
+    return {word for each in game.get_visible_objects_in_location() for word in each.name.split()}
+
+
+def test_what_is_in_a_closed_container_is_not_seen(game: JerichoInterface) -> None:
+    opening = WALKTHROUGH.index("open chest")
+    for command in WALKTHROUGH[:opening]:
+        game.step(command)
+    assert "tin" not in seen(game)
+    game.step("open chest")
+    assert "tin" in seen(game)
+    assert "key" not in seen(game)
+    game.step("open tin")
+    assert "key" in seen(game)
+
+
+def test_in_the_dark_the_room_is_known_and_nothing_is_seen(game: JerichoInterface) -> None:
+    for command in ("north", "north", "north", "down"):
+        observation = game.step(command)
+    assert observation.location is not None
+    assert observation.visible == ()
+
+
+def test_a_story_that_is_loaded_again_is_not_tried_again(own_story: Path, tmp_path: Path) -> None:
+    """The verdict goes by content, not by name."""
+    copy = tmp_path / "copy.z5"
+    copy.write_bytes(own_story.read_bytes())
+    with JerichoInterface(own_story), JerichoInterface(copy):
+        tried = [sha256 for sha256 in trial._faults if sha256 == Story.load(copy).sha256]
+    assert len(tried) == 1
+
+
+def test_several_games_in_one_process_do_not_share_their_state(own_story: Path) -> None:
+    with JerichoInterface(own_story) as one, JerichoInterface(own_story) as other:
+        one.step("north")
+        assert other.observation == other.reset(1)
+        assert one.observation.location != other.observation.location
