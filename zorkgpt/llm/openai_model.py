@@ -82,6 +82,19 @@ class OpenAIModel:
             requests=exchange.requests,
         )
 
+    def settle(self) -> None:
+        """Every model has a name: a server whose role names none was asked for its first one.
+
+        Raises ``LanguageModelUnavailable`` in one line where a server does not say.
+        """
+        for role, model in self._models.items():
+            try:
+                model.settle()
+            except RequestFailed as error:
+                raise model.refusal(error, f"{role}: {model.label}") from error.__cause__
+            except LanguageModelError as error:
+                raise type(error)(f"{role}: {model.label}: {error}") from error.__cause__
+
     def describe(self) -> str:
         """Each distinct model and its server, in the order of the roles; asks no server."""
         return ", ".join(dict.fromkeys(model.label for model in self._models.values()))

@@ -38,6 +38,11 @@ class ServedModel:
         """The model and where it is, fit to be shown; asks no server."""
         return f"{self._name or 'the first model'} at {self._server.address}"
 
+    def settle(self) -> str:
+        """The model's name; from now on the server's first where none was given."""
+        self._name = self._name or self._first_listed()
+        return self._name
+
     def answer(self, exchange: Exchange[Answer], settings: RoleSettings, deadline: float) -> Reading[Answer]:
         """A usable answer, asked for again at once where another question can mend it.
 
@@ -70,7 +75,7 @@ class ServedModel:
     def _reply(self, exchange: Exchange[Answer], settings: RoleSettings, deadline: float) -> Reply:
         while True:
             fields = self._dialect.fields(exchange.sampling, exchange.schema, settings.extra_body)
-            name = self._name or self._first_listed()
+            name = self.settle()
             exchange.requests += 1
             try:
                 return self._server.ask(
@@ -93,7 +98,6 @@ class ServedModel:
             names = []
         if not names:
             raise ServerRefuses("the server lists no models, so the role's model has to be named")
-        self._name = names[0]
         return names[0]
 
     def _not_found(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from session.errors import ConfigurationError
+from session.errors import ConfigurationError, LanguageModelUnavailable
 from tests.fixtures.misbehaving_server import MisbehavingServer, Says, Streams, says_error
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, ask, model_on
 from zorkgpt.llm.language_model import Prompt, TokenUsage
@@ -276,3 +276,20 @@ def test_text_that_is_not_unicode_is_sent_all_the_same() -> None:
     with MisbehavingServer(GOOD) as server, model_on(server) as model:
         model.complete("agent", Prompt("s", "a \udcff b"), Move)
     assert server.asked[0].body["messages"][1]["content"] == "a \N{REPLACEMENT CHARACTER} b"
+
+
+def test_settling_gives_a_model_without_a_name_the_servers_first_one() -> None:
+    with MisbehavingServer(Says(500), models=("alpha", "beta")) as server:
+        with OpenAIModel({"agent": RoleSettings(base_url=server.base_url)}) as model:
+            model.settle()
+            assert model.describe() == f"alpha at {server.base_url}"
+            model.settle()
+        assert server.listings == 1
+
+
+def test_settling_says_in_one_line_that_no_server_answers() -> None:
+    settings = RoleSettings(base_url="http://127.0.0.1:9/v1")
+    place = r"^agent: the first model at http://127\.0\.0\.1:9/v1: "
+    with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelUnavailable, match=place) as raised:
+        model.settle()
+    assert "\n" not in str(raised.value)

@@ -1,0 +1,87 @@
+"""What a turn on the embedded model costs: ``python -m benchmarks.embedded_turn``.
+
+An invented game of four rooms; a prompt as the agent's: fixed rules, a history that grows, the present, and an answer
+held to the valid actions. Bars of the project on two cores: first answer within 15 s, median at most 2.5 s a turn.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from enum import Enum
+
+from pydantic import BaseModel, Field, create_model
+
+from zorkgpt.llm.embedded import EmbeddedServer
+from zorkgpt.llm.language_model import Completion, Prompt
+from zorkgpt.llm.model_store import ModelStore
+from zorkgpt.llm.openai_model import OpenAIModel
+from zorkgpt.llm.settings import RoleSettings, Sampling
+
+TURNS = 20
+RULES = (
+    "You are a clever adventurer. Explore new places, take useful things, open what is closed, read what can be read. "
+    "When a command did not work, choose a different one. "
+)
+SYSTEM = RULES * 8 + "Answer in JSON: first reasoning, one short sentence, then action, one command of the list."
+KNOWN = "You know: in this town things are often behind doors, and the keeper of the light keeps a log.\n" * 12
+ROOMS = {
+    "Harbour Steps": ("A rusty key hangs on a nail. The street is north.", ["take key", "examine nail", "north"]),
+    "Fish Street": ("A shop with a green door is to the west.", ["open green door", "knock on door", "west"]),
+    "Chandler's Shop": ("A brass lantern stands beside a closed ledger.", ["take lantern", "open ledger", "east"]),
+    "Cellar": ("Barrels line the wall. A hatch in the floor is shut.", ["open hatch", "push barrel", "up"]),
+}
+ALWAYS = ["look", "wait", "inventory", "examine me", "drop coin", "drop map", "read map", "listen"]
+
+
+class Turn(BaseModel):
+    """What the agent answers; ``action`` is held to the valid actions of the turn."""
+
+    reasoning: str = Field(max_length=80)
+    action: str
+
+
+def main() -> None:
+    """Prints seconds to the first answer, median and worst seconds of the other turns, and tokens."""
+    path = ModelStore().pull()
+    start = time.perf_counter()
+    with EmbeddedServer(path, proven=True) as server:
+        opened = time.perf_counter() - start
+        sampling = Sampling(temperature=0.7, min_p=0.1, max_tokens=120, seed=1)
+        agent = RoleSettings(server.model, server.base_url, server.api_key, sampling)
+        with OpenAIModel({"agent": agent}) as model:
+            turns = _play(model)
+    first, later = turns[0], turns[1:]
+    seconds = [turn.seconds for turn in later]
+    print(f"server open    {opened:6.2f} s")
+    print(f"first answer   {opened + first.seconds:6.2f} s    bar 15 s")
+    print(f"median a turn  {statistics.median(seconds):6.2f} s    bar 2.5 s; worst {max(seconds):.2f} s")
+    for name in ("prompt", "cached", "completion"):
+        print(f"{name:<10} {statistics.median(getattr(turn.usage, name) for turn in later):6.0f} tokens, median")
+    print(f"actions        {len({turn.value.action for turn in turns})} distinct in {TURNS} turns")
+    print(f"load average   {os.getloadavg()[0]:6.2f}")
+
+
+def _play(model: OpenAIModel) -> list[Completion[Turn]]:
+    history: list[str] = []
+    turns = []
+    for turn in range(TURNS):
+        room, (text, actions) = list(ROOMS.items())[turn % len(ROOMS)]
+        valid = [*actions, *ALWAYS]
+        user = (
+            f"{KNOWN}\n{chr(10).join(history)}\n\n{room}\n{text}\nYou carry: a coin, a map.\n\n"
+            f"Commands: {', '.join(valid)}\nChoose the next command."
+        )
+        turns.append(model.complete("agent", Prompt(SYSTEM, user), _answers(valid)))
+        history.append(f"> {turns[-1].value.action}\n{room}. {text}")
+    return turns
+
+
+def _answers(valid: list[str]) -> type[Turn]:
+    action = Enum("Action", {name.upper().replace(" ", "_"): name for name in valid}, type=str)  # type: ignore[misc]  # made anew each turn
+    return create_model("Answer", __base__=Turn, action=(action, ...))
+
+
+if __name__ == "__main__":
+    main()

