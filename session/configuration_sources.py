@@ -29,8 +29,11 @@ WELL_KNOWN = {"OPENAI_API_KEY": "llm.api_key", "OPENAI_BASE_URL": "llm.base_url"
 EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
     "assist": "valid-actions",
     "agent.history_window": 3,
-    "agent.reasoning_length": 120,
+    "agent.reasoning_length": 80,
+    "extractor.mode": "none",
+    "objectives.enabled": False,
     "agent_sampling.temperature": 0.7,
+    "agent_sampling.min_p": 0.1,
     "agent_sampling.max_tokens": 120,
     "agent_sampling.seed": 1,
     "prompt_budgets.agent": 1500,
@@ -43,7 +46,7 @@ EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
 NOT_OPTIONS = frozenset({"ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})
 
 
-_EMBEDDED_PROFILE = [Setting(name, value, name, "in the embedded profile") for name, value in EMBEDDED_PROFILE.items()]
+_EMBEDDED_PROFILE = [Setting(name, value, DEFAULT, "of the embedded model") for name, value in EMBEDDED_PROFILE.items()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +29,7 @@ class GameState:
     action_history: every command with its response, oldest first
     action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
     visited_locations: location ids in which a turn was begun (seed 1: the flag falls after the first turn there)
+    times_played: how often each command was played at each location, by (location id, command)
     last_room_description…: original text, turn and location id of the last text read as a room description
     """
 
@@ -43,6 +45,7 @@ class GameState:
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
     memory_log_history: list[str] = field(default_factory=list)
     visited_locations: set[int] = field(default_factory=set)
+    times_played: Counter[tuple[int | None, str]] = field(default_factory=Counter)
     last_room_description: str = ""
     last_room_description_turn: int = 0
     last_room_description_location_id: int | None = None
@@ -59,9 +62,14 @@ class GameState:
     def record(self, turn: TurnRecord) -> None:
         """The turn is part of the episode's history and the present is what it led to."""
         self.turn_count = turn.turn
+        self.times_played[self.current_room_id, turn.action] += 1
         if turn.before.location is not None:
             self.visited_locations.add(turn.before.location.num)
         self.action_history.append(PlayedAction(turn.action, turn.after.text))
+        if turn.reading and turn.reading.is_room_description and turn.before.location:
+            self.last_room_description = turn.before.text
+            self.last_room_description_turn = turn.turn - 1
+            self.last_room_description_location_id = turn.before.location.num
         self.add_reasoning(turn.turn, turn.reasoning, turn.action)
         self._look_at(turn.after)
 

@@ -141,9 +141,9 @@ class CriticOptions(Options):
 class ExtractorOptions(Options):
     """Who reads the prose of an observation (decision 24)."""
 
-    mode: Literal["inline", "separate"] = Field(
+    mode: Literal["inline", "separate", "none"] = Field(
         "inline",
-        description="inline: the agent, in its own answer; separate: the info_ext role, in a call of its own",
+        description="inline: the agent, in its own answer; separate: the info_ext role, in its own call; none: nobody",
     )
 
 

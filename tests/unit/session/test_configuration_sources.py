@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from session.configuration_sources import ResolvedConfiguration
 
 KEY = "sk-nobody-may-see-this"
+SERVED = {"agent_model": "served", "llm.engine": "openai"}
 
 
 class TestPrecedence:
@@ -51,9 +52,20 @@ class TestPrecedence:
 
     def test_then_the_default(self, tmp_path: Path) -> None:
         (tmp_path / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
+        resolved = load_configuration(SERVED, {}, tmp_path)
+        assert resolved.configuration == GameConfiguration(agent_model="served", llm={"engine": "openai"})
+        assert resolved.origins.keys() == SERVED.keys()
+
+    def test_where_the_model_is_embedded_it_brings_defaults_of_its_own(self, tmp_path: Path) -> None:
         resolved = load_configuration({}, {}, tmp_path)
-        assert resolved.configuration == GameConfiguration()
-        assert resolved.origins == {}
+        assert resolved.configuration.assist == {"valid-actions"}
+        assert resolved.configuration.prompt_budgets.agent == 1500
+        assert set(resolved.origins.values()) == {"default of the embedded model"}
+
+    def test_every_source_is_over_the_embedded_models_defaults(self, tmp_path: Path) -> None:
+        resolved = load_configuration({"assist": "none"}, {"ZORKGPT_PROMPT_BUDGETS__AGENT": "900"}, tmp_path)
+        assert resolved.configuration.assist == set()
+        assert resolved.configuration.prompt_budgets.agent == 900
 
     def test_sources_add_up_within_a_group(self, tmp_path: Path) -> None:
         (tmp_path / "zorkgpt.toml").write_text("[llm]\ntimeout = 5\nmax_attempts = 2\n")
@@ -78,7 +90,7 @@ class TestPrecedence:
 class TestEnvironment:
     def test_an_empty_variable_is_unset(self, tmp_path: Path) -> None:
         environ = {"ZORKGPT_AGENT_MODEL": "", "OPENAI_API_KEY": "", "ZORKGPT_NO_SUCH": ""}
-        assert load_configuration({}, environ, tmp_path).origins == {}
+        assert load_configuration(SERVED, environ, tmp_path).origins.keys() == SERVED.keys()
 
     def test_the_well_known_names_are_understood(self, tmp_path: Path) -> None:
         environ = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://h:1/v1"}
@@ -97,7 +109,7 @@ class TestEnvironment:
 
     def test_our_variables_that_are_no_options_are_left_alone(self, tmp_path: Path) -> None:
         environ = {"ZORKGPT_STORIES": "/x", "ZORKGPT_MODEL_DIR": "/y"}
-        assert load_configuration({}, environ, tmp_path).origins == {}
+        assert load_configuration(SERVED, environ, tmp_path).origins.keys() == SERVED.keys()
 
     def test_a_line_break_around_a_key_is_not_part_of_it(self, tmp_path: Path) -> None:
         key = load_configuration({}, {"OPENAI_API_KEY": f"{KEY}\n"}, tmp_path).configuration.llm.api_key
@@ -110,7 +122,7 @@ class TestEnvironment:
 
     def test_a_folder_named_dotenv_is_no_source(self, tmp_path: Path) -> None:
         (tmp_path / ".env").mkdir()
-        assert load_configuration({}, {}, tmp_path).origins == {}
+        assert load_configuration(SERVED, {}, tmp_path).origins.keys() == SERVED.keys()
 
 
 class TestFromToml:

@@ -1,0 +1,196 @@
+"""Builds what a model is shown out of the state of the episode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from managers.base_manager import BaseManager, ManagerStatus
+from session.context import AgentContext, Notes, Section, render_sections
+from session.token_counter import TokenCounter
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Iterable, Sequence
+
+    from structlog.typing import FilteringBoundLogger
+
+    from session.game_configuration import GameConfiguration
+    from session.game_state import GameState
+    from session.values import Observation
+
+RESPONSE_TOKENS = 200
+REASONING_TOKENS = 120
+NO_REASONING = "(No reasoning recorded)"
+NO_RESPONSE = "(No response recorded)"
+NOTHING_LEARNT = Notes()
+
+
+class Rejection(NamedTuple):
+    """A command that was proposed in this very turn and not played, and why."""
+
+    action: str
+    reason: str
+
+
+class ContextManager(BaseManager):
+    """Assembles contexts in a fixed order, each within its token budget.
+
+    Order (decision 25): knowledge, objectives, history, and then what changes with every turn: map, memory, room
+    description, the present, rejections, valid actions. Dropped first (decision 26): the earlier half of the
+    history, then knowledge, map, room description, objectives, memory, the rest of the history.
+    """
+
+    def __init__(
+        self,
+        logger: logging.Logger | FilteringBoundLogger,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        tokens: TokenCounter | None = None,
+        prompt_budget: int | None = None,
+    ) -> None:
+        super().__init__(logger, config, game_state)
+        self.tokens = tokens or TokenCounter()
+        self.prompt_budget = prompt_budget or config.prompt_budgets.agent
+        self._dropped = 0
+
+    def get_status(self) -> ManagerStatus:
+        """Turns in the history, and sections dropped for the budget."""
+        return {
+            "type": "context_manager",
+            "state": {"tokens_per_character": round(self.tokens.tokens_per_character, 3)},
+            "metrics": {"turns": len(self.game_state.action_history), "sections_dropped": self._dropped},
+        }
+
+    def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
+        """The reasoning of a turn is part of the history (seed 2)."""
+        self.game_state.add_reasoning(turn, reasoning, action)
+
+    def get_agent_context(
+        self,
+        observation: Observation,
+        notes: Notes = NOTHING_LEARNT,
+        *,
+        valid_actions: tuple[str, ...] | None = None,
+        rejections: Sequence[Rejection] = (),
+        system: str = "",
+    ) -> AgentContext:
+        """What the agent may know now; with ``system`` it stays within the role's token budget."""
+        earlier, recent = self._history_blocks()
+        sections = (
+            Section("What is known of this game", notes.knowledge, 6),
+            Section("Objectives", notes.objectives, 3),
+            Section("Previous Reasoning and Actions", earlier, 7),
+            Section("Previous Reasoning and Actions" if not earlier else "And then", recent, 1),
+            Section("Map", notes.map, 5),
+            Section(self._room_title(observation), self._room_description(observation), 4),
+            Section("Location Memory", notes.memory, 2),
+            Section("Present", _present(observation)),
+            Section("Going round in circles", notes.circling),
+            Section("Not played this turn", _bullets(f"`{action}`: {why}" for action, why in rejections)),
+            Section("Commands that would do something now", _bullets(valid_actions or ())),
+        )
+        kept = self._fit([section for section in sections if section.text], self.prompt_budget, system)
+        return AgentContext(tuple(kept), valid_actions)
+
+    def get_critic_context(
+        self, observation: Observation, action: str, notes: Notes = NOTHING_LEARNT, *, system: str = ""
+    ) -> str:
+        """What the critic may know of a proposed ``action``, within its token budget."""
+        sections = (
+            Section("Previous Reasoning and Actions", self.get_recent_reasoning_formatted(), 2),
+            Section("Map", notes.map, 4),
+            Section(self._room_title(observation), self._room_description(observation), 3),
+            Section("Location Memory", notes.memory, 1),
+            Section("Present", _present(observation)),
+            Section("Going round in circles", notes.circling),
+            Section("Proposed command", action),
+        )
+        kept = [section for section in sections if section.text]
+        return render_sections(self._fit(kept, self.config.prompt_budgets.critic, system))
+
+    def get_recent_reasoning_formatted(self, num_turns: int = 3) -> str:
+        """The last ``num_turns`` turns with reasoning, command and response (seed 2); "" before the first.
+
+        A response is found by its command, the latest first; an entry that is no dict is left out, and logged.
+        """
+        return self._formatted(self.game_state.action_reasoning_history[-num_turns:])
+
+    def _formatted(self, entries: Sequence[Any]) -> str:
+        return "\n\n".join(self._turn_text(entry) for entry in entries if self._is_entry(entry))
+
+    def _is_entry(self, entry: object) -> bool:
+        if isinstance(entry, dict):
+            return True
+        self.log_warning("an entry of the reasoning history is no dict", found=type(entry).__name__)
+        return False
+
+    def _turn_text(self, entry: dict[str, Any]) -> str:
+        action = entry.get("action") or ""
+        reasoning = self.tokens.cut(str(entry.get("reasoning") or NO_REASONING), REASONING_TOKENS)
+        response = self.tokens.cut(self._response_to(action, entry.get("turn")), RESPONSE_TOKENS)
+        return (
+            f"Turn {entry.get('turn', '?')}:\nReasoning: {reasoning}\n"
+            f"Action: {action or '(No action recorded)'}\nResponse: {response}"
+        )
+
+    def _response_to(self, action: str, turn: object) -> str:
+        played = self.game_state.action_history
+        if isinstance(turn, int) and 0 < turn <= len(played) and played[turn - 1][0] == action:
+            return played[turn - 1][1].strip()
+        return next((answer.strip() for done, answer in reversed(played) if done == action), NO_RESPONSE)
+
+    def _history_blocks(self) -> tuple[str, str]:
+        """The history in append order, as two texts. Its window slides in blocks, not every turn (decision 25)."""
+        history = self.game_state.action_reasoning_history
+        block = self.config.agent.history_window
+        middle = len(history) // block * block
+        return self._formatted(history[max(0, middle - block) : middle]), self._formatted(history[middle:])
+
+    def _room_title(self, observation: Observation) -> str:
+        age = self._room_description_age(observation)
+        return f"ROOM DESCRIPTION ({age} turns ago):" if age else "ROOM DESCRIPTION:"
+
+    def _room_description(self, observation: Observation) -> str:
+        age = self._room_description_age(observation)
+        text = self.game_state.last_room_description.strip()
+        if age is None or age > self.config.room_description_age_window or text == observation.text.strip():
+            return ""
+        return self.tokens.cut(text, RESPONSE_TOKENS)
+
+    def _room_description_age(self, observation: Observation) -> int | None:
+        state = self.game_state
+        here = observation.location
+        if here is None or state.last_room_description_location_id != here.num:
+            return None
+        return state.turn_count - state.last_room_description_turn
+
+    def _fit(self, sections: list[Section], budget: int, system: str) -> list[Section]:
+        """The sections that fit into ``budget`` tokens together with ``system``, the least wanted dropped first."""
+        kept = sections
+        while self.tokens.estimate(system + render_sections(kept)) > budget:
+            worst = max(kept, key=lambda section: section.priority)
+            if worst.priority == 0:
+                break
+            kept = [section for section in kept if section is not worst]
+            self._dropped += 1
+        return kept
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _present(observation: Observation) -> str:
+    lines = []
+    if observation.location is not None:
+        lines.append(f"Location: {observation.location.label} (ID: {observation.location.num})")
+    if observation.inventory is not None:
+        carried = ", ".join(thing.name or f"object #{thing.num}" for thing in observation.inventory)
+        lines.append(f"Inventory: {carried or 'nothing'}")
+    if observation.score is not None:
+        of = "" if observation.max_score is None else f" of {observation.max_score}"
+        lines.append(f"Score: {observation.score}{of}")
+    speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
+    lines.append(f"{speaker}:\n{observation.text.strip()}")
+    return "\n".join(lines)

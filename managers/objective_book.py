@@ -1,0 +1,175 @@
+"""A model's answer about objectives, and what of it is taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, Field, field_validator
+
+from session.memory import one_line
+from session.objective import Objective
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from session.objective import Evidence, ObjectiveStatus
+
+LONGEST_TEXT = 160  # characters
+LONGEST_EVIDENCE = 200
+STALE = "no progress"
+
+
+class CompletedObjective(BaseModel):
+    """An objective that the model holds to be achieved."""
+
+    id: int = Field(description="number of the open objective")
+    turn: int = Field(description="turn in which it was achieved")
+
+
+class DroppedObjective(BaseModel):
+    """An objective that the model wants to give up."""
+
+    id: int = Field(description="number of the open objective")
+    reason: str = Field("", description="why it is given up or what it is merged into")
+
+
+class FoundObjective(BaseModel):
+    """An objective that the model proposes."""
+
+    text: str = Field(description="what to achieve, in one sentence")
+    location_id: int | None = Field(None, description="the location it is about, or null")
+    evidence: str = Field("", description="the knowledge, memory, exit, fact or turn that it comes from")
+
+
+class ObjectivesAnswer(BaseModel):
+    """What the model is asked for; reasoning first, so that the rest follows from it."""
+
+    reasoning: str = ""
+    completed: list[CompletedObjective] = Field(default_factory=list)
+    dropped: list[DroppedObjective] = Field(default_factory=list)
+    objectives: list[FoundObjective] = Field(default_factory=list, description="new objectives only")
+
+    @field_validator("objectives", mode="before")
+    @classmethod
+    def _plain_texts_are_objectives(cls, value: object) -> object:
+        """Models fall back to the seed's form, a list of texts."""
+        if not isinstance(value, list):
+            return value
+        return [{"text": each} if isinstance(each, str) else each for each in value]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When and where objectives are judged; ``known_locations`` are the ids that exist as far as anybody knows."""
+
+    turn: int
+    location_id: int | None
+    known_locations: Collection[int]
+
+
+class ObjectiveBook:
+    """The objectives of an episode, while an answer is entered into it.
+
+    changed: objectives found, completed or dropped by now, by id
+    refused: what was not entered, and why
+    """
+
+    def __init__(self, objectives: Iterable[Objective], moment: Moment) -> None:
+        self._objectives = {objective.id: objective for objective in objectives}
+        self._moment = moment
+        self._taken = {_key(each.text) for each in self._objectives.values() if each.status != "dropped"}
+        self.changed: dict[int, Objective] = {}
+        self.refused: list[str] = []
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """Every objective of the episode, in the order in which they were found."""
+        return tuple(self._objectives.values())
+
+    def enter(self, answer: ObjectivesAnswer, evidence: tuple[Evidence, ...], *, cap: int, stale_after: int) -> None:
+        """What makes sense of the answer is entered: first what ends, so that there is room for what is new.
+
+        cap: objectives open at once; stale_after: turns without progress after which one is dropped
+        """
+        for completed in answer.completed:
+            self._complete(completed)
+        for dropped in answer.dropped:
+            self._end(dropped.id, "dropped", _cut(dropped.reason, LONGEST_EVIDENCE))
+        for objective in self._active():
+            if self._moment.turn - objective.last_progress(evidence) >= stale_after:
+                self._end(objective.id, "dropped", STALE)
+        for found in answer.objectives:
+            self._add(found, cap)
+
+    def _active(self) -> list[Objective]:
+        return [each for each in self._objectives.values() if each.is_active]
+
+    def _complete(self, completed: CompletedObjective) -> None:
+        if 1 <= completed.turn <= self._moment.turn:
+            self._end(completed.id, "completed", f"turn {completed.turn}")
+        else:
+            self.refused.append(f"completion of {completed.id}: turn {completed.turn} was not played")
+
+    def _end(self, id_: int, status: Literal["completed", "dropped"], ending: str) -> None:
+        objective = self._objectives.get(id_)
+        if objective is None or not objective.is_active:
+            self.refused.append(f"{status} {id_}: no such objective is open")
+            return
+        self._put(replace(objective, status=status, ended_turn=self._moment.turn, ending=ending))
+
+    def _add(self, found: FoundObjective, cap: int) -> None:
+        location_id = self._known(found.location_id)
+        text = _with_location(found.text, location_id)
+        if not text:
+            self.refused.append("an objective without a text")
+        elif _key(text) in self._taken:
+            self.refused.append(f"known already: {text}")
+        elif len(self._active()) >= cap:
+            self.refused.append(f"more than {cap} open: {text}")
+        else:
+            self._taken.add(_key(text))
+            self._put(
+                Objective(
+                    id=max(self._objectives, default=0) + 1,
+                    text=text,
+                    turn=self._moment.turn,
+                    found_at=self._moment.location_id,
+                    evidence=_cut(found.evidence, LONGEST_EVIDENCE),
+                    location_id=location_id,
+                )
+            )
+
+    def _known(self, location_id: int | None) -> int | None:
+        if location_id is None or location_id in self._moment.known_locations:
+            return location_id
+        self.refused.append(f"location {location_id}: not known")
+        return None
+
+    def _put(self, objective: Objective) -> None:
+        self._objectives[objective.id] = objective
+        self.changed[objective.id] = objective
+
+
+def with_status(changed: Iterable[Objective], status: ObjectiveStatus) -> list[str]:
+    """The texts of those that have this status."""
+    return [objective.text for objective in changed if objective.status == status]
+
+
+def _with_location(text: str, location_id: int | None) -> str:
+    """One line that names the location, unless there is no text or none to name."""
+    suffix = "" if location_id is None else f" (Location {location_id})"
+    line = _cut(text, LONGEST_TEXT - len(suffix))
+    named = re.search(rf"\blocation #?{location_id}\b", line, re.IGNORECASE)
+    return line if not line or named else line + suffix
+
+
+def _cut(text: str, length: int) -> str:
+    line = one_line(text)
+    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
+
+
+def _key(text: str) -> str:
+    return one_line(text).casefold()

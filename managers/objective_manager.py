@@ -1,0 +1,295 @@
+"""Finds objectives, judges them by facts, and shows them to the agent (seed 4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from managers.base_manager import BaseManager, ManagerStatus
+from managers.evidence import evidence_of
+from managers.objective_book import Moment, ObjectiveBook, ObjectivesAnswer, with_status
+from managers.objective_prompt import (
+    KNOWLEDGE_TOKENS,
+    NO_MEMORIES,
+    format_frontier,
+    format_memories,
+    format_neighbourhood,
+    location_line,
+    objectives_prompt,
+    play_texts,
+)
+from session.errors import LanguageModelError
+from session.memory import MemoryStatus
+from session.objective import ObjectivesState
+from session.token_counter import TokenCounter
+from zorkgpt.mapping.map_render import adjacent_ids, routing_summary
+
+if TYPE_CHECKING:
+    import logging
+
+    from structlog.typing import FilteringBoundLogger
+
+    from managers.map_manager import MapManager
+    from session.game_configuration import GameConfiguration
+    from session.game_state import GameState
+    from session.memory import Memory
+    from session.objective import Objective
+    from session.values import TurnRecord
+    from zorkgpt.llm.language_model import LanguageModel, Prompt
+
+LONGEST_TEXT = 800  # characters, about 200 tokens; not counted in tokens, whose estimate drifts and would undo a cache
+NO_KNOWLEDGE = "No strategic knowledge available."
+
+
+class ModelOwner(Protocol):
+    """What is needed of the knowledge manager: the model that it asks, too."""
+
+    @property
+    def model(self) -> LanguageModel:
+        """Answers in the role ``analysis``."""
+        ...
+
+
+class LocationMemories(Protocol):
+    """What is needed of the memory manager: memories by location id, lasting ones and this episode's."""
+
+    memory_cache: dict[int, list[Memory]]
+    ephemeral_cache: dict[int, list[Memory]]
+
+
+class ObjectiveManager(BaseManager):
+    """Owns the objectives of an episode.
+
+    adaptive_knowledge_manager: lends its language model; the knowledge itself is read from its file
+    map_manager, memory_manager: without them objectives are found without a map, without memories
+    tokens: how texts are counted
+    """
+
+    def __init__(
+        self,
+        logger: logging.Logger | FilteringBoundLogger,
+        config: GameConfiguration,
+        game_state: GameState,
+        adaptive_knowledge_manager: ModelOwner,
+        map_manager: MapManager | None = None,
+        memory_manager: LocationMemories | None = None,
+        *,
+        tokens: TokenCounter | None = None,
+    ) -> None:
+        super().__init__(logger, config, game_state)
+        self.adaptive_knowledge_manager = adaptive_knowledge_manager
+        self.map_manager = map_manager
+        self.memory_manager = memory_manager
+        self.tokens = tokens or TokenCounter()
+        self._state = ObjectivesState()
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        """Every objective of the episode, ended ones too, in the order in which they were found."""
+        return self._state.objectives
+
+    def reset(self, game_state: GameState | None = None) -> None:
+        """A new episode begins, without objectives."""
+        super().reset(game_state)
+        self._state = ObjectivesState()
+
+    def state(self) -> ObjectivesState:
+        """All that is known of the episode's objectives, for a snapshot."""
+        return self._state
+
+    def restore(self, state: ObjectivesState) -> None:
+        """The objectives stand as they did when ``state`` was taken."""
+        self._state = state
+
+    def get_status(self) -> ManagerStatus:
+        """How many objectives there are of each kind, and how the model's answers fared."""
+        state = self._state
+        statuses = [objective.status for objective in state.objectives]
+        return {
+            "type": "objective",
+            "state": {"enhanced": self.config.enable_enhanced_objectives, "asked_turn": state.asked_turn},
+            "metrics": {
+                "active": statuses.count("active"),
+                "completed": statuses.count("completed"),
+                "dropped": statuses.count("dropped"),
+                "evidence": len(state.evidence),
+                "updates": state.updates,
+                "failures": state.failures,
+                "refused": state.refused,
+            },
+        }
+
+    def text(self) -> str:
+        """The open objectives for the agent, the newest that have room, oldest first; "" where there are none.
+
+        Changes at updates only, so that a prompt's prefix stays cached (decision 25).
+        """
+        lines: list[str] = []
+        room = LONGEST_TEXT
+        for objective in reversed(self._state.active):
+            line = f"- {objective.text}"
+            room -= len(line) + 1
+            if room < 0:
+                break
+            lines.insert(0, line)
+        return "\n".join(lines)
+
+    def learn(self, record: TurnRecord) -> None:
+        """What the turn changed is evidence: points, new rooms, belongings, a death."""
+        new = evidence_of(record, self.game_state.visited_locations)
+        self._state = replace(self._state, evidence=self._state.evidence + new)
+
+    def process_periodic_update(self) -> tuple[Objective, ...]:
+        """The objectives found, completed and dropped now; empty between the intervals.
+
+        Every ``config.objective_update_interval`` turns the model is asked once. Where it gives no answer
+        objectives stay as they are until the next interval.
+        """
+        if not self._is_due():
+            return ()
+        self._state = replace(self._state, asked_turn=self.game_state.turn_count)
+        prompt = self._prompt()
+        try:
+            completion = self.adaptive_knowledge_manager.model.complete("analysis", prompt, ObjectivesAnswer)
+        except LanguageModelError as error:
+            self._state = replace(self._state, failures=self._state.failures + 1)
+            self.log_warning("objectives are not updated: the model gave no answer", error=str(error))
+            return ()
+        self.tokens.learn(len(prompt.system) + len(prompt.user), completion.usage.prompt)
+        return self._enter(completion.value)
+
+    def _is_due(self) -> bool:
+        waited = self.game_state.turn_count - self._state.asked_turn
+        return (
+            self.config.objectives.enabled
+            and not self.game_state.game_over
+            and waited >= self.config.objective_update_interval
+        )
+
+    def _enter(self, answer: ObjectivesAnswer) -> tuple[Objective, ...]:
+        here = self.game_state.current_room_id
+        state, options = self._state, self.config.objectives
+        book = ObjectiveBook(state.objectives, Moment(self.game_state.turn_count, here, self._known_locations()))
+        book.enter(answer, state.evidence, cap=options.max_active, stale_after=options.stale_after)
+        self._state = replace(
+            state,
+            objectives=book.objectives,
+            updates=state.updates + 1,
+            refused=state.refused + len(book.refused),
+        )
+        changed = tuple(book.changed.values())
+        self.log_info(
+            "objectives updated",
+            found=with_status(changed, "active"),
+            completed=with_status(changed, "completed"),
+            dropped=with_status(changed, "dropped"),
+            refused=book.refused,
+        )
+        return changed
+
+    def _known_locations(self) -> set[int]:
+        known = set(self.game_state.visited_locations)
+        if self.game_state.current_room_id is not None:
+            known.add(self.game_state.current_room_id)
+        if self.map_manager is not None:
+            known.update(self.map_manager.game_map.rooms)
+        if self.memory_manager is not None:
+            known.update(self.memory_manager.memory_cache, self.memory_manager.ephemeral_cache)
+        return known
+
+    def _prompt(self) -> Prompt:
+        templates, texts = ["objectives_play"], play_texts(self.game_state, self._state, self.tokens)
+        if self.config.enable_enhanced_objectives:
+            templates.insert(0, "objectives_context")
+            texts.update(self._context_texts())
+        return objectives_prompt(
+            templates,
+            texts,
+            max_active=self.config.objectives.max_active,
+            budget=self.config.prompt_budgets.analysis,
+            tokens=self.tokens,
+        )
+
+    def _context_texts(self) -> dict[str, str]:
+        """The fields of ``objectives_context.md``, and ``routing``, a short form of ``map``."""
+        here = self.game_state.current_room_id
+        return {
+            "knowledge": self.tokens.cut(self._get_full_knowledge(), KNOWLEDGE_TOKENS),
+            "memories": self._get_memories_with_adjacent(here),
+            "map": self._get_map_context(),
+            "routing": self._get_routing_summary(here),
+        }
+
+    def _get_full_knowledge(self) -> str:
+        """The whole file of knowledge (seed 4)."""
+        path = self.config.zork_game_workdir / self.config.knowledge_file
+        try:
+            return path.read_text(encoding="utf-8", errors="replace").strip() or NO_KNOWLEDGE
+        except FileNotFoundError:
+            return NO_KNOWLEDGE
+        except OSError as error:
+            self.log_warning("knowledge cannot be read", file=str(path), error=str(error))
+            return NO_KNOWLEDGE
+
+    def _get_memories_with_adjacent(self, current_location_id: int | None) -> str:
+        """The memories of the location and of at most five next to it (seed 4)."""
+        if self.memory_manager is None:
+            return "No memory data available"
+        if current_location_id is None:
+            return NO_MEMORIES
+        adjacent = {
+            f"{location_id} ({self._room_name(location_id)})": self._memories(location_id)
+            for location_id in self._get_adjacent_room_ids(current_location_id)
+        }
+        here = f"{current_location_id} ({self.game_state.current_room_name_for_map})"
+        return format_neighbourhood(here, self._memories(current_location_id), adjacent, self.tokens)
+
+    def _memories(self, location_id: int) -> list[Memory]:
+        """What is remembered there; what has been given up comes last."""
+        if self.memory_manager is None:
+            return []
+        caches = (self.memory_manager.memory_cache, self.memory_manager.ephemeral_cache)
+        memories = [memory for cache in caches for memory in cache.get(location_id, [])]
+        return sorted(memories, key=lambda memory: memory.status == MemoryStatus.SUPERSEDED)
+
+    def _format_memories(self, memories: list[Memory]) -> str:
+        return format_memories(memories, self.tokens)
+
+    def _get_adjacent_room_ids(self, location_id: int) -> list[int]:
+        """The locations one move away, whichever way the passage leads (seed 4)."""
+        if self.map_manager is None:
+            return []
+        return list(adjacent_ids(location_id, self.map_manager.game_map.connections))
+
+    def _room_name(self, location_id: int) -> str:
+        names = {} if self.map_manager is None else self.map_manager.game_map.room_names
+        return names.get(location_id, f"Location #{location_id}")
+
+    def _get_map_context(self) -> str:
+        """The whole map, the routing summary, the untried exits and the figures (seed 4)."""
+        if self.map_manager is None:
+            return "No map data available"
+        game_map, here = self.map_manager.game_map, self.game_state.current_room_id
+        lines = ["## Map Visualization (Mermaid Format)", game_map.render_mermaid()]
+        if here is not None:
+            lines += [
+                f"\nNote: Node IDs match location IDs in memories (L{here} = Location {here})",
+                f"**Current location**: L{here}\n",
+                self._get_routing_summary(here),
+            ]
+        untried = format_frontier(self.map_manager.frontier(), game_map.room_names)
+        if untried:
+            lines.append(f"\n## Untried Exits (nearest first)\n{untried}")
+        lines += [
+            "\n## Exploration Statistics",
+            f"- Rooms discovered: {len(game_map.rooms)}",
+            f"- Current location: {location_line(self.game_state)}",
+        ]
+        return "\n".join(lines)
+
+    def _get_routing_summary(self, current_location_id: int | None) -> str:
+        """The exits here and next door (seed 4)."""
+        if self.map_manager is None or current_location_id is None:
+            return "No routing data available"
+        game_map = self.map_manager.game_map
+        return routing_summary(current_location_id, game_map.room_names, game_map.connections)

@@ -1,0 +1,80 @@
+"""Shows the present of a run in a file, for whoever watches from outside (seed 2)."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from managers.base_manager import BaseManager, ManagerStatus
+from session.atomic_write import write_atomically
+from session.errors import StoreError
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Iterable
+
+    from structlog.typing import FilteringBoundLogger
+
+    from session.game_configuration import GameConfiguration
+    from session.game_state import GameState
+
+CURRENT_STATE_FILE = "current_state.json"
+
+
+class StateManager(BaseManager):
+    """Writes ``current_state.json`` in the work folder: the episode's present and how every manager stands.
+
+    managers: those whose status is in the file, under the names of their classes
+    """
+
+    def __init__(
+        self,
+        logger: logging.Logger | FilteringBoundLogger,
+        config: GameConfiguration,
+        game_state: GameState,
+        managers: Iterable[BaseManager] = (),
+    ) -> None:
+        super().__init__(logger, config, game_state)
+        self.path = config.zork_game_workdir / CURRENT_STATE_FILE
+        self._managers = tuple(managers)
+        self._failures = 0
+        self._warned = False
+
+    def reset(self, game_state: GameState | None = None) -> None:
+        """A new episode begins; a failure to write will be worth a warning again."""
+        super().reset(game_state)
+        self._warned = False
+
+    def export_current_state(self) -> None:
+        """The file shows the present, or there is one warning in the episode that it does not.
+
+        Not forced to the disk, which would cost more than the rest of a turn's bookkeeping: nothing is ever
+        resumed from this file, and the journal holds all of it.
+        """
+        content = json.dumps(self._current_state(), indent=2).encode()
+        try:
+            write_atomically(self.path, content, durable=False)
+        except StoreError as error:
+            self._failures += 1
+            if not self._warned:
+                self.log_warning("the current state is not shown", error=str(error))
+            self._warned = True
+
+    def get_status(self) -> ManagerStatus:
+        """Where the state is shown, and how often it could not be."""
+        return {"type": "state", "state": {"file": str(self.path)}, "metrics": {"failures": self._failures}}
+
+    def _current_state(self) -> dict[str, object]:
+        state = self.game_state
+        here = state.current_room_id
+        return {
+            "timestamp": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "episode": state.episode,
+            "turn": state.turn_count,
+            "location": None if here is None else {"id": here, "name": state.current_room_name_for_map},
+            "score": state.previous_zork_score,
+            "inventory": state.current_inventory,
+            "game_over": state.game_over,
+            "managers": {type(manager).__name__: manager.get_status() for manager in (*self._managers, self)},
+        }

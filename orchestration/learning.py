@@ -1,0 +1,58 @@
+"""Everything that learns from the turns of an episode, and what it has to say to the players."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from managers.circling import CirclingDetector
+from managers.context_manager import ContextManager
+from managers.map_manager import MapManager
+from managers.objective_manager import ObjectiveManager
+from managers.state_manager import StateManager
+from session.context import Notes
+
+if TYPE_CHECKING:
+    from session.game_state import GameState
+    from session.values import TurnRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """The managers of a run. They get records; they never call back."""
+
+    context: ContextManager
+    map: MapManager
+    circling: CirclingDetector
+    objectives: ObjectiveManager | None
+    state: StateManager
+
+    def begin(self, state: GameState) -> None:
+        """A new episode begins in ``state``; what outlives episodes stays."""
+        for manager in (self.context, self.map, self.circling, self.objectives, self.state):
+            if manager is not None:
+                manager.reset(state)
+
+    def notes(self) -> Notes:
+        """What has been learnt that bears on the present moment."""
+        return Notes(
+            objectives=self.objectives.text() if self.objectives else "",
+            map=self.map.local_view(),
+            circling=self.circling.text(),
+        )
+
+    def learn(self, record: TurnRecord) -> None:
+        """Every manager has learnt from the turn, which the game state holds already."""
+        self.map.learn(record)
+        if record.reading and record.before.location:
+            self.map.note_exits(record.before.location, record.reading.exits)
+        self.circling.learn(record)
+        if self.objectives:
+            self.objectives.learn(record)
+            self.objectives.process_periodic_update()
+        self.state.export_current_state()
+
+    def end(self) -> None:
+        """The episode is over; what outlives it is on disk."""
+        self.map.save_map_state()
+        self.state.export_current_state()

@@ -1,0 +1,78 @@
+"""Which models answer, where they run, and why those."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from session.values import ROLES
+from zorkgpt.llm.embedded import EmbeddedServer
+from zorkgpt.llm.language_model import LanguageModel
+from zorkgpt.llm.model_store import ModelStore
+from zorkgpt.llm.openai_model import OpenAIModel
+from zorkgpt.llm.settings import Limits, RoleSettings, Sampling
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from session.game_configuration import GameConfiguration, RoleOptions
+    from zorkgpt.llm.model_store import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """A model that plays every role, and in words what it is and why it was chosen."""
+
+    model: LanguageModel
+    description: str
+
+
+@contextmanager
+def choose_model(configuration: GameConfiguration, progress: Progress | None = None) -> Iterator[ChosenModel]:
+    """The configured models, ready to answer; embedded ones run until the end of the block.
+
+    ``progress`` is told of a model file that has to be fetched. Raises ``ConfigurationError`` or
+    ``LanguageModelUnavailable``.
+    """
+    with ExitStack() as stack:
+        embedded: dict[str | None, EmbeddedServer] = {}
+        settings = {}
+        for role in ROLES:
+            options = configuration.role(role)
+            if options.engine == "embedded" and options.model not in embedded:
+                server = EmbeddedServer(_model_file(options.model, progress), proven=options.model is None)
+                embedded[options.model] = stack.enter_context(server)
+            settings[role] = _role_settings(configuration, options, embedded)
+        model = stack.enter_context(OpenAIModel(settings))
+        model.settle()
+        yield ChosenModel(model, _description(configuration, model, embedded))
+
+
+def _model_file(model: str | None, progress: Progress | None) -> Path:
+    return ModelStore().pull(progress) if model is None else Path(model).expanduser()
+
+
+def _role_settings(
+    configuration: GameConfiguration, options: RoleOptions, embedded: dict[str | None, EmbeddedServer]
+) -> RoleSettings:
+    llm = configuration.llm
+    limits = Limits(llm.timeout, llm.stall_timeout, llm.total_time, llm.max_attempts)
+    sampling = Sampling(**options.sampling.model_dump(include={field.name for field in fields(Sampling)}))
+    if options.engine == "embedded":
+        server = embedded[options.model]
+        return RoleSettings(server.model, server.base_url, server.api_key, sampling, limits)
+    key = options.api_key.get_secret_value() if options.api_key else None
+    return RoleSettings(options.model, options.base_url, key, sampling, limits)
+
+
+def _description(
+    configuration: GameConfiguration, model: LanguageModel, embedded: dict[str | None, EmbeddedServer]
+) -> str:
+    agent = configuration.role("agent")
+    if agent.engine == "openai":
+        return model.describe()
+    server = embedded[agent.model]
+    why = "embedded: no server or key is configured" if agent.model is None else "embedded"
+    return f"{server.model} ({why})"

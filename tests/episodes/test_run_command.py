@@ -1,0 +1,183 @@
+"""``zorkgpt run`` as a user types it: the real program, the real story, a real server on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.events import EpisodeEnded, TurnPlayed
+from session.journal import read_journal, read_manifest
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Step, Streams, says_error
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def proposes(action: str, reasoning: str = "It may help.") -> Streams:
+    return Streams((json.dumps({"reasoning": reasoning, "action": action}),))
+
+
+class Interrupts:
+    """Sends Ctrl-C to the process ``pid`` while its model is thinking, then answers."""
+
+    def __init__(self, answer: Step) -> None:
+        self.answer = answer
+        self.pid = 0
+
+    def play(self, handler: Handler) -> None:
+        os.kill(self.pid, signal.SIGINT)
+        self.answer.play(handler)
+
+
+def zorkgpt(folder: Path, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", "zorkgpt", *arguments, "--workdir", str(folder / "work")]
+
+
+def environment() -> dict[str, str]:
+    unset = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
+    return {name: value for name, value in os.environ.items() if name not in unset}
+
+
+def played(folder: Path, server: MisbehavingServer, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        zorkgpt(folder, "run", "--base-url", server.base_url, *arguments),
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def run_folder(folder: Path) -> Path:
+    (run,) = (folder / "work" / "runs").iterdir()
+    return run
+
+
+def test_a_run_tells_what_plays_what_and_shows_every_turn(tmp_path: Path) -> None:
+    with MisbehavingServer(proposes("north"), proposes("look")) as server:
+        result = played(tmp_path, server, "--max-turns", "2")
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+    first = result.stdout.splitlines()[0]
+    assert "served at http://127.0.0.1" in first
+    assert "tidehouse.z5" in first
+    assert "assisted" not in first
+    assert "> north" in result.stdout
+    assert "It may help." in result.stdout
+    assert "Forecourt" in result.stdout
+    assert "after 2 turns" in result.stdout.splitlines()[-1]
+
+
+def test_manifest_and_journal_hold_the_run(tmp_path: Path) -> None:
+    with MisbehavingServer(proposes("north"), proposes("south")) as server:
+        played(tmp_path, server, "--max-turns", "2", "--seed", "7", "--episodes", "2")
+    manifest = read_manifest(run_folder(tmp_path))
+    assert manifest.seeds == (7, 8)
+    assert manifest.assistance == ()
+    assert manifest.configuration["max_turns_per_episode"] == 2
+    events = [line.event for line in read_journal(run_folder(tmp_path))]
+    turns = [event.record for event in events if isinstance(event, TurnPlayed)]
+    assert [(turn.episode, turn.turn, turn.action) for turn in turns] == [
+        (1, 1, "north"),
+        (1, 2, "south"),
+        (2, 1, "south"),
+        (2, 2, "south"),
+    ]
+    assert turns[0].moved
+
+
+def test_json_output_is_the_journal_line_by_line(tmp_path: Path) -> None:
+    with MisbehavingServer(proposes("north")) as server:
+        result = played(tmp_path, server, "--max-turns", "1", "--json")
+    shown = [json.loads(line) for line in result.stdout.splitlines()]
+    journal = (run_folder(tmp_path) / "journal.jsonl").read_text(encoding="utf-8").splitlines()
+    assert shown == [json.loads(line)["event"] for line in journal]
+
+
+def test_quiet_output_is_beginning_and_end(tmp_path: Path) -> None:
+    with MisbehavingServer(proposes("north")) as server:
+        result = played(tmp_path, server, "--max-turns", "1", "--quiet")
+    assert len(result.stdout.splitlines()) == 3
+
+
+def test_ctrl_c_finishes_the_turn_in_flight_and_says_how_it_stood(tmp_path: Path) -> None:
+    interrupting = Interrupts(proposes("north"))
+    with MisbehavingServer(interrupting) as server:
+        command = zorkgpt(tmp_path, "run", "--base-url", server.base_url)
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=pipe, stderr=pipe, text=True) as process:
+            interrupting.pid = process.pid
+            output, _ = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted after 1 turn" in output
+    events = [line.event for line in read_journal(run_folder(tmp_path))]
+    assert any(isinstance(event, EpisodeEnded) and event.end == "interrupted" for event in events)
+
+
+def test_a_model_that_fails_pauses_the_run_with_one_line(tmp_path: Path) -> None:
+    with MisbehavingServer(proposes("north"), says_error(401, "bad key")) as server:
+        result = played(tmp_path, server, "--max-turns", "5")
+    assert result.returncode == 1
+    assert "paused after 1 turn" in result.stdout
+    assert "401" in result.stdout
+    assert "Traceback" not in result.stdout + result.stderr
+
+
+def test_a_key_is_in_nothing_that_is_written(tmp_path: Path) -> None:
+    secret = "sk-planted-0123456789abcdef"
+    with MisbehavingServer(proposes("north"), says_error(401, f"bad key {secret}")) as server:
+        result = subprocess.run(
+            zorkgpt(tmp_path, "run", "--base-url", server.base_url, "--max-turns", "2"),
+            cwd=tmp_path,
+            env=environment() | {"OPENAI_API_KEY": secret},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert server.asked[0].headers["authorization"] == f"Bearer {secret}"
+    written = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.is_file()]
+    assert written
+    assert not any(secret in text for text in [*written, result.stdout, result.stderr])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--game", "nowhere.z5"), "nowhere.z5"),
+        (("--model", "nowhere.gguf"), "nowhere.gguf"),
+        (("--base-url", "no address"), "base_url"),
+        (("--assist", "walkthrough"), "assist"),
+    ],
+)
+def test_what_the_user_can_mend_is_one_line_and_status_2(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    result = subprocess.run(
+        zorkgpt(tmp_path, "run", *arguments),
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert result.stdout == ""
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("zorkgpt: ")
+    assert message in line
+
+
+def test_nothing_is_written_outside_the_work_folder(tmp_path: Path) -> None:
+    with MisbehavingServer(proposes("save"), proposes("script"), proposes("look")) as server:
+        played(tmp_path, server, "--max-turns", "1")
+    assert [path.name for path in tmp_path.iterdir()] == ["work"]

@@ -1,0 +1,164 @@
+"""The agent's context: what is in it, in which order, and what goes first when it gets too long."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from managers.context_manager import ContextManager, Rejection
+from session.context import Notes
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState, PlayedAction
+from session.token_counter import TokenCounter
+from session.values import GameObject, Location, Observation
+
+if TYPE_CHECKING:
+    import pytest
+
+MILL = Observation(
+    "The wheel turns slowly.",
+    Location(12, "Water Mill"),
+    (GameObject(3, "oil can"), GameObject(5, "")),
+    (),
+    15,
+    80,
+)
+NOTES = Notes(knowledge="K", objectives="O", map="M", memory="E", circling="C")
+
+
+def manager(turns: int = 0, **options: Any) -> ContextManager:
+    state = GameState(turn_count=turns)
+    for turn in range(1, turns + 1):
+        state.add_reasoning(turn, f"thought {turn}", f"act {turn}")
+        state.action_history.append(PlayedAction(f"act {turn}", f"response {turn}"))
+    return ContextManager(logging.getLogger("test"), GameConfiguration(**options), state)
+
+
+def test_the_first_turn_shows_only_the_present() -> None:
+    text = manager().get_agent_context(MILL).render()
+    assert text == (
+        "## Present\nLocation: Water Mill (ID: 12)\nInventory: oil can, object #5\nScore: 15 of 80\n"
+        "The story says:\nThe wheel turns slowly."
+    )
+
+
+def test_what_is_not_known_is_not_shown() -> None:
+    assert manager().get_agent_context(Observation("Hm.")).render() == "## Present\nThe story says:\nHm."
+
+
+def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:
+    context = manager(3).get_agent_context(
+        MILL, NOTES, valid_actions=("north",), rejections=[Rejection("save", "no saving")]
+    )
+    assert [section.title for section in context.sections] == [
+        "What is known of this game",
+        "Objectives",
+        "Previous Reasoning and Actions",
+        "Map",
+        "Location Memory",
+        "Present",
+        "Going round in circles",
+        "Not played this turn",
+        "Commands that would do something now",
+    ]
+    assert context.valid_actions == ("north",)
+    assert "- `save`: no saving" in context.render()
+
+
+def test_the_recent_turns_have_the_seeds_format() -> None:
+    assert manager(5).get_recent_reasoning_formatted(2) == (
+        "Turn 4:\nReasoning: thought 4\nAction: act 4\nResponse: response 4\n\n"
+        "Turn 5:\nReasoning: thought 5\nAction: act 5\nResponse: response 5"
+    )
+    assert manager(5).get_recent_reasoning_formatted().startswith("Turn 3:")
+
+
+def test_without_a_past_there_is_no_history() -> None:
+    assert manager().get_recent_reasoning_formatted() == ""
+
+
+def test_missing_fields_are_said_to_be_missing() -> None:
+    context = manager()
+    context.game_state.action_reasoning_history.append({"turn": 7, "action": "dig"})
+    assert context.get_recent_reasoning_formatted() == (
+        "Turn 7:\nReasoning: (No reasoning recorded)\nAction: dig\nResponse: (No response recorded)"
+    )
+
+
+def test_a_repeated_action_shows_its_most_recent_response() -> None:
+    context = manager()
+    context.add_reasoning(turn=40, reasoning="again", action="pull lever")
+    context.game_state.action_history += [
+        PlayedAction("pull lever", "Click."),
+        PlayedAction("pull lever", "Clunk."),
+    ]
+    assert "Response: Clunk." in context.get_recent_reasoning_formatted()
+
+
+def test_an_entry_that_is_no_dict_is_left_out_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    context = manager(1)
+    history: list[Any] = context.game_state.action_reasoning_history
+    history.insert(0, "not a dict")
+    with caplog.at_level(logging.WARNING):
+        assert context.get_recent_reasoning_formatted().startswith("Turn 1:")
+    assert "no dict" in caplog.text
+
+
+def test_the_window_slides_in_blocks_so_that_the_prefix_stays() -> None:
+    rendered = [manager(turns, agent={"history_window": 4}).get_agent_context(MILL).render() for turns in range(4, 12)]
+    first_turns = [text.split("Turn ")[1].split(":")[0] for text in rendered]
+    assert first_turns == ["1", "1", "1", "1", "5", "5", "5", "5"]
+    assert "Turn 11" in rendered[-1]
+
+
+def test_a_room_description_is_shown_with_its_age_while_it_is_fresh_and_of_this_room() -> None:
+    context = manager(12)
+    state = context.game_state
+    state.last_room_description, state.last_room_description_location_id = "A mill by a brook.", 12
+    state.last_room_description_turn = 2
+    assert "## ROOM DESCRIPTION (10 turns ago):\nA mill by a brook." in context.get_agent_context(MILL).render()
+    state.last_room_description_turn = 1
+    assert "brook" not in context.get_agent_context(MILL).render()
+    state.last_room_description_turn = 12
+    assert "## ROOM DESCRIPTION:\nA mill by a brook." in context.get_critic_context(MILL, "turn wheel")
+    state.last_room_description_location_id = 13
+    assert "brook" not in context.get_agent_context(MILL).render()
+
+
+def test_a_description_that_is_the_present_text_is_not_said_twice() -> None:
+    context = manager(1)
+    state = context.game_state
+    state.last_room_description, state.last_room_description_location_id = MILL.text, 12
+    state.last_room_description_turn = 1
+    assert context.get_agent_context(MILL).render().count(MILL.text) == 1
+
+
+def test_over_budget_the_least_wanted_goes_first_and_the_present_never() -> None:
+    long = "word " * 100
+    notes = Notes(knowledge=long, objectives=long, map=long, memory=long)
+    titles = []
+    for budget in (2000, 500, 370, 80):
+        context = manager(2, prompt_budgets={"agent": budget}).get_agent_context(MILL, notes)
+        titles.append([section.title for section in context.sections])
+    assert titles[0][0] == "What is known of this game"
+    assert titles[1] == ["Objectives", "Previous Reasoning and Actions", "Map", "Location Memory", "Present"]
+    assert titles[2] == ["Objectives", "Previous Reasoning and Actions", "Location Memory", "Present"]
+    assert titles[3] == ["Previous Reasoning and Actions", "Present"]
+
+
+def test_a_long_response_and_reasoning_are_cut_in_the_history() -> None:
+    context = manager()
+    context.add_reasoning(1, "so " * 1000, "read")
+    context.game_state.action_history.append(PlayedAction("read", "blah " * 1000))
+    assert len(context.get_recent_reasoning_formatted()) < 1400
+    assert context.get_recent_reasoning_formatted().count("[…]") == 2
+
+
+def test_the_count_of_tokens_follows_the_servers() -> None:
+    tokens = TokenCounter()
+    before = tokens.estimate("x" * 1000)
+    for _ in range(30):
+        tokens.learn(characters=1000, tokens=500)
+    assert (before, tokens.estimate("x" * 1000)) == (250, 500)
+    tokens.learn(1000, 0)
+    assert tokens.estimate("x" * 1000) == 500

@@ -1,0 +1,73 @@
+"""``current_state.json`` shows the present and never stands in the way of play."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import structlog
+from structlog.testing import capture_logs
+
+from managers.circling import CirclingDetector
+from managers.map_manager import MapManager
+from managers.state_manager import StateManager
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.values import GameObject, Location, Observation
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def manager_in(workdir: Path, state: GameState | None = None) -> StateManager:
+    state = state or GameState()
+    config = GameConfiguration(zork_game_workdir=workdir)
+    logger = structlog.get_logger()
+    others = [MapManager(logger, config, state), CirclingDetector(logger, config, state)]
+    return StateManager(logger, config, state, others)
+
+
+def test_the_file_shows_the_present_and_how_every_manager_stands(tmp_path: Path) -> None:
+    state = GameState(episode=3, turn_count=7)
+    state.begin(Observation("", Location(31, "Blue Vats"), (GameObject(70, "grey banner"),), score=5))
+    manager_in(tmp_path, state).export_current_state()
+    shown = json.loads((tmp_path / "current_state.json").read_text())
+    assert shown.pop("timestamp")
+    statuses = shown.pop("managers")
+    assert shown == {
+        "episode": 3,
+        "turn": 7,
+        "location": {"id": 31, "name": "Blue Vats"},
+        "score": 5,
+        "inventory": ["grey banner"],
+        "game_over": False,
+    }
+    assert list(statuses) == ["MapManager", "CirclingDetector", "StateManager"]
+    assert statuses["MapManager"]["metrics"]["rooms"] == 0
+
+
+def test_what_is_not_known_is_null(tmp_path: Path) -> None:
+    manager_in(tmp_path).export_current_state()
+    shown = json.loads((tmp_path / "current_state.json").read_text())
+    assert (shown["location"], shown["score"]) == (None, None)
+
+
+def test_each_turn_replaces_the_file_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    state = GameState()
+    manager = manager_in(tmp_path, state)
+    for state.turn_count in (1, 2):
+        manager.export_current_state()
+    assert json.loads((tmp_path / "current_state.json").read_text())["turn"] == 2
+    assert [file.name for file in tmp_path.iterdir()] == ["current_state.json"]
+
+
+def test_a_file_that_cannot_be_written_is_one_warning_an_episode_and_play_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "current_state.json").mkdir()
+    manager = manager_in(tmp_path)
+    with capture_logs() as logs:
+        manager.export_current_state()
+        manager.export_current_state()
+        manager.reset(GameState(episode=2))
+        manager.export_current_state()
+    assert [(log["log_level"], log["episode"]) for log in logs] == [("warning", 1), ("warning", 2)]
+    assert manager.get_status()["metrics"] == {"failures": 3}

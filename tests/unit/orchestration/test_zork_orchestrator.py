@@ -1,0 +1,166 @@
+"""A run: episodes from opening to end, and every way in which it can stop."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from threading import Event as Flag
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+
+from orchestration.bootstrap import build_learning
+from orchestration.turn import Turn
+from orchestration.zork_orchestrator import Plan, ZorkOrchestrator
+from session.errors import GameError, LanguageModelUnavailable
+from session.events import EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
+from session.game_configuration import GameConfiguration
+from session.token_counter import TokenCounter
+from session.values import GameObject, Location, Observation
+from tests.fixtures.scripted_game import ScriptedGame
+from zorkgpt.llm.scripted import Reply, ScriptedLLM
+from zorkgpt.players.agent import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+QUAY = Observation("Quay\nA boat lies here.", Location(1, "Quay"), (), (GameObject(7, "boat"),), score=0, moves=0)
+BOAT = replace(QUAY, text="In the boat.", location=Location(2, "Boat"), score=10)
+HOME = replace(BOAT, text="You are home.", location=Location(3, "Home"), score=25, ending="won")
+REEF = replace(BOAT, text="You drown.", score=5, died=True, ending="lost")
+SCRIPT = {"": QUAY, "board boat": BOAT, "row home": HOME, "row out": REEF}
+
+
+def says(*actions: str) -> list[Reply]:
+    return [{"reasoning": f"because {action}", "action": action} for action in actions]
+
+
+class Run:
+    """An orchestrator on a scripted game and model, with the events it told."""
+
+    def __init__(
+        self, folder: Path, replies: Iterable[Reply], *, seeds: tuple[int, ...] = (1,), max_turns: int = 10
+    ) -> None:
+        self.model = ScriptedLLM(replies)
+        self.game = ScriptedGame(SCRIPT, valid_actions=("board boat",), failing_commands=("dive",))
+        self.stop = Flag()
+        self.events: list[Event] = []
+        numbers = iter(range(5, 100))
+        configuration = GameConfiguration(zork_game_workdir=folder)
+        log = structlog.wrap_logger(logging.getLogger("test"))
+        learning = build_learning(configuration, self.model, log, ("in",), TokenCounter())
+        self.orchestrator = ZorkOrchestrator(
+            game=self.game,
+            turn=Turn(self.game, Agent(self.model), learning.context),
+            learning=learning,
+            plan=Plan(seeds, max_turns),
+            emit=self.events.append,
+            take_number=lambda: next(numbers),
+            stop=self.stop,
+        )
+
+    def of(self, kind: type[Event]) -> list[Event]:
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def ended(self) -> EpisodeEnded:
+        (event,) = self.of(EpisodeEnded)
+        assert isinstance(event, EpisodeEnded)
+        return event
+
+
+def test_an_episode_goes_from_the_opening_to_the_victory(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("board boat", "row home"))
+    assert run.orchestrator.play() == "done"
+    assert [type(event) for event in run.events] == [EpisodeStarted, TurnPlayed, TurnPlayed, EpisodeEnded, RunEnded]
+    assert (run.ended.end, run.ended.turns, run.ended.score, run.ended.rooms) == ("won", 2, 25, 3)
+
+
+def test_a_turn_is_recorded_whole(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("board boat", "row home"))
+    run.orchestrator.play()
+    (first, second) = [event.record for event in run.events if isinstance(event, TurnPlayed)]
+    assert (first.episode, first.turn, first.before, first.after) == (5, 1, QUAY, BOAT)
+    assert (second.turn, second.action, second.reasoning) == (2, "row home", "because row home")
+    assert second.score_change == 15
+    assert second.moved
+
+
+def test_a_lost_game_keeps_the_best_score_apart_from_the_last(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("board boat", "row out"))
+    run.orchestrator.play()
+    assert (run.ended.end, run.ended.score, run.ended.best_score) == ("lost", 5, 10)
+
+
+def test_each_episode_starts_clean_with_its_own_seed_and_number(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("board boat", "row home") * 2, seeds=(8, 9))
+    run.orchestrator.play()
+    assert run.game.seeds == [8, 9]
+    assert [event.episode for event in run.events if isinstance(event, EpisodeStarted)] == [5, 6]
+    assert "because board boat" not in run.model.calls[2].prompt.user
+
+
+def test_the_turn_limit_ends_an_episode(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("wait", "wait", "wait"), max_turns=3)
+    assert run.orchestrator.play() == "done"
+    assert (run.ended.end, run.ended.turns) == ("turn_limit", 3)
+
+
+def test_an_interruption_ends_the_run_after_the_turn_in_flight(tmp_path: Path) -> None:
+    run = Run(tmp_path, [], seeds=(1, 2))
+    replies = says("wait")
+
+    def stop_while_answering(*_call: object) -> Reply:
+        run.stop.set()
+        return replies[0]
+
+    run.orchestrator.turn = replace(run.orchestrator.turn, agent=Agent(ScriptedLLM(stop_while_answering)))
+    assert run.orchestrator.play() == "interrupted"
+    assert (run.ended.end, run.ended.turns) == ("interrupted", 1)
+    assert isinstance(run.events[-1], RunEnded)
+
+
+def test_a_model_that_gives_no_answer_pauses_the_run_and_no_command_is_made_up(tmp_path: Path) -> None:
+    run = Run(tmp_path, [*says("board boat"), LanguageModelUnavailable("the server is gone")])
+    assert run.orchestrator.play() == "paused"
+    assert (run.ended.end, run.ended.turns) == ("paused", 1)
+    assert run.events[-1] == RunPaused("the server is gone")
+    assert run.game.observation == BOAT
+
+
+def test_a_refused_command_is_asked_for_again_with_the_reason_and_costs_no_turn(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("save", "board boat", "row home"))
+    run.orchestrator.play()
+    (first, _) = [event.record for event in run.events if isinstance(event, TurnPlayed)]
+    assert [proposal.action for proposal in first.proposals] == ["save", "board boat"]
+    assert [verdict.accepted for verdict in first.verdicts] == [False, True]
+    assert first.verdicts[0].source == "parser"
+    assert first.verdicts[0].reason in run.model.calls[1].prompt.user
+    assert run.ended.turns == 2
+
+
+def test_three_refusals_pass_the_turn_so_that_a_run_always_ends(tmp_path: Path) -> None:
+    run = Run(tmp_path, says(*["save"] * 6), max_turns=2)
+    assert run.orchestrator.play() == "done"
+    assert (run.ended.turns, len(run.model.calls)) == (2, 6)
+    (first, second) = [event.record for event in run.events if isinstance(event, TurnPlayed)]
+    assert first.after.refusal
+    assert first.after.location == QUAY.location
+    assert second.before == first.after
+
+
+def test_valid_actions_are_shown_only_as_assistance(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("wait", "wait"), max_turns=1)
+    run.orchestrator.play()
+    assert "Commands that would do something now" not in run.model.calls[0].prompt.user
+    assisted = Run(tmp_path, says("board boat"), max_turns=1)
+    assisted.orchestrator.turn = replace(assisted.orchestrator.turn, offer_valid_actions=True)
+    assisted.orchestrator.play()
+    assert "- board boat" in assisted.model.calls[0].prompt.user
+
+
+def test_an_interpreter_that_dies_is_not_covered_up(tmp_path: Path) -> None:
+    with pytest.raises(GameError):
+        Run(tmp_path, says("dive")).orchestrator.play()

@@ -1,0 +1,60 @@
+"""The state of an episode follows from its turns, and from nothing else."""
+
+from __future__ import annotations
+
+from session.game_state import GameState, PlayedAction
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+
+YARD = Observation("Yard", Location(4, "Yard"), (), (), score=0, moves=0)
+SHED = Observation("Shed", Location(9, ""), (GameObject(2, "rope"),), (), score=5, moves=1)
+
+
+def record(before: Observation, action: str, after: Observation, turn: int = 1) -> TurnRecord:
+    return TurnRecord(1, turn, before, (Proposal(action, f"why {action}"),), (Verdict(True),), after)
+
+
+def test_a_new_state_shows_the_opening() -> None:
+    state = GameState(episode=3)
+    state.begin(YARD)
+    assert (state.episode_id, state.turn_count) == ("3", 0)
+    assert (state.current_room_id, state.current_room_name_for_map) == (4, "Yard")
+    assert state.visited_locations == set()
+
+
+def test_recording_a_turn_moves_the_present_and_keeps_the_past() -> None:
+    state = GameState()
+    state.begin(YARD)
+    state.record(record(YARD, "in", SHED))
+    assert state.turn_count == 1
+    assert (state.current_room_id, state.current_room_name_for_map) == (9, "Location #9")
+    assert state.current_inventory == ["rope"]
+    assert state.previous_zork_score == 5
+    assert state.action_history == [PlayedAction("in", "Shed")]
+    entry = state.action_reasoning_history[0]
+    assert (entry["turn"], entry["reasoning"], entry["action"]) == (1, "why in", "in")
+
+
+def test_a_location_counts_as_visited_once_a_first_turn_there_is_complete() -> None:
+    state = GameState()
+    state.begin(YARD)
+    state.record(record(YARD, "in", SHED))
+    assert state.visited_locations == {4}
+    state.record(record(SHED, "look", SHED, turn=2))
+    assert state.visited_locations == {4, 9}
+
+
+def test_an_unknown_location_leaves_no_trace() -> None:
+    state = GameState()
+    state.begin(Observation("?"))
+    state.record(record(Observation("?"), "wait", Observation("?")))
+    assert state.current_room_id is None
+    assert state.visited_locations == set()
+
+
+def test_death_and_ending_are_the_machines() -> None:
+    state = GameState()
+    state.begin(YARD)
+    state.record(record(YARD, "jump", Observation("You fall.", died=True)))
+    assert (state.is_dead, state.game_over) == (True, False)
+    state.record(record(YARD, "jump", Observation("You fall.", died=True, ending="lost"), turn=2))
+    assert (state.is_dead, state.game_over) == (True, True)

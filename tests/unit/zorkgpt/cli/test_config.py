@@ -1,0 +1,77 @@
+"""``zorkgpt config``, and the page that documents every option."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from session.configuration_sources import ShownOption, load_configuration
+from session.game_configuration import GameConfiguration
+from zorkgpt.cli import config
+
+KEY = "sk-nobody-may-see-this"
+PAGE = Path(__file__).parents[4] / "docs" / "configuration.md"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_with_options(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
+    (tmp_path / "zorkgpt.toml").write_text("agent_model = 'big[red]'\n")
+    clean_environment.chdir(tmp_path)
+    clean_environment.setenv("OPENAI_API_KEY", KEY)
+
+
+def test_a_pipe_gets_one_aligned_line_an_option() -> None:
+    lines = _run("show").splitlines()
+    assert len(lines) == len(list(load_configuration({}, {}, Path.cwd()).shown()))
+    model = next(line for line in lines if line.startswith("agent_model "))
+    assert re.fullmatch(r"agent_model +big\[red\] +agent_model in .*zorkgpt\.toml", model)
+    assert len({line.index(" default") for line in lines if line.endswith(" default")}) == 1
+
+
+def test_json_has_value_and_origin_of_every_option() -> None:
+    shown = json.loads(_run("show", "--json"))
+    assert shown["llm.api_key"] == {"value": "set", "from": "OPENAI_API_KEY in the environment"}
+    assert shown["game.seed"] == {"value": 1, "from": "default"}
+
+
+@pytest.mark.parametrize("arguments", [("show",), ("show", "--json")])
+def test_a_key_is_not_printed(arguments: tuple[str, ...]) -> None:
+    assert KEY not in _run(*arguments)
+
+
+def test_a_terminal_gets_a_table_in_which_nothing_is_markup() -> None:
+    out = io.StringIO()
+    Console(file=out, width=120).print(config.table_of([ShownOption("agent_model", "big[red]", "here")]))
+    assert out.getvalue().split() == ["Option", "Value", "From", "agent_model", "big[red]", "here"]
+
+
+def test_a_control_character_in_a_value_is_shown_not_obeyed() -> None:
+    assert config.aligned([ShownOption("agent_model", "\x1b[2J", "here")]) == ["agent_model  \\x1b[2J  here"]
+
+
+def test_the_page_lists_every_option_as_it_is() -> None:
+    """Mend with ``zorkgpt config table``."""
+    assert PAGE.read_text().endswith("\n" + config.markdown_table() + "\n")
+
+
+def test_the_table_can_be_printed() -> None:
+    assert _run("table") == config.markdown_table() + "\n"
+
+
+def test_the_pages_example_is_a_valid_file(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    file = tmp_path / "zorkgpt.toml"
+    file.write_text(example)
+    assert GameConfiguration.from_toml(file).memory_sampling.temperature == 0.3
+
+
+def _run(*arguments: str) -> str:
+    result = CliRunner().invoke(config.app, arguments)
+    assert result.exit_code == 0, result.output
+    return result.output

@@ -1,0 +1,52 @@
+"""``zorkgpt doctor``: a line a finding, and the exit status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tests.fixtures.misbehaving_server import MisbehavingServer, says_error
+from zorkgpt.cli.doctor import doctor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from typer.testing import Result
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
+    clean_environment.chdir(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[MisbehavingServer]:
+    with MisbehavingServer(says_error(500), models=("big",)) as running:
+        yield running
+
+
+def test_all_well_is_status_0_and_a_tick_a_line(server: MisbehavingServer, own_story: Path) -> None:
+    result = _run("--base-url", server.base_url, "--model", "big", "--game", str(own_story))
+    lines = result.output.splitlines()
+    assert [line.split()[:2] for line in lines] == [
+        ["✓", subject] for subject in ("Python", "Jericho", "Story", "Key", "Server", "Model")
+    ]
+    assert result.exit_code == 0
+
+
+def test_a_need_that_is_not_met_is_status_1_with_its_mend(server: MisbehavingServer, tmp_path: Path) -> None:
+    result = _run("--base-url", server.base_url, "--game", str(tmp_path / "none.z5"))
+    (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
+    assert failed.startswith("✗ Story ")
+    assert failed.endswith("name a story file with --game or game.file")
+    assert result.exit_code == 1
+
+
+def _run(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.command()(doctor)
+    return CliRunner().invoke(app, arguments)

@@ -1,0 +1,51 @@
+"""The agent proposes what its model says, and is held to valid actions where they are offered."""
+
+from __future__ import annotations
+
+import pytest
+
+from session.context import AgentContext, Section
+from session.errors import ResponseInvalid
+from session.values import Proposal
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.players.agent import Agent
+
+SECTIONS = (Section("Past", "You were in the yard."), Section("Present", "You are in the shed."))
+
+
+def test_the_proposal_is_the_models_answer_without_surrounding_blanks() -> None:
+    model = ScriptedLLM([{"reasoning": " It is dark. ", "action": " light lamp\n"}])
+    assert Agent(model).propose(AgentContext(SECTIONS)) == Proposal("light lamp", "It is dark.")
+
+
+def test_the_sections_reach_the_model_in_their_order_after_the_fixed_instructions() -> None:
+    model = ScriptedLLM([{"reasoning": "", "action": "look"}])
+    Agent(model).propose(AgentContext(SECTIONS))
+    call = model.calls[0]
+    assert call.role == "agent"
+    assert call.prompt.user == "## Past\nYou were in the yard.\n\n## Present\nYou are in the shed."
+    assert "JSON" in call.prompt.system
+
+
+def test_an_action_outside_the_valid_ones_is_no_answer() -> None:
+    model = ScriptedLLM([{"reasoning": "", "action": "fly"}])
+    with pytest.raises(ResponseInvalid):
+        Agent(model).propose(AgentContext(SECTIONS, valid_actions=("north", "take oar")))
+
+
+def test_valid_actions_are_an_enumeration_in_the_schema() -> None:
+    model = ScriptedLLM([{"reasoning": "", "action": "north"}])
+    Agent(model, reasoning_length=80).propose(AgentContext(SECTIONS, valid_actions=("north", "take oar")))
+    properties = model.calls[0].schema.model_json_schema()["properties"]
+    assert properties["action"]["enum"] == ["north", "take oar"]
+    assert properties["reasoning"]["maxLength"] == 80
+
+
+def test_without_any_valid_action_the_agent_may_say_what_it_likes() -> None:
+    model = ScriptedLLM([{"reasoning": "", "action": "yes"}])
+    assert Agent(model).propose(AgentContext(SECTIONS, valid_actions=())).action == "yes"
+
+
+def test_an_empty_action_is_no_answer() -> None:
+    with pytest.raises(ResponseInvalid):
+        Agent(ScriptedLLM([{"reasoning": "", "action": ""}])).propose(AgentContext(SECTIONS))

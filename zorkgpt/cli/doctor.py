@@ -1,0 +1,39 @@
+"""``zorkgpt doctor``: whether a run can work, and the mend where it cannot."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from session.configuration_sources import load_configuration
+from zorkgpt.cli.printable import printable
+from zorkgpt.llm.model_store import ModelStore
+
+if TYPE_CHECKING:
+    from orchestration.health import Finding
+
+
+def doctor(
+    game: Annotated[Path | None, typer.Option(help="Story file to look at.", metavar="FILE")] = None,
+    model: Annotated[str | None, typer.Option(help="Model by name, or a .gguf file.", metavar="M")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
+) -> None:
+    """Look at everything that a run needs; exit status 1 if something of it is missing."""
+    from orchestration.health import examine
+
+    overrides = {"game.file": game, "agent_model": model, "llm.base_url": base_url}
+    resolved = load_configuration(overrides, os.environ, Path.cwd())
+    fit = True
+    for finding in examine(resolved, Path.cwd(), ModelStore()):
+        typer.echo(_line(finding))
+        fit = fit and (finding.well or not finding.needed)
+    if not fit:
+        raise typer.Exit(1)
+
+
+def _line(finding: Finding) -> str:
+    mark, mend = ("✓", "") if finding.well else ("✗", f": {finding.mend}")
+    return printable(f"{mark} {finding.subject:<8} {finding.words}{mend}")

@@ -1,0 +1,88 @@
+"""``zorkgpt run``: plays episodes, watched as they happen."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event as Flag
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from session.configuration_sources import load_configuration
+from zorkgpt.cli.progress import DownloadBar
+from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXIT_STATUS = {"done": 0, "paused": 1, "interrupted": 130}
+
+
+def run(
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes to play, one after the other.")] = 1,
+    max_turns: Annotated[int | None, typer.Option(min=1, help="Turns after which an episode ends.")] = None,
+    game: Annotated[Path | None, typer.Option(help="Story file to play.", metavar="FILE")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=1, help="Seed of the story's chance; each further episode takes the next.")
+    ] = None,
+    workdir: Annotated[Path | None, typer.Option(help="Folder for all that is written.", metavar="DIR")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Model by name, or a .gguf file to run in-process.", metavar="M")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
+    assist: Annotated[str | None, typer.Option(help="Help given to the agent: valid-actions.", metavar="KINDS")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Only how it began and how it ended.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Every event as a line of JSON.")] = False,
+) -> None:
+    """Play a story with a language model and watch it."""
+    from orchestration.bootstrap import open_parts, open_run
+
+    options = {
+        "max_turns_per_episode": max_turns,
+        "game.file": game,
+        "game.seed": seed,
+        "zork_game_workdir": workdir,
+        "agent_model": model,
+        "llm.base_url": base_url,
+        "assist": assist,
+    }
+    configuration = load_configuration(options, os.environ, Path.cwd()).configuration
+    stop = Flag()
+    screen = _screen(quiet=quiet, as_json=as_json)
+    with (
+        _stopping_on_interrupt(stop),
+        DownloadBar(quiet=quiet or as_json) as bar,
+        open_parts(configuration, bar) as parts,
+        open_run(configuration, parts, episodes=episodes, show=screen.show, stop=stop) as orchestrator,
+    ):
+        end = orchestrator.play()
+    raise typer.Exit(EXIT_STATUS[end])
+
+
+def _screen(*, quiet: bool, as_json: bool) -> Screen:
+    if as_json:
+        return JsonScreen()
+    if quiet or not sys.stdout.isatty():
+        return PlainScreen(quiet=quiet)
+    return LiveScreen()
+
+
+@contextmanager
+def _stopping_on_interrupt(stop: Flag) -> Iterator[None]:
+    """The first Ctrl-C sets ``stop``; a second one interrupts at once."""
+
+    def request(_signal: int, _frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        sys.stderr.write("\nStopping after this turn. Ctrl-C again to stop now.\n")
+
+    previous = signal.signal(signal.SIGINT, request)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)

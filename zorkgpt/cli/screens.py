@@ -1,0 +1,159 @@
+"""How a run looks while it is played: three ways to show the same events."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from pydantic import TypeAdapter
+from rich.console import Console, Group
+from rich.panel import Panel
+from rich.text import Text
+
+from session.events import (
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    ModelFailed,
+    RunPaused,
+    RunStarted,
+    TurnPlayed,
+)
+from zorkgpt.cli.printable import printable
+
+if TYPE_CHECKING:
+    from session.values import Observation, TurnRecord
+
+
+class Screen(Protocol):
+    """Shows events as they happen."""
+
+    def show(self, event: Event) -> None:
+        """``event`` is on the screen, as far as this screen shows its kind."""
+        ...
+
+
+class JsonScreen:
+    """One JSON object a line, as in the journal's ``event`` field."""
+
+    def __init__(self, out: TextIO = sys.stdout) -> None:
+        self._out = out
+        self._events: TypeAdapter[Event] = TypeAdapter(Event)
+
+    def show(self, event: Event) -> None:
+        """The event is printed, whatever its kind."""
+        print(json.dumps(self._events.dump_python(event, mode="json")), file=self._out, flush=True)
+
+
+class PlainScreen:
+    """Plain lines, for pipes and files. ``quiet`` leaves the turns out."""
+
+    def __init__(self, out: TextIO = sys.stdout, *, quiet: bool = False) -> None:
+        self._out = out
+        self._quiet = quiet
+
+    def show(self, event: Event) -> None:
+        """The event is printed where it concerns a reader."""
+        for line in self._lines(event):
+            print(printable(line), file=self._out, flush=True)
+
+    def _lines(self, event: Event) -> list[str]:
+        if isinstance(event, EpisodeStarted) and not self._quiet:
+            return [f"\n=== Episode {event.episode}, seed {event.seed} ===\n", event.opening.text.strip()]
+        if isinstance(event, TurnPlayed) and not self._quiet:
+            return _turn_lines(event.record, event.seconds)
+        return _headline(event)
+
+
+class LiveScreen:
+    """Colours and frames, for a person in front of a terminal."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(highlight=False)
+
+    def show(self, event: Event) -> None:
+        """The event is drawn where it concerns a person."""
+        if isinstance(event, EpisodeStarted):
+            self._console.rule(f"Episode {event.episode} · seed {event.seed}", style="bold")
+            self._console.print(Text(printable(event.opening.text.strip())))
+        elif isinstance(event, TurnPlayed):
+            self._console.print(self._turn(event.record, event.seconds))
+        else:
+            for line in _headline(event):
+                self._console.print(Text(printable(line), style="bold"))
+
+    def _turn(self, record: TurnRecord, seconds: float) -> Panel:
+        parts = []
+        if record.reasoning:
+            parts.append(Text(printable(record.reasoning), style="italic dim"))
+        parts += [Text(line, style="yellow") for line in map(printable, _rejected(record))]
+        parts.append(Text(f"> {printable(record.action)}", style="bold cyan"))
+        parts.append(Text(printable(record.after.text.strip())))
+        return Panel(
+            Group(*parts),
+            title=Text(f"Turn {record.turn} · {seconds:.1f} s", style="dim"),
+            title_align="left",
+            subtitle=Text(printable(" · ".join(_standing(record.after))), style="green"),
+            subtitle_align="right",
+            border_style="green" if (record.score_change or 0) > 0 else "dim",
+        )
+
+
+def _headline(event: Event) -> list[str]:
+    if isinstance(event, RunStarted):
+        help_given = f", assisted by {', '.join(event.assistance)}," if event.assistance else ""
+        return [
+            f"{event.model}{help_given} plays {event.story_choice}",
+            f"Run {event.run_id}: {_count(event.episodes, 'episode')} of at most {_count(event.max_turns, 'turn')}",
+        ]
+    if isinstance(event, EpisodeEnded):
+        return [_summary(event)]
+    if isinstance(event, ModelFailed):
+        return [f"The {event.role} model gave no answer: {event.error}"]
+    if isinstance(event, RunPaused):
+        return [f"Paused: {event.reason}"]
+    return []
+
+
+_ENDS = {
+    "won": "won",
+    "lost": "lost",
+    "over": "came to its end",
+    "turn_limit": "stopped at the turn limit",
+    "interrupted": "interrupted",
+    "paused": "paused",
+}
+
+
+def _summary(event: EpisodeEnded) -> str:
+    score = "score unknown"
+    if event.score is not None:
+        score = f"score {event.score}" + ("" if event.max_score is None else f" of {event.max_score}")
+    return (
+        f"Episode {event.episode} {_ENDS[event.end]} after {_count(event.turns, 'turn')}: "
+        f"{score}, {_count(event.rooms, 'room')}, {event.seconds:.0f} s"
+    )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _turn_lines(record: TurnRecord, seconds: float) -> list[str]:
+    lines = ["", f"[Turn {record.turn}, {seconds:.1f} s] {' | '.join(_standing(record.after))}"]
+    if record.reasoning:
+        lines.append(f"  ({record.reasoning})")
+    return [*lines, *_rejected(record), f"> {record.action}", record.after.text.strip()]
+
+
+def _rejected(record: TurnRecord) -> list[str]:
+    pairs = zip(record.proposals, record.verdicts, strict=True)
+    return [f"not played: {proposal.action} ({verdict.reason})" for proposal, verdict in pairs if not verdict.accepted]
+
+
+def _standing(observation: Observation) -> list[str]:
+    standing = [observation.location.label] if observation.location else []
+    if observation.score is not None:
+        standing.append(f"score {observation.score}")
+    return standing

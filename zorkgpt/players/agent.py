@@ -1,0 +1,76 @@
+"""The agent: reads its context and proposes the next command."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, Field, create_model
+
+from session.values import Proposal
+from zorkgpt.llm.language_model import LanguageModel, Prompt
+from zorkgpt.players.extractor import ReadingAnswer
+from zorkgpt.prompts.loader import fill_prompt
+
+if TYPE_CHECKING:
+    from session.context import AgentContext
+
+
+class AgentAnswer(BaseModel):
+    """What the agent's model is asked for; reasoning first, so that the command follows from it."""
+
+    reasoning: str = Field(description="Why this command now, in a sentence or two")
+    action: str = Field(min_length=1, description="The one command to type")
+
+
+class ReadingAgentAnswer(BaseModel):
+    """The same from an agent that reads the story's text for the map and the history, too (decision 24)."""
+
+    reading: ReadingAnswer
+    reasoning: str = Field(description="Why this command now, in a sentence or two")
+    action: str = Field(min_length=1, description="The one command to type")
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Proposes commands.
+
+    reads: the answer holds a reading of the latest text, too
+    reasoning_length: bounds the answer's reasoning, in characters; ``None``: free
+    """
+
+    model: LanguageModel
+    reads: bool = False
+    reasoning_length: int | None = None
+
+    def system_prompt(self, *, assisted: bool) -> str:
+        """The fixed instructions; ``assisted`` agents choose from valid actions."""
+        reading = fill_prompt("agent_reading") if self.reads else ""
+        return f"{fill_prompt('agent_valid_actions' if assisted else 'agent')}\n\n{reading}".strip()
+
+    def propose(self, context: AgentContext) -> Proposal:
+        """The command that the model wants to play now.
+
+        Raises ``LanguageModelError``; a command is never made up (decision 27).
+        """
+        system = self.system_prompt(assisted=context.valid_actions is not None)
+        prompt = Prompt(system=system, user=context.render())
+        completion = self.model.complete("agent", prompt, self._schema(context.valid_actions))
+        answer = completion.value
+        return Proposal(
+            action=answer.action.strip(),
+            reasoning=answer.reasoning.strip() or completion.reasoning,
+            reading=answer.reading.reading() if isinstance(answer, ReadingAgentAnswer) else None,
+        )
+
+    def _schema(self, valid_actions: tuple[str, ...] | None) -> type[AgentAnswer | ReadingAgentAnswer]:
+        base: type[AgentAnswer | ReadingAgentAnswer] = ReadingAgentAnswer if self.reads else AgentAnswer
+        if not valid_actions and self.reasoning_length is None:
+            return base
+        action: Any = Literal[valid_actions] if valid_actions else str
+        return create_model(
+            base.__name__,
+            __base__=base,
+            reasoning=(str, Field(max_length=self.reasoning_length)),
+            action=(action, Field(description="The one command to type")),
+        )

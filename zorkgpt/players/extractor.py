@@ -1,0 +1,35 @@
+"""The extractor: reads what the machine does not know out of the story's prose (decision 24)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
+
+from session.values import Reading
+from zorkgpt.llm.language_model import LanguageModel, Prompt
+from zorkgpt.prompts.loader import fill_prompt
+
+
+class ReadingAnswer(BaseModel):
+    """What a model reads out of the story's latest text."""
+
+    is_room_description: bool = Field(description="The latest text describes the place as a whole")
+    exits: list[str] = Field(default_factory=list, description="Ways out that the latest text names, one word each")
+    in_combat: bool = Field(default=False, description="Somebody is fighting the player right now")
+
+    def reading(self) -> Reading:
+        """The answer as a value."""
+        return Reading(self.is_room_description, tuple(self.exits), self.in_combat)
+
+
+@dataclass(frozen=True, slots=True)
+class Extractor:
+    """Reads in a call of its own, in the role ``info_ext``."""
+
+    model: LanguageModel
+
+    def read(self, text: str) -> Reading:
+        """What the story's ``text`` says. Raises ``LanguageModelError``."""
+        prompt = Prompt(system=fill_prompt("extractor"), user=text)
+        return self.model.complete("info_ext", prompt, ReadingAnswer).value.reading()

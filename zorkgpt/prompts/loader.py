@@ -1,0 +1,31 @@
+"""Prompts are files beside this module, filled by ``string.Template``."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from string import Template
+
+
+@cache
+def _template(name: str) -> Template:
+    return Template((files("zorkgpt.prompts") / f"{name}.md").read_text(encoding="utf-8"))
+
+
+def prompt_fields(name: str) -> frozenset[str]:
+    """The names that the prompt ``name`` wants filled in."""
+    template = _template(name)
+    found = (match["named"] or match["braced"] for match in template.pattern.finditer(template.template))
+    return frozenset(field for field in found if field)
+
+
+def fill_prompt(name: str, **fields: str) -> str:
+    """The text of ``name``.md with every field filled in.
+
+    Raises ``KeyError`` for a field that is missing and ``TypeError`` for one that the prompt has no place for.
+    """
+    template = _template(name)
+    unused = fields.keys() - prompt_fields(name)
+    if unused:
+        raise TypeError(f"prompt {name} has no place for {', '.join(sorted(unused))}")
+    return template.substitute(fields).strip()
