@@ -126,26 +126,34 @@ class ContextManager(BaseManager):
         return False
 
     def _turn_text(self, entry: dict[str, Any]) -> str:
-        action = entry.get("action") or ""
+        action = entry.get("action")
         reasoning = self.tokens.cut(str(entry.get("reasoning") or NO_REASONING), REASONING_TOKENS)
-        response = self.tokens.cut(self._response_to(action, entry.get("turn")), RESPONSE_TOKENS)
         return (
             f"Turn {entry.get('turn', '?')}:\nReasoning: {reasoning}\n"
-            f"Action: {action or '(No action recorded)'}\nResponse: {response}"
+            f"Action: {action or '(No action recorded)'}\nResponse: {self._response(entry)}"
         )
 
-    def _response_to(self, action: str, turn: object) -> str:
-        played = self.game_state.action_history
+    def _response(self, entry: dict[str, Any]) -> str:
+        """What the story answered in the entry's turn, or to the latest command like it."""
+        played, action, turn = self.game_state.action_history, entry.get("action"), entry.get("turn")
+        answer = next((answer for done, answer in reversed(played) if done == action), NO_RESPONSE)
         if isinstance(turn, int) and 0 < turn <= len(played) and played[turn - 1][0] == action:
-            return played[turn - 1][1].strip()
-        return next((answer.strip() for done, answer in reversed(played) if done == action), NO_RESPONSE)
+            answer = played[turn - 1][1]
+        return self.tokens.cut(answer.strip(), RESPONSE_TOKENS)
 
     def _history_blocks(self) -> tuple[str, str]:
         """The history in append order, as two texts. Its window slides in blocks, not every turn (decision 25)."""
         history = self.game_state.action_reasoning_history
         block = self.config.agent.history_window
         middle = len(history) // block * block
-        return self._formatted(history[max(0, middle - block) : middle]), self._formatted(history[middle:])
+        earlier, recent = history[max(0, middle - block) : middle], history[middle:]
+        return self._shown(earlier), self._shown(recent)
+
+    def _shown(self, entries: Sequence[Any]) -> str:
+        if self.config.agent.show_reasoning:
+            return self._formatted(entries)
+        kept = [entry for entry in entries if self._is_entry(entry)]
+        return "\n".join(f"> {entry.get('action')}\n{self._response(entry)}" for entry in kept)
 
     def _room_title(self, observation: Observation) -> str:
         age = self._room_description_age(observation)

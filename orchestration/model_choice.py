@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from session.values import ROLES
-from zorkgpt.llm.embedded import EmbeddedServer
+from zorkgpt.llm.embedded import SAMPLING_EXTRAS, EmbeddedServer
 from zorkgpt.llm.language_model import LanguageModel
 from zorkgpt.llm.model_store import ModelStore
 from zorkgpt.llm.openai_model import OpenAIModel
@@ -62,7 +62,7 @@ def _role_settings(
     sampling = Sampling(**options.sampling.model_dump(include={field.name for field in fields(Sampling)}))
     if options.engine == "embedded":
         server = embedded[options.model]
-        return RoleSettings(server.model, server.base_url, server.api_key, sampling, limits)
+        return RoleSettings(server.model, server.base_url, server.api_key, sampling, limits, SAMPLING_EXTRAS)
     key = options.api_key.get_secret_value() if options.api_key else None
     return RoleSettings(options.model, options.base_url, key, sampling, limits)
 

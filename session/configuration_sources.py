@@ -29,7 +29,8 @@ WELL_KNOWN = {"OPENAI_API_KEY": "llm.api_key", "OPENAI_BASE_URL": "llm.base_url"
 EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
     "assist": "valid-actions",
     "agent.history_window": 3,
-    "agent.reasoning_length": 80,
+    "agent.show_reasoning": False,
+    "agent.reasoning_length": 60,
     "extractor.mode": "none",
     "objectives.enabled": False,
     "agent_sampling.temperature": 0.7,

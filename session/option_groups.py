@@ -125,6 +125,7 @@ class AgentOptions(Options):
     history_window: PositiveInt = Field(
         6, description="recent turns in the agent's prompt, with their reasoning: so many to twice as many"
     )
+    show_reasoning: bool = Field(True, description="those turns are shown with the reasoning behind them")
     reasoning_length: PositiveInt | None = Field(None, description="longest reasoning in an answer, in characters")
 
 
@@ -176,6 +177,7 @@ class SimpleMemoryOptions(Options):
     memory_file: Text = Field("Memories.md", description="file of memories, in the work folder")
     max_successful_actions_shown: NonNegativeInt = Field(5, description="memories of success shown at a location")
     max_failed_actions_shown: NonNegativeInt = Field(5, description="memories of failure shown at a location")
+    max_tokens: PositiveInt = Field(500, description="tokens of all memories shown at a location")
     flush_on_death: bool = Field(True, description="memories are on disk before play goes on after a death")
 
 

@@ -20,7 +20,8 @@ class Vocabulary:
     free_verbs: verbs with words behind them that need not name a thing at hand: speech, topics, far places
     nouns: words that the tables mark as such, whether or not a thing answers to them
     directions: words that move the player by themselves
-    objects: for a word the Z-machine objects whose property tables hold it, be it as their name or otherwise
+    objects: for a word the Z-machine objects that have it in their list of names
+    mentions: for a word the objects whose properties, or the routines there, hold it at all: they may answer to it
     """
 
     letters: int
@@ -31,6 +32,7 @@ class Vocabulary:
     prepositions: frozenset[str] = frozenset()
     directions: frozenset[str] = frozenset()
     objects: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    mentions: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     family: ParserFamily = "unknown"
 
     def cut(self, word: str) -> str:

@@ -13,12 +13,16 @@ from zorkgpt.llm.language_model import ROLES
 from zorkgpt.llm.trial_load import prove_loadable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
     from types import TracebackType
 
+    from pydantic import JsonValue
     from typing_extensions import Self
 
 CONTEXT_TOKENS = 2048
+SAMPLING_EXTRAS: Mapping[str, JsonValue] = {"repeat_penalty": 1.25, "repeat_last_n": 400}
+"""Fields of llama.cpp's own that keep a small model from saying what it said before."""
 _MAX_THREADS = 8
 _SILENT = -1
 

@@ -162,3 +162,8 @@ def test_the_count_of_tokens_follows_the_servers() -> None:
     assert (before, tokens.estimate("x" * 1000)) == (250, 500)
     tokens.learn(1000, 0)
     assert tokens.estimate("x" * 1000) == 500
+
+
+def test_the_history_can_be_shown_without_the_reasoning() -> None:
+    context = manager(2, agent={"show_reasoning": False}).get_agent_context(MILL)
+    assert context.sections[0].text == "> act 1\nresponse 1\n> act 2\nresponse 2"
