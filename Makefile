@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test test-slow check format lock story clean
+.PHONY: help setup model play test test-slow check format lock story clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -18,15 +18,16 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-play: setup  ## play one episode, watched live
+model: setup  ## fetch the embedded model, once
+	$(BIN)/zorkgpt model pull
+
+play: model  ## play one episode, watched live
 	$(BIN)/zorkgpt run --episodes 1
 
-test: setup  ## the tests of every day (under eight minutes on two cores)
-	$(BIN)/zorkgpt model pull --quiet
+test: model  ## the tests of every day (under eight minutes on two cores)
 	$(PYTEST) -m "not slow"
 
-test-slow: setup  ## the tests that take minutes
-	$(BIN)/zorkgpt model pull --quiet
+test-slow: model  ## the tests that take minutes
 	$(PYTEST) -m slow
 
 check: setup  ## format, lint, types, layers

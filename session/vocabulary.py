@@ -20,7 +20,7 @@ class Vocabulary:
     free_verbs: verbs with words behind them that need not name a thing at hand: speech, topics, far places
     nouns: words that the tables mark as such, whether or not a thing answers to them
     directions: words that move the player by themselves
-    objects: for a word the Z-machine objects that have it in their list of names
+    objects: for a word the Z-machine objects that have it in their list of names; none where no such list is known
     mentions: for a word the objects whose properties, or the routines there, hold it at all: they may answer to it
     """
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 CONTEXT_TOKENS = 2048
-SAMPLING_EXTRAS: Mapping[str, JsonValue] = {"repeat_penalty": 1.25, "repeat_last_n": 400}
+SAMPLING_EXTRAS: Mapping[str, JsonValue] = {"frequency_penalty": 0.5, "repeat_last_n": 400}
 """Fields of llama.cpp's own that keep a small model from saying what it said before."""
 _MAX_THREADS = 8
 _SILENT = -1

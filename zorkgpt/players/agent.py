@@ -24,9 +24,12 @@ class AgentAnswer(BaseModel):
 
 
 class ReadingAgentAnswer(BaseModel):
-    """The same from an agent that reads the story's text for the map and the history, too (decision 24)."""
+    """The same from an agent that reads the story's text for the map and the history, too (decision 24).
 
-    reading: ReadingAnswer
+    A model that leaves the reading out has read nothing; that costs no turn.
+    """
+
+    reading: ReadingAnswer = Field(default_factory=ReadingAnswer)
     reasoning: str = Field(description="Why this command now, in a sentence or two")
     action: str = Field(min_length=1, description="The one command to type")
 

@@ -6,7 +6,7 @@ import pytest
 
 from session.context import AgentContext, Section
 from session.errors import ResponseInvalid
-from session.values import Proposal
+from session.values import Proposal, Reading
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.players.agent import Agent
 
@@ -49,3 +49,17 @@ def test_without_any_valid_action_the_agent_may_say_what_it_likes() -> None:
 def test_an_empty_action_is_no_answer() -> None:
     with pytest.raises(ResponseInvalid):
         Agent(ScriptedLLM([{"reasoning": "", "action": ""}])).propose(AgentContext(SECTIONS))
+
+
+def test_a_reading_agent_answers_with_its_reading_first() -> None:
+    reading = {"is_room_description": True, "exits": ["up"], "in_combat": False}
+    model = ScriptedLLM([{"reading": reading, "reasoning": "why", "action": "up"}])
+    proposal = Agent(model, reads=True).propose(AgentContext(SECTIONS))
+    assert proposal == Proposal("up", "why", Reading(is_room_description=True, exits=("up",)))
+    assert list(model.calls[0].schema.model_json_schema()["properties"]) == ["reading", "reasoning", "action"]
+    assert "in_combat" in model.calls[0].prompt.system
+
+
+def test_a_reading_that_is_left_out_costs_nothing() -> None:
+    model = ScriptedLLM([{"reasoning": "why", "action": "up"}])
+    assert Agent(model, reads=True).propose(AgentContext(SECTIONS)).reading == Reading()
