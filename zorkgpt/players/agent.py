@@ -39,7 +39,8 @@ class Agent:
     """Proposes commands.
 
     reads: the answer holds a reading of the latest text, too
-    reasoning_length: bounds the answer's reasoning, in characters; ``None``: free
+    reasoning_length: holds the answer's reasoning to one plain sentence of at most so many characters, for models
+        that would ramble; ``None``: free
     """
 
     model: LanguageModel
@@ -74,6 +75,11 @@ class Agent:
         return create_model(
             base.__name__,
             __base__=base,
-            reasoning=(str, Field(max_length=self.reasoning_length)),
+            reasoning=(str, Field(pattern=_one_sentence(self.reasoning_length))),
             action=(action, Field(description="The one command to type")),
         )
+
+
+def _one_sentence(length: int | None) -> str | None:
+    """A pattern for a sentence about oneself, in plain words."""
+    return None if length is None else rf"^I [A-Za-z ,']{{8,{max(length, 12) - 3}}}\.$"

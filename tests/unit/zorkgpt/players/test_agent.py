@@ -34,11 +34,10 @@ def test_an_action_outside_the_valid_ones_is_no_answer() -> None:
 
 
 def test_valid_actions_are_an_enumeration_in_the_schema() -> None:
-    model = ScriptedLLM([{"reasoning": "", "action": "north"}])
+    model = ScriptedLLM([{"reasoning": "I go on to the oar.", "action": "north"}])
     Agent(model, reasoning_length=80).propose(AgentContext(SECTIONS, valid_actions=("north", "take oar")))
     properties = model.calls[0].schema.model_json_schema()["properties"]
     assert properties["action"]["enum"] == ["north", "take oar"]
-    assert properties["reasoning"]["maxLength"] == 80
 
 
 def test_without_any_valid_action_the_agent_may_say_what_it_likes() -> None:
@@ -63,3 +62,16 @@ def test_a_reading_agent_answers_with_its_reading_first() -> None:
 def test_a_reading_that_is_left_out_costs_nothing() -> None:
     model = ScriptedLLM([{"reasoning": "why", "action": "up"}])
     assert Agent(model, reads=True).propose(AgentContext(SECTIONS)).reading == Reading()
+
+
+@pytest.mark.parametrize("reasoning", ["I look for a way up.", "I want to see what the tide, if it comes, will do."])
+def test_a_bounded_reasoning_is_one_plain_sentence(reasoning: str) -> None:
+    model = ScriptedLLM([{"reasoning": reasoning, "action": "up"}])
+    assert Agent(model, reasoning_length=60).propose(AgentContext(SECTIONS)).reasoning == reasoning
+
+
+@pytest.mark.parametrize("reasoning", ["<pre><code>", "I.", "I " + "x" * 70 + ".", "I think 2017_28_16."])
+def test_a_model_that_rambles_beyond_the_bound_gave_no_answer(reasoning: str) -> None:
+    model = ScriptedLLM([{"reasoning": reasoning, "action": "up"}])
+    with pytest.raises(ResponseInvalid):
+        Agent(model, reasoning_length=60).propose(AgentContext(SECTIONS))
