@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 LAMP = GameObject(7, "brass lamp", parent=3, attributes=frozenset({2, 17}))
 BEFORE = Observation("Cellar\n“Dark.”", Location(3, "Cellar"), (), (LAMP,), 0, 100, 4, "00c0ffee")
-AFTER = Observation(
-    "Taken.", Location(3, "Cellar"), (LAMP,), (), -10, 100, 5, "deadbeef", died=True, ending="lost"
-)
+AFTER = Observation("Taken.", Location(3, "Cellar"), (LAMP,), (), -10, 100, 5, "deadbeef", died=True, ending="lost")
 RECORD = TurnRecord(
     episode=2,
     turn=5,
