@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from session.game_state import GameState
     from session.values import Observation
 
+OPENING_TOKENS = 300
 RESPONSE_TOKENS = 200
 REASONING_TOKENS = 120
 NO_REASONING = "(No reasoning recorded)"
@@ -35,9 +36,9 @@ class Rejection(NamedTuple):
 class ContextManager(BaseManager):
     """Assembles contexts in a fixed order, each within its token budget.
 
-    Order (decision 25): knowledge, objectives, history, and then what changes with every turn: map, memory, room
-    description, the present, rejections, valid actions. Dropped first (decision 26): the earlier half of the
-    history, then knowledge, map, room description, objectives, memory, the rest of the history.
+    Order (decision 25): the story's opening, knowledge, objectives, history, and then what changes with every turn:
+    map, memory, room description, the present, rejections, valid actions. Dropped first (decision 26): the opening,
+    the earlier half of the history, then knowledge, map, room description, objectives, memory, the other half.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class ContextManager(BaseManager):
         """What the agent may know now; with ``system`` it stays within the role's token budget."""
         earlier, recent = self._history_blocks()
         sections = (
+            Section("How the story began", self._opening(), 8),
             Section("What is known of this game", notes.knowledge, 6),
             Section("Objectives", notes.objectives, 3),
             Section("Previous Reasoning and Actions", earlier, 7),
@@ -154,6 +156,10 @@ class ContextManager(BaseManager):
             return self._formatted(entries)
         kept = [entry for entry in entries if self._is_entry(entry)]
         return "\n".join(f"> {entry.get('action')}\n{self._response(entry)}" for entry in kept)
+
+    def _opening(self) -> str:
+        """The story's first text, once it is no longer the present one: aims and hints are often told only there."""
+        return self.tokens.cut(self.game_state.opening.strip(), OPENING_TOKENS) if self.game_state.turn_count else ""
 
     def _room_title(self, observation: Observation) -> str:
         age = self._room_description_age(observation)

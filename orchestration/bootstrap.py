@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
+from game_interface.core.story import Story
+from game_interface.core.vocabulary import read_vocabulary
 from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager
 from managers.map_manager import MapManager
@@ -29,10 +31,14 @@ from session.events import RunStarted
 from session.game_state import GameState
 from session.journal import Journal, Manifest, new_run_id
 from session.token_counter import TokenCounter
+from session.vocabulary import Vocabulary
 from zorkgpt.llm.language_model import LanguageModel
 from zorkgpt.llm.recording import RecordedModel
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.agent import Agent
+from zorkgpt.players.critic import Critic
 from zorkgpt.players.extractor import Extractor
+from zorkgpt.players.object_check import ObjectCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +48,7 @@ if TYPE_CHECKING:
 
     from session.events import Event
     from session.game_configuration import GameConfiguration
+    from session.values import StoryFacts
     from zorkgpt.llm.model_store import Progress
 
 _PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
@@ -54,6 +61,7 @@ class Parts:
     game: Game
     model: ChosenModel
     story: ChosenStory
+    vocabulary: Vocabulary
 
 
 @contextmanager
@@ -69,7 +77,7 @@ def open_parts(configuration: GameConfiguration, progress: Progress | None = Non
             IsolatedGame(story.path, seed=configuration.game.seed, time_limit=configuration.game.time_limit)
         )
         model = stack.enter_context(choose_model(configuration, progress))
-        yield Parts(game, model, story)
+        yield Parts(game, model, story, read_vocabulary(Story.load(story.path)))
 
 
 @contextmanager
@@ -107,10 +115,10 @@ def open_run(
         )
         tokens = TokenCounter()
         model = RecordedModel(parts.model.model, emit, tokens)
-        learning = build_learning(configuration, model, log, parts.game.facts.directions, tokens)
+        learning = build_learning(configuration, model, log, parts.game.facts, parts.vocabulary, tokens)
         yield ZorkOrchestrator(
             game=parts.game,
-            turn=_turn(configuration, model, parts.game, learning.context),
+            turn=build_turn(configuration, model, parts.game, learning),
             learning=learning,
             plan=Plan(seeds=seeds, max_turns=configuration.max_turns_per_episode),
             emit=emit,
@@ -119,13 +127,16 @@ def open_run(
         )
 
 
-def _turn(configuration: GameConfiguration, model: LanguageModel, game: Game, context: ContextManager) -> Turn:
+def build_turn(configuration: GameConfiguration, model: LanguageModel, game: Game, learning: Learning) -> Turn:
+    """The players of a run around its game."""
     reader = configuration.extractor.mode
     return Turn(
         game=game,
         agent=Agent(model, reads=reader == "inline", reasoning_length=configuration.agent.reasoning_length),
-        context=context,
+        critic=learning.critic,
+        context=learning.context,
         extractor=Extractor(model) if reader == "separate" else None,
+        max_rejections=configuration.critic.max_rejections,
         offer_valid_actions="valid-actions" in configuration.assist,
     )
 
@@ -134,18 +145,21 @@ def build_learning(
     configuration: GameConfiguration,
     model: LanguageModel,
     log: FilteringBoundLogger,
-    directions: tuple[str, ...],
+    story: StoryFacts,
+    vocabulary: Vocabulary,
     tokens: TokenCounter,
 ) -> Learning:
-    """The managers of a run, built in the order of their dependencies (seed 0)."""
+    """What learns in a run, built in the order of its dependencies (seed 0)."""
     state = GameState()
-    map_manager = MapManager(log, configuration, state, directions=directions)
+    map_manager = MapManager(log, configuration, state, directions=story.directions)
     context = ContextManager(log, configuration, state, tokens=tokens)
     circling = CirclingDetector(log, configuration, state)
     objectives = ObjectiveManager(log, configuration, state, _Knowledge(model), map_manager, tokens=tokens)
     kept = [map_manager, context, circling, *([objectives] if configuration.objectives.enabled else [])]
+    check = ObjectCheck(vocabulary, map_manager.game_map, MovementAnalyzer(story.directions))
     return Learning(
         context=context,
+        critic=Critic(model, check, configuration.critic.mode),
         map=map_manager,
         circling=circling,
         objectives=objectives if configuration.objectives.enabled else None,

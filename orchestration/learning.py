@@ -11,17 +11,19 @@ from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from managers.state_manager import StateManager
 from session.context import Notes
+from zorkgpt.players.critic import Critic
 
 if TYPE_CHECKING:
     from session.game_state import GameState
-    from session.values import TurnRecord
+    from session.values import Observation, TurnRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """The managers of a run. They get records; they never call back."""
+    """The managers of a run, and the critic. They get records; they never call back."""
 
     context: ContextManager
+    critic: Critic
     map: MapManager
     circling: CirclingDetector
     objectives: ObjectiveManager | None
@@ -32,13 +34,14 @@ class Learning:
         for manager in (self.context, self.map, self.circling, self.objectives, self.state):
             if manager is not None:
                 manager.reset(state)
+        self.critic.reset()
 
-    def notes(self) -> Notes:
-        """What has been learnt that bears on the present moment."""
+    def notes(self, observation: Observation) -> Notes:
+        """What has been learnt that bears on the present moment, ``observation``."""
         return Notes(
             objectives=self.objectives.text() if self.objectives else "",
             map=self.map.local_view(),
-            circling=self.circling.text(),
+            circling="\n".join(filter(None, (self.circling.text(), self.critic.repetitions.text(observation)))),
         )
 
     def learn(self, record: TurnRecord) -> None:
@@ -47,6 +50,7 @@ class Learning:
         if record.reading and record.before.location:
             self.map.note_exits(record.before.location, record.reading.exits)
         self.circling.learn(record)
+        self.critic.learn(record)
         if self.objectives:
             self.objectives.learn(record)
             self.objectives.process_periodic_update()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from session.errors import ConfigurationError
 from session.values import ROLES
 from zorkgpt.llm.embedded import SAMPLING_EXTRAS, EmbeddedServer
 from zorkgpt.llm.language_model import LanguageModel
@@ -51,7 +52,14 @@ def choose_model(configuration: GameConfiguration, progress: Progress | None = N
 
 
 def _model_file(model: str | None, progress: Progress | None) -> Path:
-    return ModelStore().pull(progress) if model is None else Path(model).expanduser()
+    if model is None:
+        return ModelStore().pull(progress)
+    path = Path(model).expanduser()
+    if not path.exists() and path.suffix != ".gguf":
+        raise ConfigurationError(
+            f"no server is configured that could serve {model}: set --base-url or OPENAI_API_KEY, or name a .gguf file"
+        )
+    return path
 
 
 def _role_settings(
@@ -63,6 +71,8 @@ def _role_settings(
     if options.engine == "embedded":
         server = embedded[options.model]
         return RoleSettings(server.model, server.base_url, server.api_key, sampling, limits, SAMPLING_EXTRAS)
+    if options.base_url is None and options.model is None:
+        raise ConfigurationError("a key is set, but no model is named for it: name one with --model or agent_model")
     key = options.api_key.get_secret_value() if options.api_key else None
     return RoleSettings(options.model, options.base_url, key, sampling, limits)
 

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from game_interface.core.game import Game
 from managers.context_manager import NOTHING_LEARNT, ContextManager, Rejection
 from session.errors import LanguageModelError
-from session.values import TurnRecord, Verdict
+from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.players.agent import Agent
+from zorkgpt.players.critic import Critic
 from zorkgpt.players.extractor import Extractor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from session.context import Notes
     from session.game_state import GameState
-    from session.values import Observation, Proposal
-
-MAX_PROPOSALS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,52 +25,58 @@ class Turn:
     """Plays turns.
 
     extractor: reads the story's text where the agent does not; a failure of its costs only the reading
+    max_rejections: proposals of one turn that are sent back with the reason; the one after them is played
     offer_valid_actions: assistance (decision 28)
     """
 
     game: Game
     agent: Agent
+    critic: Critic
     context: ContextManager
     extractor: Extractor | None = None
+    max_rejections: int = 2
     offer_valid_actions: bool = False
 
     def play(self, state: GameState, notes: Notes = NOTHING_LEARNT) -> TurnRecord:
         """The next turn was played; nothing has learnt from it yet.
 
-        A proposal that is not played is asked for again with the reason, at most twice; then the turn passes
-        with the refusal as its outcome. Raises ``LanguageModelError`` with the story untouched, or ``GameError``.
+        Where even the last proposal never reached the story, the turn passes with that refusal as its outcome.
+        Raises ``LanguageModelError`` with the story untouched, or ``GameError``.
         """
         before = self.game.observation
-        valid_actions = _freshest_first(self.game.valid_actions(), state) if self.offer_valid_actions else None
-        proposals: list[Proposal] = []
-        verdicts: list[Verdict] = []
-        after = before
-        while len(proposals) < MAX_PROPOSALS:
-            proposals.append(self._propose(before, notes, valid_actions, proposals, verdicts))
-            after = self.game.step(proposals[-1].action)
-            verdicts.append(_verdict(after))
-            if verdicts[-1].accepted:
-                break
+        attempts = list(self._attempts(before, notes, state))
         return TurnRecord(
             episode=state.episode,
             turn=state.turn_count + 1,
             before=before,
-            proposals=self._with_reading(proposals, before),
-            verdicts=tuple(verdicts),
-            after=after,
+            proposals=self._with_reading([attempt.proposal for attempt in attempts], before),
+            verdicts=tuple(attempt.verdict for attempt in attempts),
+            after=self.game.observation,
         )
+
+    def _attempts(self, before: Observation, notes: Notes, state: GameState) -> Iterator[_Attempt]:
+        """Proposals with their verdicts, up to the one that was played."""
+        valid_actions = _freshest_first(self.game.valid_actions(), state) if self.offer_valid_actions else None
+        rejections: list[Rejection] = []
+        for rejections_left in range(self.max_rejections, -1, -1):
+            proposal = self._propose(before, notes, valid_actions, rejections)
+            verdict = self._judge(before, notes, proposal)
+            if verdict.accepted or not rejections_left:
+                refusal = self.game.step(proposal.action).refusal
+                if refusal is None:
+                    yield _Attempt(proposal, verdict)
+                    return
+                verdict = Verdict(accepted=False, reason=refusal, source="parser")
+            rejections.append(Rejection(proposal.action, verdict.reason))
+            yield _Attempt(proposal, verdict)
 
     def _propose(
         self,
         before: Observation,
         notes: Notes,
         valid_actions: tuple[str, ...] | None,
-        proposals: list[Proposal],
-        verdicts: list[Verdict],
+        rejections: list[Rejection],
     ) -> Proposal:
-        rejections = [
-            Rejection(proposal.action, verdict.reason) for proposal, verdict in zip(proposals, verdicts, strict=True)
-        ]
         context = self.context.get_agent_context(
             before,
             notes,
@@ -79,6 +85,9 @@ class Turn:
             system=self.agent.system_prompt(assisted=valid_actions is not None),
         )
         return self.agent.propose(context)
+
+    def _judge(self, before: Observation, notes: Notes, proposal: Proposal) -> Verdict:
+        return self.critic.judge(before, proposal, self.context.get_critic_context(before, proposal.action, notes))
 
     def _with_reading(self, proposals: list[Proposal], before: Observation) -> tuple[Proposal, ...]:
         if self.extractor is None:
@@ -91,12 +100,11 @@ class Turn:
         return (replace(proposals[0], reading=reading), *proposals[1:])
 
 
+class _Attempt(NamedTuple):
+    proposal: Proposal
+    verdict: Verdict
+
+
 def _freshest_first(actions: tuple[str, ...], state: GameState) -> tuple[str, ...]:
     """The least played here come first: small models favour what a list begins with."""
     return tuple(sorted(actions, key=lambda action: state.times_played[state.current_room_id, action]))
-
-
-def _verdict(after: Observation) -> Verdict:
-    if after.refusal is None:
-        return Verdict(accepted=True)
-    return Verdict(accepted=False, reason=after.refusal, source="parser")

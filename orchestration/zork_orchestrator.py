@@ -86,7 +86,7 @@ class ZorkOrchestrator:
 
     def _play_turn(self, state: GameState, tally: _Tally) -> None:
         start = time.monotonic()
-        record = self.turn.play(state, self.learning.notes())
+        record = self.turn.play(state, self.learning.notes(self.game.observation))
         self.emit(TurnPlayed(record, round(time.monotonic() - start, 3)))
         state.record(record)
         self.learning.learn(record)

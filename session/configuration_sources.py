@@ -32,6 +32,7 @@ EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
     "agent.history_window": 1,
     "agent.show_reasoning": False,
     "agent.reasoning_length": 60,
+    "critic.mode": "object_tree",
     "extractor.mode": "none",
     "objectives.enabled": False,
     "agent_sampling.temperature": 0.7,

@@ -26,6 +26,7 @@ class GameState:
     turn_count: turns recorded so far; the turn being played is ``turn_count + 1``
     current_room_id, current_room_name_for_map: where the player is; ``None`` and "" where not known
     previous_zork_score: points after the last recorded turn; ``None`` where the story keeps no score
+    opening: what the story printed before the first turn
     action_history: every command with its response, oldest first
     action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
     visited_locations: location ids in which a turn was begun (seed 1: the flag falls after the first turn there)
@@ -41,6 +42,7 @@ class GameState:
     previous_zork_score: int | None = None
     is_dead: bool = False
     game_over: bool = False
+    opening: str = ""
     action_history: list[PlayedAction] = field(default_factory=list)
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
     memory_log_history: list[str] = field(default_factory=list)
@@ -57,6 +59,7 @@ class GameState:
 
     def begin(self, opening: Observation) -> None:
         """The state shows the opening of the story; no turn has been played."""
+        self.opening = opening.text
         self._look_at(opening)
 
     def record(self, turn: TurnRecord) -> None:

@@ -59,6 +59,7 @@ class Observation:
     ending: how the story ended; once set it stays set until a restart or restore
     refusal: why the command never reached the story (then nothing else changed and no turn was spent)
     parents: the object that each object of the story is in, at the object's own number; ``()``: there is no tree
+    awaits_key: the story waits for a single key, not for a command
     """
 
     text: str
@@ -73,6 +74,7 @@ class Observation:
     ending: Ending | None = None
     refusal: str | None = None
     parents: tuple[int, ...] = field(default=(), repr=False)
+    awaits_key: bool = False
 
     @property
     def won(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from game_interface.core.zstring import word
+from game_interface.core.binary import word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,8 @@ class _Lines(NamedTuple):
 
 def free_verbs(story: Story, entries: Sequence[Entry]) -> frozenset[str] | None:
     """The verbs that may stand before words which name no thing at hand; ``None`` where there is no such table."""
-    numbers = {entry.text: _HIGHEST_VERB - entry.marks[1] for entry in entries if entry.marks[0] & _VERB}
+    verbs = [entry for entry in entries if len(entry.marks) > 1 and entry.marks[0] & _VERB]
+    numbers = {verb.text: _HIGHEST_VERB - verb.marks[1] for verb in verbs}
     count = 1 + max(numbers.values(), default=0)
     addresses = [word(story.content, story.dynamic_size + 2 * number) for number in range(count)]
     if addresses[0] != story.dynamic_size + 2 * count or max(addresses) >= len(story.content):

@@ -11,11 +11,11 @@ from jericho import FrotzEnv
 from jericho.defines import BINDINGS_DICT
 from jericho.template_action_generator import TemplateActionGenerator
 
+from game_interface.core.binary import word
 from game_interface.core.commands import LONGEST_LINE
 from game_interface.core.containment import Containment
 from game_interface.core.dictionary import Dictionary
 from game_interface.core.private_folder import PrivateFolder
-from game_interface.core.zstring import word
 from session.errors import GameError
 
 if TYPE_CHECKING:

@@ -107,7 +107,7 @@ class JerichoInterface:
         """The story has answered ``command``; or its parser must not see it, and the observation says why."""
         if self._observation.ending:
             raise GameError("The story has ended: reset it or restore a saved state.")
-        if self._interpreter.prompt == "key":
+        if self._observation.awaits_key:
             line = keypress(command)
         else:
             reason = self._refusal(command)

@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from zlib import crc32
 
-from game_interface.core.zstring import TextDecoder, word
+from game_interface.core.binary import word
+from game_interface.core.zstring import TextDecoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,6 +59,9 @@ class ObjectTable:
         self._entries = story.object_table + layout.defaults
         self._properties = self._property_tables(story.dynamic_size)
         self.count = len(self._properties)
+        links, entries_end = self._entries + layout.attributes, self._entries + self.count * layout.entry
+        self._high_parents = slice(links, entries_end, layout.entry)
+        self._low_parents = slice(links + layout.link - 1, entries_end, layout.entry)
         end = self._property_table_end(max(self._properties, default=self._entries))
         if story.content.startswith(_INFORM_6, _COMPILER_ADDRESS):
             end = max(end, story.globals)
@@ -118,16 +122,13 @@ class ObjectTable:
         address = self._properties[num - 1]
         return self._text.decode(address + 1, 2 * self._content[address])
 
-    def parents(self, memory: Memory) -> list[int]:
+    def parents(self, memory: Memory) -> tuple[int, ...]:
         """The parent of every object at once, at the object's own number; the first, of object 0, is 0."""
-        layout = self._layout
-        start = self._entries + layout.attributes
-        end = self._entries + self.count * layout.entry
-        low = memory[start + layout.link - 1 : end : layout.entry]
-        if layout.link == 1:
-            return [0, *low]
-        high = memory[start : end : layout.entry]
-        return [0, *(256 * upper + lower for upper, lower in zip(high, low, strict=True))]
+        low = memory[self._low_parents]
+        if self._layout.link == 1:
+            return (0, *low)
+        high = memory[self._high_parents]
+        return (0, *(256 * upper + lower for upper, lower in zip(high, low, strict=True)))
 
     def _link(self, memory: Memory, num: int, place: int) -> int:
         """The ``place``-th link of an object's entry: 0 parent, 1 sibling, 2 child."""

@@ -60,6 +60,7 @@ class Observer:
             world_hash=world_hash,
             died=outcome.died,
             ending=outcome.ending,
+            awaits_key=self._interpreter.prompt == "key",
         )
 
     def _look_around(self, memory: bytes, world_hash: str, location: int | None, player: int | None) -> None:
@@ -70,7 +71,7 @@ class Observer:
         self._seen = seen
         self._inventory = self._sight.inventory(memory, player) if player else None
         self._visible = self._sight.around(memory, location, player) if location else None
-        self._parents = tuple(self._table.parents(memory))
+        self._parents = self._table.parents(memory)
 
 
 class _Learning:

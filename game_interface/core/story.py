@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from game_interface.core.zstring import word
+from game_interface.core.binary import word
 from session.errors import StoryError
 
 if TYPE_CHECKING:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from game_interface.core.binary import word
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -27,11 +29,6 @@ _PUNCTUATION_ALPHABET = 2
 _STRING_END = 0x8000
 _LONGEST_ABBREVIATION = 128
 """Bytes after which an abbreviation is taken to be corrupt and cut."""
-
-
-def word(content: bytes, address: int) -> int:
-    """The big-endian 16-bit word at ``address``; 0 beyond the end."""
-    return int.from_bytes(content[address : address + 2], "big") if address + 1 < len(content) else 0
 
 
 class TextDecoder:

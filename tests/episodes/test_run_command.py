@@ -154,6 +154,7 @@ def test_a_key_is_in_nothing_that_is_written(tmp_path: Path) -> None:
     [
         (("--game", "nowhere.z5"), "nowhere.z5"),
         (("--model", "nowhere.gguf"), "nowhere.gguf"),
+        (("--model", "some-model"), "no server is configured that could serve some-model"),
         (("--base-url", "no address"), "base_url"),
         (("--assist", "walkthrough"), "assist"),
     ],

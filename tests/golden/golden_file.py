@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-REWRITE_VARIABLE = "ZORKGPT_REWRITE_GOLDEN"
+REWRITE_VARIABLE = "REWRITE_GOLDEN"
 
 
 def assert_golden(name: str, text: str) -> None:
-    """The file of that name holds this text. With ``ZORKGPT_REWRITE_GOLDEN=1`` it does from now on."""
+    """The file of that name holds this text. With ``REWRITE_GOLDEN=1`` it does from now on."""
     file = FOLDER / name
     if os.environ.get(REWRITE_VARIABLE):
         file.write_text(text + "\n", encoding="utf-8")

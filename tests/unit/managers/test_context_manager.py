@@ -167,3 +167,12 @@ def test_the_count_of_tokens_follows_the_servers() -> None:
 def test_the_history_can_be_shown_without_the_reasoning() -> None:
     context = manager(2, agent={"show_reasoning": False}).get_agent_context(MILL)
     assert context.sections[0].text == "> act 1\nresponse 1\n> act 2\nresponse 2"
+
+
+def test_the_storys_opening_stays_before_everything_once_it_is_past() -> None:
+    context = manager()
+    context.game_state.begin(MILL)
+    assert "How the story began" not in context.get_agent_context(MILL).render()
+    context.game_state.turn_count = 1
+    shown = context.get_agent_context(MILL, NOTES).sections
+    assert (shown[0].title, shown[0].text) == ("How the story began", MILL.text)

@@ -18,6 +18,7 @@ from session.events import EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPau
 from session.game_configuration import GameConfiguration
 from session.token_counter import TokenCounter
 from session.values import GameObject, Location, Observation
+from session.vocabulary import Vocabulary
 from tests.fixtures.scripted_game import ScriptedGame
 from zorkgpt.llm.scripted import Reply, ScriptedLLM
 from zorkgpt.players.agent import Agent
@@ -30,6 +31,7 @@ QUAY = Observation("Quay\nA boat lies here.", Location(1, "Quay"), (), (GameObje
 BOAT = replace(QUAY, text="In the boat.", location=Location(2, "Boat"), score=10)
 HOME = replace(BOAT, text="You are home.", location=Location(3, "Home"), score=25, ending="won")
 REEF = replace(BOAT, text="You drown.", score=5, died=True, ending="lost")
+VOCABULARY = Vocabulary(letters=9, words=frozenset(), directions=frozenset({"in"}))
 SCRIPT = {"": QUAY, "board boat": BOAT, "row home": HOME, "row out": REEF}
 
 
@@ -48,12 +50,12 @@ class Run:
         self.stop = Flag()
         self.events: list[Event] = []
         numbers = iter(range(5, 100))
-        configuration = GameConfiguration(zork_game_workdir=folder)
+        configuration = GameConfiguration(zork_game_workdir=folder, critic={"mode": "object_tree"})
         log = structlog.wrap_logger(logging.getLogger("test"))
-        learning = build_learning(configuration, self.model, log, ("in",), TokenCounter())
+        learning = build_learning(configuration, self.model, log, self.game.facts, VOCABULARY, TokenCounter())
         self.orchestrator = ZorkOrchestrator(
             game=self.game,
-            turn=Turn(self.game, Agent(self.model), learning.context),
+            turn=Turn(self.game, Agent(self.model), learning.critic, learning.context),
             learning=learning,
             plan=Plan(seeds, max_turns),
             emit=self.events.append,

@@ -19,7 +19,7 @@ _OBJECTS = {
     "banner": (BANNER,),
     "grey": (BANNER, LOOM),
     "loom": (LOOM,),
-    "treadle": (LOOM,),
+    "treadl": (LOOM,),
     "spool": (SPOOL,),
     "basket": (BASKET,),
     "river": (RIVER,),

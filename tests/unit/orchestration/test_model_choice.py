@@ -1,0 +1,32 @@
+"""Which model plays: the configured one, or a clear word on what is missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from orchestration.model_choice import choose_model
+from session.errors import ConfigurationError, LanguageModelUnavailable
+from session.game_configuration import GameConfiguration
+from tests.fixtures.misbehaving_server import MisbehavingServer, Says
+
+
+def test_a_server_without_a_named_model_plays_with_its_first_one() -> None:
+    with (
+        MisbehavingServer(Says(500), models=("first", "second")) as server,
+        choose_model(GameConfiguration(llm={"base_url": server.base_url})) as chosen,
+    ):
+        assert chosen.description == f"first at {server.base_url}"
+
+
+def test_a_key_without_a_model_is_a_mendable_error_and_no_model_is_picked_for_the_user() -> None:
+    with (
+        pytest.raises(ConfigurationError, match="name one with --model"),
+        choose_model(GameConfiguration(llm={"api_key": "sk-x"})),
+    ):
+        pass
+
+
+def test_a_server_that_is_not_there_is_said_before_anything_is_played() -> None:
+    configuration = GameConfiguration(llm={"base_url": "http://127.0.0.1:9/v1"})
+    with pytest.raises(LanguageModelUnavailable, match="is the server running there"), choose_model(configuration):
+        pass

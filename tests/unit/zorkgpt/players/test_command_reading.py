@@ -1,0 +1,36 @@
+"""A command is parted into a verb and phrases, or left alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.unit.zorkgpt.players.dye_works import LOOM, vocabulary
+from zorkgpt.players.command_reading import read_command, words_of
+
+
+def test_prepositions_part_phrases_and_articles_are_left_out() -> None:
+    command = read_command("Dip the grey BANNER in a mordant.", vocabulary())
+    assert command is not None
+    assert command.words == ("dip", "the", "grey", "banner", "in", "a", "mordant")
+    assert command.phrases == (("grey", "banner"), ("mordan",))
+
+
+def test_a_preposition_that_also_names_a_thing_parts_nothing() -> None:
+    words = vocabulary()
+    words = replace(words, objects={**words.objects, "in": (LOOM,)})
+    command = read_command("take in basket", words)
+    assert command is not None
+    assert command.phrases == (("in", "basket"),)
+
+
+@pytest.mark.parametrize(
+    "action", ["", " . ", "take banner, loom", "north. up", "take all but loom", 'say "loom"', "who?"]
+)
+def test_what_is_not_one_plain_clause_is_left_alone(action: str) -> None:
+    assert read_command(action, vocabulary()) is None
+
+
+def test_words_of_prose_are_cut_and_hyphenated_ones_taken_apart() -> None:
+    assert words_of("A dye-soaked BANNER hangs.", vocabulary()) == {"a", "dye-so", "dye", "soaked", "banner", "hangs"}

@@ -1,0 +1,95 @@
+"""The critic asks its model as its mode has it, and judges by what it says, never by how sure it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from session.errors import LanguageModelUnavailable
+from session.values import Proposal, Verdict
+from tests.unit.zorkgpt.players.dye_works import moment, turn, vocabulary
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
+from zorkgpt.players.critic import Critic, CriticMode
+from zorkgpt.players.object_check import ObjectCheck
+from zorkgpt.prompts.loader import fill_prompt, prompt_fields
+
+if TYPE_CHECKING:
+    from session.values import Observation
+    from zorkgpt.llm.scripted import Reply
+
+CERTAIN_TO_FAIL, AT_HAND, OPEN = "take loom", "take basket", "take spool"
+ACCEPTS: dict[str, Any] = {"reason": "Worth a try.", "accepted": True, "confidence": 0.1}
+REFUSES: dict[str, Any] = {"reason": "Look first.", "accepted": False, "confidence": 0.05}
+
+
+def critic(mode: CriticMode = "hybrid", *replies: Reply) -> tuple[Critic, ScriptedLLM]:
+    model = ScriptedLLM(replies)
+    words = vocabulary()
+    return Critic(model, ObjectCheck(words, MapGraph(), MovementAnalyzer(words.directions)), mode), model
+
+
+def judge(judging: Critic, action: str, observation: Observation | None = None) -> Verdict:
+    return judging.judge(observation or moment(), Proposal(action), f"## Proposed command\n{action}")
+
+
+@pytest.mark.parametrize(
+    ("mode", "asked"),
+    [("object_tree", []), ("hybrid", [OPEN]), ("llm", [AT_HAND, OPEN])],
+)
+def test_the_mode_says_what_the_model_is_asked_about(mode: CriticMode, asked: list[str]) -> None:
+    judging, model = critic(mode, *[ACCEPTS] * 3)
+    accepted = {action: judge(judging, action).accepted for action in (CERTAIN_TO_FAIL, AT_HAND, OPEN)}
+    assert accepted == {CERTAIN_TO_FAIL: False, AT_HAND: True, OPEN: True}
+    assert [call.prompt.user.splitlines()[-1] for call in model.calls] == asked
+    assert {call.role for call in model.calls} <= {"critic"}
+
+
+def test_a_verdict_names_who_decided() -> None:
+    judging, _ = critic("hybrid", ACCEPTS)
+    assert [judge(judging, action).source for action in (CERTAIN_TO_FAIL, AT_HAND, OPEN)] == [
+        *("object_tree", "object_tree", "llm")
+    ]
+    assert judge(critic("object_tree")[0], OPEN) == Verdict(accepted=True)
+
+
+def test_the_model_refuses_and_accepts_by_its_word_however_unsure() -> None:
+    judging, _ = critic("hybrid", REFUSES, ACCEPTS)
+    assert judge(judging, OPEN) == Verdict(accepted=False, reason="Look first.", source="llm", confidence=0.05)
+    assert judge(judging, OPEN).accepted
+
+
+def test_a_command_that_came_to_the_same_before_is_asked_about_with_that_evidence() -> None:
+    judging, model = critic("hybrid", REFUSES)
+    assert judge(judging, AT_HAND).accepted
+    judging.learn(turn(AT_HAND, moment(), moment("It is too heavy.")))
+    assert not judge(judging, AT_HAND).accepted
+    assert "## Tried before\nYou have typed `take basket` here once" in model.calls[0].prompt.user
+
+
+def test_without_a_model_a_repetition_is_told_and_let_through() -> None:
+    judging, _ = critic("object_tree")
+    judging.learn(turn(AT_HAND, moment(), moment("It is too heavy.")))
+    verdict = judge(judging, AT_HAND)
+    assert verdict.accepted
+    assert "It is too heavy." in verdict.reason
+    judging.reset()
+    assert judge(judging, AT_HAND).reason == ""
+
+
+@pytest.mark.parametrize("reply", [LanguageModelUnavailable("the server is down"), {"accepted": "perhaps"}])
+def test_a_model_that_gives_no_judgement_does_not_stop_play(reply: Reply) -> None:
+    judging, _ = critic("hybrid", reply)
+    verdict = judge(judging, OPEN)
+    assert (verdict.accepted, verdict.source, judging.failures) == (True, "none", 1)
+    assert "could not be asked" in verdict.reason
+
+
+def test_the_instructions_never_change() -> None:
+    judging, model = critic("hybrid", ACCEPTS, ACCEPTS)
+    judge(judging, OPEN)
+    judge(judging, OPEN, moment("Something else."))
+    assert {call.prompt.system for call in model.calls} == {fill_prompt("critic")}
+    assert prompt_fields("critic") == frozenset()

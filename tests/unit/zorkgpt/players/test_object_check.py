@@ -1,0 +1,195 @@
+"""Only what is certain to fail is refused; what names nothing but things at hand is accepted; of all else, nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.values import GameObject
+from tests.unit.zorkgpt.players.dye_works import (
+    BANNER,
+    BASKET,
+    LOFT,
+    LOOM,
+    PARENTS,
+    SPOOL,
+    VATS,
+    in_the_loft,
+    moment,
+    turn,
+    vocabulary,
+)
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
+from zorkgpt.players.object_check import ObjectCheck
+
+if TYPE_CHECKING:
+    from session.values import Observation
+    from session.vocabulary import ParserFamily, Vocabulary
+
+
+def check(words: Vocabulary | None = None, graph: MapGraph | None = None) -> ObjectCheck:
+    words = words or vocabulary()
+    return ObjectCheck(words, graph or MapGraph(), MovementAnalyzer(words.directions))
+
+
+def kind(action: str, observation: Observation | None = None, *, family: ParserFamily = "infocom") -> str:
+    return check(vocabulary(family)).opinion(observation or moment(), action).kind
+
+
+def knowing(*rooms: int) -> MapGraph:
+    graph = MapGraph()
+    for num in rooms:
+        graph.add_room(num)
+    return graph
+
+
+class TestAbsentThings:
+    def test_a_thing_in_another_room_is_refused_by_its_name(self) -> None:
+        opinion = check().opinion(moment(), "take the loom.")
+        assert (opinion.kind, opinion.source) == ("refuse", "object_tree")
+        assert "'loom'" in opinion.reason
+
+    def test_so_is_a_thing_in_something_there(self) -> None:
+        parents = (*PARENTS[:SPOOL], LOOM, *PARENTS[SPOOL + 1 :])
+        assert kind("take spool", moment(parents=parents)) == "refuse"
+
+    @pytest.mark.parametrize("action", ["take spool", "take river", "take mordant", "take grey loom", "take it"])
+    def test_what_is_hidden_here_nowhere_or_no_object_or_shares_a_word_is_not(self, action: str) -> None:
+        assert kind(action) != "refuse"
+
+    def test_every_word_of_a_phrase_has_to_name_the_thing_in_informs_stories_alone(self) -> None:
+        graph = knowing(VATS, LOFT)
+        assert check(vocabulary("inform"), graph).opinion(moment(), "take grey loom").kind == "refuse"
+        assert check(vocabulary("infocom"), graph).opinion(moment(), "take grey loom").kind == "none"
+
+    def test_the_second_thing_counts_as_the_first(self) -> None:
+        assert kind("dip banner in loom") == "refuse"
+
+    def test_what_the_text_here_has_told_of_is_never_absent(self) -> None:
+        assert kind("take loom", moment("Through the window you see a loom.")) == "none"
+        earlier = check()
+        earlier.learn(turn("wait", moment("A loom rattles overhead."), moment("Time passes.")))
+        assert earlier.opinion(moment(), "take loom").kind == "none"
+        earlier.reset()
+        assert earlier.opinion(moment(), "take loom").kind == "refuse"
+
+    def test_a_text_told_elsewhere_does_not_count(self) -> None:
+        elsewhere = check()
+        elsewhere.learn(turn("wait", in_the_loft("A loom."), in_the_loft("Time passes.")))
+        assert elsewhere.opinion(moment(), "take loom").kind == "refuse"
+
+    def test_an_answer_that_echoes_the_command_tells_of_nothing(self) -> None:
+        answered = check()
+        answer = moment("You see no loom here, but a treadle.")
+        answered.learn(turn("take loom", moment(), answer))
+        assert answered.opinion(answer, "take loom").kind == "refuse"
+        assert answered.opinion(answer, "take treadle").kind == "none"
+        answered.learn(turn("wait", answer, moment()))
+        assert answered.opinion(moment(), "take loom").kind == "refuse"
+
+    def test_a_word_that_something_here_may_answer_to_in_its_own_way_is_not_refused(self) -> None:
+        words = vocabulary()
+        words = replace(words, mentions={**words.mentions, "loom": (LOOM, BASKET)})
+        assert check(words).opinion(moment(), "take loom").kind == "accept"
+
+    def test_in_stories_of_inform_only_places_where_the_player_was_are_known_to_be_rooms(self) -> None:
+        assert kind("take loom", family="inform") == "none"
+        assert check(vocabulary("inform"), knowing(VATS, LOFT)).opinion(moment(), "take loom").kind == "refuse"
+
+    @pytest.mark.parametrize(
+        "action", ["ask loom", "wait for loom", "dip banner about loom", "banner, take loom", "take loom and banner"]
+    )
+    def test_topics_orders_and_lists_are_none_of_its_business(self, action: str) -> None:
+        assert kind(action) == "none"
+
+    def test_an_answer_to_a_question_is_none_of_its_business(self) -> None:
+        assert kind("take loom", moment("What do you want to take?")) == "none"
+
+    def test_a_tree_that_runs_in_a_circle_makes_nothing_certain(self) -> None:
+        parents = (*PARENTS[:LOOM], SPOOL, LOOM, *PARENTS[SPOOL + 1 :])
+        assert kind("take loom", moment(parents=parents)) == "none"
+
+    def test_without_a_tree_or_a_place_nothing_is_certain(self) -> None:
+        assert kind("take loom", replace(moment(), parents=())) == "none"
+        assert kind("take loom", replace(moment(), location=None)) == "none"
+
+
+class TestUnknownWords:
+    def test_infocoms_parser_stumbles_on_any_word_it_does_not_know(self) -> None:
+        assert "'gazebo'" in check().opinion(moment(), "take gazebo").reason
+        assert kind("frobnicate banner") == "refuse"
+
+    def test_informs_only_on_the_first_for_certain(self) -> None:
+        assert kind("frobnicate banner", family="inform") == "refuse"
+        assert kind("take gazebo", family="inform") == "none"
+
+    @pytest.mark.parametrize("action", ["take 7", 'dip "gazebo"', "take x-ray", "lightning banner"])
+    def test_numbers_quotations_marks_and_words_told_apart_by_no_letter_kept_are_not_refused(self, action: str) -> None:
+        words = vocabulary()
+        words = replace(words, words=words.words | {"lightn"})
+        assert check(words).opinion(moment(), action).kind != "refuse"
+
+    def test_other_stories_may_read_anything(self) -> None:
+        assert kind("frobnicate banner", family="unknown") == "none"
+
+    def test_the_answer_to_a_question_may_be_any_word(self) -> None:
+        assert kind("gazebo", moment("What is your name?")) == "none"
+
+
+class TestAccepting:
+    @pytest.mark.parametrize("action", ["take basket", "dip banner in basket", "wait", "north", "go up", "take all"])
+    def test_what_names_only_things_at_hand_is_accepted(self, action: str) -> None:
+        assert kind(action) == "accept"
+
+    def test_so_is_what_the_text_told_of(self) -> None:
+        assert kind("take mordant", moment("A jar of mordant stands here.")) == "accept"
+
+    def test_and_what_lies_in_something_carried(self) -> None:
+        parents = (*PARENTS[:SPOOL], BANNER, *PARENTS[SPOOL + 1 :])
+        assert kind("take spool", moment(parents=parents)) == "accept"
+
+    def test_a_thing_known_by_its_short_name_alone_is_at_hand(self) -> None:
+        jar = replace(moment(), visible=(GameObject(BASKET, "jar of mordant", VATS),))
+        assert kind("take mordant", jar) == "accept"
+
+    def test_any_word_is_a_key_where_the_story_waits_for_one(self) -> None:
+        assert kind("take loom", replace(moment(), awaits_key=True)) == "accept"
+
+    @pytest.mark.parametrize("action", ["", "banner", "take spool", "wait. north"])
+    def test_all_else_is_open(self, action: str) -> None:
+        assert kind(action) == "none"
+
+
+class TestExits:
+    @pytest.fixture
+    def graph(self) -> MapGraph:
+        graph = MapGraph()
+        for _ in range(3):
+            graph.record_failure(VATS, "north", prune_after=3)
+        return graph
+
+    def test_a_pruned_exit_is_refused_however_it_is_worded(self, graph: MapGraph) -> None:
+        opinion = check(graph=graph).opinion(moment(), "Go north")
+        assert (opinion.kind, opinion.source) == ("refuse", "map")
+        assert "'north'" in opinion.reason
+
+    def test_another_exit_or_another_room_is_not(self, graph: MapGraph) -> None:
+        assert check(graph=graph).opinion(moment(), "up").kind == "accept"
+        assert check(graph=graph).opinion(in_the_loft(), "north").kind == "accept"
+
+    def test_it_may_have_opened_when_something_has_changed_until_it_fails_again(self, graph: MapGraph) -> None:
+        judge = check(graph=graph)
+        judge.learn(turn("north", moment(), moment("Shut."), 1))
+        assert judge.opinion(moment(), "north").kind == "refuse"
+        judge.learn(turn("light banner", moment(), moment("Somewhere a gate creaks.", world="w2"), 2))
+        assert judge.opinion(moment(), "north").kind == "none"
+        judge.learn(turn("north", moment(world="w2"), moment("Shut.", world="w3"), 3))
+        assert judge.opinion(moment(), "north").kind == "refuse"
+
+    def test_walking_about_opens_nothing(self, graph: MapGraph) -> None:
+        judge = check(graph=graph)
+        judge.learn(turn("up", moment(), replace(in_the_loft(), world_hash="w2")))
+        assert judge.opinion(moment(), "north").kind == "refuse"

@@ -1,0 +1,212 @@
+"""What the story's own tables and the walked map make certain of a command before it is played (decision 22)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from session.vocabulary import Vocabulary
+from zorkgpt.players.command_reading import read_command, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from session.values import Observation, TurnRecord
+    from zorkgpt.mapping.map_graph import MapGraph
+    from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
+    from zorkgpt.players.command_reading import Command
+
+_NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
+_ASKING = ("?", "?)", '?"', ":")
+"""How a text ends that wants an answer: then a word is read in the story's own way."""
+_TOPICS_FOLLOW = frozenset({"about", "for"})
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """``refuse``: the story is certain to refuse the command. ``accept``: all it names is at hand. Else ``none``."""
+
+    kind: Literal["refuse", "accept", "none"]
+    reason: str = ""
+    source: Literal["object_tree", "map", "none"] = "none"
+
+
+NO_OPINION = Opinion("none")
+ACCEPTED = Opinion("accept", source="object_tree")
+
+
+class ObjectCheck:
+    """Judges commands of one story by its ``vocabulary``, the object tree of the moment and the map's ``graph``.
+
+    It learns from each turn what was told where, and whether anything but the player's place has changed since an
+    exit failed.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, graph: MapGraph, movements: MovementAnalyzer) -> None:
+        self._vocabulary = vocabulary
+        self._graph = graph
+        self._movements = movements
+        self.reset()
+
+    def reset(self) -> None:
+        """A new episode begins: nothing has been told, tried or changed."""
+        self._told: defaultdict[int, set[str]] = defaultdict(set)
+        self._echoed: frozenset[str] = frozenset()
+        self._failed_on: dict[tuple[int, str], int] = {}
+        self._changed_on = 0
+
+    def learn(self, turn: TurnRecord) -> None:
+        """The turn's texts are known where they were told, and its failure or change with its number.
+
+        An answer's words that only echo the command ("You see no loom here") tell of nothing.
+        """
+        if turn.before.location is not None:
+            self._told[turn.before.location.num] |= self._words_told(turn.before)
+        self._echoed = words_of(turn.action, self._vocabulary)
+        if turn.after.location is not None:
+            self._told[turn.after.location.num] |= self._words_told(turn.after)
+        if turn.moved:
+            return
+        if turn.before.location is not None:
+            self._failed_on[turn.before.location.num, self._movements.exit_of(turn.action)] = turn.turn
+        if turn.before.world_hash != turn.after.world_hash:
+            self._changed_on = turn.turn
+
+    def opinion(self, observation: Observation, action: str) -> Opinion:
+        """What is certain of ``action`` as the next command after ``observation``."""
+        if observation.awaits_key:
+            return ACCEPTED
+        exit_ = self._movements.exit_of(action)
+        if self._movements.is_direction(exit_):
+            return self._exit_opinion(observation, exit_)
+        command = read_command(action, self._vocabulary)
+        if command is None or observation.location is None or observation.text.rstrip().endswith(_ASKING):
+            return NO_OPINION
+        return self._command_opinion(command, self._scene(observation, observation.location.num))
+
+    def _words_told(self, observation: Observation) -> frozenset[str]:
+        return words_of(observation.text, self._vocabulary) - self._echoed
+
+    def _exit_opinion(self, observation: Observation, exit_: str) -> Opinion:
+        here = observation.location
+        if here is None or not self._graph.is_pruned(here.num, exit_):
+            return ACCEPTED
+        if self._changed_on > self._failed_on.get((here.num, exit_), 0):
+            return NO_OPINION
+        reason = f"{exit_!r} was tried here again and again, never led anywhere, and nothing has changed since."
+        return Opinion("refuse", reason, "map")
+
+    def _command_opinion(self, command: Command, scene: _Scene) -> Opinion:
+        unknown = self._unknown_word(command)
+        if unknown:
+            return _refused(f"The story's parser does not know the word {unknown!r}.")
+        verb = self._vocabulary.cut(command.words[0])
+        if verb not in self._vocabulary.verbs:
+            return NO_OPINION
+        of_things_at_hand = verb not in self._vocabulary.free_verbs and _TOPICS_FOLLOW.isdisjoint(command.words)
+        absent = scene.absent_thing(command) if of_things_at_hand else ""
+        if absent:
+            return _refused(f"There is no {absent!r} here: everything that the story calls so is in another room.")
+        return ACCEPTED if self._all_known(command) and scene.holds_all_of(command) else NO_OPINION
+
+    def _unknown_word(self, command: Command) -> str:
+        """The word that the parser is certain to stumble on; Inform's stories may read any but the first."""
+        family = self._vocabulary.family
+        checked = {"infocom": command.words, "inform": command.words[:1], "unknown": ()}[family]
+        return next((word for word in checked if word.isalpha() and not self._is_known(word)), "")
+
+    def _is_known(self, word: str) -> bool:
+        return self._vocabulary.cut(word) in self._vocabulary.words
+
+    def _all_known(self, command: Command) -> bool:
+        return all(map(self._is_known, command.words))
+
+    def _scene(self, observation: Observation, here: int) -> _Scene:
+        objects = (*(observation.inventory or ()), *(observation.visible or ()))
+        names = " ".join(each.name for each in objects)
+        return _Scene(
+            vocabulary=self._vocabulary,
+            here=here,
+            parents=observation.parents,
+            rooms=self._graph.rooms,
+            carried=frozenset(each.num for each in observation.inventory or ()),
+            at_hand=frozenset((here, *(each.num for each in objects))),
+            told=words_of(names, self._vocabulary) | self._words_told(observation) | self._told[here],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """A moment: where the player is, what is at hand, and where everything else is."""
+
+    vocabulary: Vocabulary
+    here: int
+    parents: tuple[int, ...]
+    rooms: Container[int]
+    carried: frozenset[int]
+    at_hand: frozenset[int]
+    told: frozenset[str]
+
+    def absent_thing(self, command: Command) -> str:
+        """A phrase that can only name things in other rooms; "" where none is certain to."""
+        needs = any if self.vocabulary.family == "inform" else all
+        for phrase in command.phrases:
+            nouns = self._nouns(phrase)
+            if nouns and needs(map(self._is_elsewhere, nouns)):
+                return " ".join(phrase)
+        return ""
+
+    def holds_all_of(self, command: Command) -> bool:
+        """Whether every noun names something at hand or was told of here."""
+        return all(self._is_here(noun) for phrase in command.phrases for noun in self._nouns(phrase))
+
+    def _nouns(self, phrase: tuple[str, ...]) -> list[str]:
+        return [word for word in phrase if word in self.vocabulary.nouns or word in self.vocabulary.objects]
+
+    def _is_here(self, noun: str) -> bool:
+        mentioning = self.vocabulary.mentions.get(noun, ())
+        if noun in _NEVER_ABSENT or any(num in self.at_hand or self._is_carried(num) for num in mentioning):
+            return True
+        return noun in self.told and not self._all_elsewhere(noun)
+
+    def _is_elsewhere(self, noun: str) -> bool:
+        return noun not in self.told and noun not in _NEVER_ABSENT and self._all_elsewhere(noun)
+
+    def _all_elsewhere(self, noun: str) -> bool:
+        """Whether things have that name, and each that has or mentions it is in another room."""
+        if noun not in self.vocabulary.objects:
+            return False
+        return all(self._room_of(num) not in {None, self.here} for num in self.vocabulary.mentions[noun])
+
+    def _is_carried(self, num: int) -> bool:
+        return not self.carried.isdisjoint(self._around(num))
+
+    def _room_of(self, num: int) -> int | None:
+        """The room that the object is in; ``None`` for a room, and where the tree does not lead to one."""
+        if self._is_room(num):
+            return None
+        return next((around for around in self._around(num) if self._is_room(around)), None)
+
+    def _is_room(self, num: int) -> bool:
+        """A place where the player was; in Infocom's stories also what lies beside the present one in the tree."""
+        if num == self.here or num in self.rooms:
+            return True
+        beside = self._parent(self.here) if self.vocabulary.family == "infocom" else 0
+        return beside != 0 and self._parent(num) == beside
+
+    def _around(self, num: int) -> Iterator[int]:
+        """What ``num`` is in, from the nearest on; a corrupt tree that runs in a circle is cut."""
+        for _ in self.parents:
+            num = self._parent(num)
+            if not num:
+                return
+            yield num
+
+    def _parent(self, num: int) -> int:
+        return self.parents[num] if num < len(self.parents) else 0
+
+
+def _refused(reason: str) -> Opinion:
+    return Opinion("refuse", reason, "object_tree")
