@@ -87,7 +87,8 @@ class Turn:
         return self.agent.propose(context)
 
     def _judge(self, before: Observation, notes: Notes, proposal: Proposal) -> Verdict:
-        return self.critic.judge(before, proposal, self.context.get_critic_context(before, proposal.action, notes))
+        context = self.context.get_critic_context(before, proposal.action, notes, system=self.critic.system_prompt)
+        return self.critic.judge(before, proposal, context)
 
     def _with_reading(self, proposals: list[Proposal], before: Observation) -> tuple[Proposal, ...]:
         if self.extractor is None:

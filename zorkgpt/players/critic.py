@@ -46,6 +46,11 @@ class Critic:
         self.repetitions = Repetitions()
         self.failures = 0
 
+    @property
+    def system_prompt(self) -> str:
+        """The fixed instructions."""
+        return fill_prompt("critic")
+
     def reset(self) -> None:
         """A new episode begins."""
         self._check.reset()
@@ -76,7 +81,7 @@ class Critic:
 
     def _ask(self, context: str, repetition: str) -> Verdict:
         tried = f"\n\n{Section('Tried before', repetition).render()}" if repetition else ""
-        prompt = Prompt(system=fill_prompt("critic"), user=context + tried)
+        prompt = Prompt(system=self.system_prompt, user=context + tried)
         try:
             answer = self._model.complete("critic", prompt, CriticAnswer).value
         except LanguageModelError as error:
