@@ -102,6 +102,14 @@ class Document:
                     found.setdefault(location_id, block.content)
         return found
 
+    def names(self) -> dict[int, str]:
+        """The name of every location that has a section, "" where no heading gives it one."""
+        found: dict[int, str] = {}
+        for section in self.sections:
+            if section.location_id is not None:
+                found[section.location_id] = found.get(section.location_id) or section.name
+        return found
+
     def problems(self) -> list[Problem]:
         """What could not be understood, in the order of the file."""
         text, line, counted, start = self.render(), 1, 0, 0
@@ -118,7 +126,8 @@ class Document:
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> Document:
         """The memory is the last of its location's section, which is made where there is none.
 
-        A new section goes in front of the first one with a greater id; no other section moves.
+        A new section goes in front of the first one with a greater id; no other section moves. It tells of a visit
+        where the memory's episode is known.
         Raises ``ValueError`` for an ephemeral memory.
         """
         entry = Block(write_memory(memory, self.line_end) + self.line_end, memory)
@@ -127,7 +136,7 @@ class Document:
             return self._with_new_section(location_id, location_name, memory.episode, entry)
         section = self.sections[at]
         closing = len(section.blocks)
-        if closing > 1 and not section.blocks[-1].text.strip(_SPACE_AND_RULES):
+        while closing > 1 and not section.blocks[closing - 1].text.strip(_SPACE_AND_RULES):
             closing -= 1
         above, tail = section.blocks[:closing], "".join(block.text for block in section.blocks[closing:])
         needs_blank_line = not _starts_blank(tail) if tail else at + 1 < len(self.sections)
@@ -183,7 +192,7 @@ class Document:
         name = one_line(name)
         blocks = (
             Block(f"## Location {location_id}{f': {escape(name)}' if name else ''}{end}"),
-            self._first_visit(episode),
+            *((self._first_visit(episode),) if episode else ()),
             Block(f"{end}### Memories{end}{end}"),
             entry,
             Block(f"{end}---{end}{end if below else ''}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +21,7 @@ _TOP_HEADING = re.compile(r"##?(?!#)")
 _BROKEN_LOCATION = re.compile(r"##\s*Loca|[*_]*Location\s+#?\w+[*_]*\s*:", re.IGNORECASE)
 _STARTS_OF_HEADINGS = frozenset("#*_Ll")
 _RULE = re.compile(r"-{3,}|\*{3,}|_{3,}")
-_STARTS_OF_RULES = frozenset("-*_")
+_STARTS_OF_RULES = frozenset(("---", "***", "___"))
 
 _NO_LOCATION = 'This names no location: write "## Location 15: Kitchen".'
 _NOWHERE = 'This memory belongs to no location: put it below a heading like "## Location 15: Kitchen".'
@@ -57,7 +58,7 @@ def parse(text: str) -> Document:
     while start < len(lines):
         if _is_space_or_rule(bare[start]):
             end = _end_of_space(bare, start + 1)
-            blocks.append(Block("".join(lines[start:end])))
+            blocks.append(_space("".join(lines[start:end])))
             start = end
             continue
         next_heading = _read_heading(bare[start])
@@ -71,6 +72,12 @@ def parse(text: str) -> Document:
         start = span.end
     sections.append(Section(heading.location_id, heading.name, tuple(blocks)))
     return Document(tuple(sections), _usual_line_end(text))
+
+
+@lru_cache(maxsize=64)
+def _space(text: str) -> Block:
+    """One block for all places that have the same space between two others."""
+    return Block(text)
 
 
 def _usual_line_end(text: str) -> str:
@@ -159,4 +166,4 @@ def _end_of_text(bare: Sequence[str], start: int) -> int:
 
 
 def _is_space_or_rule(line: str) -> bool:
-    return not line or (line[0] in _STARTS_OF_RULES and _RULE.fullmatch(line) is not None)
+    return not line or (line[:3] in _STARTS_OF_RULES and _RULE.fullmatch(line) is not None)

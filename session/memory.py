@@ -32,6 +32,9 @@ class MemoryStatus:
     SUPERSEDED: Final = "SUPERSEDED"
 
 
+_NORMALISED_FIELDS: Final = ("category", "title", "turns", "superseded_by", "invalidation_reason")
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
     """What was learned at one location.
@@ -74,15 +77,17 @@ class Memory:
             raise ValueError(f"an invalidation_reason needs superseded_by={INVALIDATION_MARKER}: {self.title}")
         if not self.title.strip():
             raise ValueError("a memory needs a title: it is known by it")
-        for field, normalised in (
-            ("category", normalised_category(self.category)),
-            ("title", one_line(self.title)),
-            ("turns", _normalised_turns(self.turns)),
-            ("superseded_by", self.superseded_by and one_line(self.superseded_by)),
-            ("invalidation_reason", self.invalidation_reason and one_line(self.invalidation_reason)),
-        ):
-            if normalised != getattr(self, field):
-                object.__setattr__(self, field, normalised)
+        given = (self.category, self.title, self.turns, self.superseded_by, self.invalidation_reason)
+        normalised = (
+            normalised_category(self.category),
+            one_line(self.title),
+            _normalised_turns(self.turns),
+            self.superseded_by and one_line(self.superseded_by),
+            self.invalidation_reason and one_line(self.invalidation_reason),
+        )
+        if normalised != given:
+            for field, value in zip(_NORMALISED_FIELDS, normalised, strict=True):
+                object.__setattr__(self, field, value)
 
     def superseded(self, by: str, turn: int | None) -> Memory:
         """The same memory, given up for the one titled ``by``."""

@@ -1,0 +1,41 @@
+"""Prints what it costs to keep a memory, file and all: ``python -m benchmarks.memory_writes``.
+
+Must show (issue 4): at most 10 ms with 800 memories, at the median, waiting for the disk apart.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter, process_time
+
+import structlog
+
+from benchmarks.memories_file import MEMORIES_A_LOCATION, file_of, memory
+from managers.simple_memory_manager import SimpleMemoryManager
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+
+TIMES = 21
+
+
+def report(locations: int) -> None:
+    """Prints the durations of additions to a file of so many locations."""
+    working, waiting = [], []
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "Memories.md").write_text(file_of(locations), encoding="utf-8")
+        config = GameConfiguration(zork_game_workdir=Path(folder))
+        manager = SimpleMemoryManager(structlog.get_logger(), config, GameState())
+        for number in range(TIMES):
+            work, wall = process_time(), perf_counter()
+            manager.add_memory(locations // 2, "Lamp Room", memory(1_000_000 + number))
+            working.append(process_time() - work)
+            waiting.append(perf_counter() - wall)
+    count = locations * MEMORIES_A_LOCATION
+    print(f"{count:>8,} memories{median(working) * 1000:9.2f} ms{median(waiting) * 1000:9.2f} ms with the disk")
+
+
+if __name__ == "__main__":
+    for size in (100, 1_250, 12_500):
+        report(size)

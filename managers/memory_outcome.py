@@ -1,0 +1,182 @@
+"""What came of one command, as the machine and the story tell it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from typing_extensions import TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from session.values import GameObject, Location, TurnRecord
+    from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
+
+SUBSTANTIAL = 100  # characters of a response (seed 3, Significance Detection)
+
+_FAILING = re.compile(
+    r"n['\u2019]t\b|\b(?:cannot|not|no|nothing|impossible|fails?|locked|already|unable)\b", re.IGNORECASE
+)
+_WORD = re.compile(r"\w+")
+
+
+class ZMachineContext(TypedDict, total=False):
+    """What the machine says of an outcome (seed 1, Orchestrator Context; seed 3, Turn Processing); any part may be
+    missing. A change may be given as such or as what was before and after it.
+    """
+
+    first_visit: bool
+    score_delta: int | None
+    score_before: int | None
+    score_after: int | None
+    location_changed: bool
+    location_before: int | None
+    location_after: int | None
+    inventory_changed: bool
+    inventory_before: Sequence[object] | None
+    inventory_after: Sequence[object] | None
+    world_changed: bool
+    died: bool
+    response_length: int
+    arrival_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One command at one location, and what came of it.
+
+    command: in the one form in which the map knows it
+    is_direction: the command is a plain direction
+    destination_id: where it led, ``None`` where the player stayed or that is not known
+    score_change: points, ``None`` where the score is not known
+    arrival_text: on a first visit what the story printed when the player came, "" where that is not known
+    """
+
+    location_id: int
+    location_name: str
+    turn: int
+    action: str
+    command: str
+    response: str
+    is_direction: bool = False
+    first_visit: bool = False
+    score_change: int | None = None
+    moved: bool = False
+    destination_id: int | None = None
+    inventory_changed: bool = False
+    world_changed: bool = False
+    died: bool = False
+    arrival_text: str = ""
+
+    @property
+    def key(self) -> str:
+        """Equal for the same command with the same outcome at the same location.
+
+        Where a command led is the outcome of a walk, whatever the text says. A refused direction counts as the same
+        everywhere: the map keeps such exits, so only the words of the refusal can be news.
+        """
+        if self.moved:
+            return _digest("moved", self.location_id, self.command, self.destination_id)
+        words = " ".join(_WORD.findall(self.response.lower()))
+        if self.is_direction:
+            return _digest("no way", words)
+        return _digest("did", self.location_id, self.command, self.inventory_changed, words)
+
+    @property
+    def arrival_key(self) -> str:
+        """Equal for the same sight of the same location."""
+        return _digest("arrived", self.location_id, " ".join(_WORD.findall(self.arrival_text.lower())))
+
+    @property
+    def seems_failed(self) -> bool:
+        """The response reads like a refusal: a hint, no more."""
+        return _FAILING.search(self.response) is not None
+
+    @property
+    def is_substantial(self) -> bool:
+        """The response is long enough to hold more than an acknowledgement."""
+        return len(self.response) > SUBSTANTIAL
+
+    @property
+    def is_significant(self) -> bool:
+        """There may be something in it, if it is new. A plain move is the map's business."""
+        if self.is_direction and self.moved:
+            return False
+        effects = (self.moved, self.inventory_changed, self.world_changed, self.is_substantial, self.seems_failed)
+        return any(effects)
+
+
+def context_of(record: TurnRecord, *, first_visit: bool) -> ZMachineContext:
+    """What the machine says of a turn. ``first_visit``: it was the episode's first to begin at its location."""
+    before, after = record.before, record.after
+    return {
+        "first_visit": first_visit,
+        "score_delta": record.score_change,
+        "location_changed": record.moved,
+        "location_after": after.location.num if after.location else None,
+        "inventory_changed": _numbers(before.inventory) != _numbers(after.inventory),
+        "world_changed": before.world_hash != after.world_hash,
+        "died": after.died,
+        "response_length": len(after.text),
+        "arrival_text": before.text if first_visit else "",
+    }
+
+
+def outcome_of(
+    location: Location,
+    turn: int,
+    action: str,
+    response: str,
+    context: ZMachineContext,
+    movements: MovementAnalyzer,
+) -> Outcome:
+    """What came of a command that was given at ``location``."""
+    command = movements.exit_of(action)
+    moved = _moved(context)
+    return Outcome(
+        location_id=location.num,
+        location_name=location.name,
+        turn=turn,
+        action=action,
+        command=command,
+        response=response,
+        is_direction=movements.is_direction(command),
+        first_visit=context.get("first_visit", False),
+        score_change=_score_change(context),
+        moved=moved,
+        destination_id=context.get("location_after") if moved else None,
+        inventory_changed=_inventory_changed(context),
+        world_changed=context.get("world_changed", False),
+        died=context.get("died", False),
+        arrival_text=context.get("arrival_text", ""),
+    )
+
+
+def _score_change(context: ZMachineContext) -> int | None:
+    if "score_delta" in context:
+        return context["score_delta"]
+    before, after = context.get("score_before"), context.get("score_after")
+    return None if before is None or after is None else after - before
+
+
+def _moved(context: ZMachineContext) -> bool:
+    if "location_changed" in context:
+        return context["location_changed"]
+    return context.get("location_before") != context.get("location_after")
+
+
+def _inventory_changed(context: ZMachineContext) -> bool:
+    if "inventory_changed" in context:
+        return context["inventory_changed"]
+    return context.get("inventory_before") != context.get("inventory_after")
+
+
+def _numbers(things: Sequence[GameObject] | None) -> frozenset[int]:
+    return frozenset(thing.num for thing in things or ())
+
+
+def _digest(*parts: object) -> str:
+    return blake2b("\x00".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

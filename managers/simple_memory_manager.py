@@ -1,0 +1,287 @@
+"""What was learnt at each location: kept across episodes, or for this one alone (seeds 0, 1, 3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from managers.base_manager import BaseManager, ManagerStatus
+from managers.memory_news import NewsLedger
+from managers.memory_outcome import ZMachineContext, context_of, outcome_of
+from managers.memory_prompt import visit_prompt, wants_brief_prompt
+from managers.memory_revision import Revision
+from managers.memory_synthesis import Visit, VisitMemory, VisitSynthesis
+from managers.memory_tiers import MemoryTiers
+from managers.memory_view import last_turn, location_text
+from managers.memory_visits import MemoryState, VisitTracker
+from session.errors import LanguageModelError, StoreError
+from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, MemorySynthesisResponse
+from session.token_counter import TokenCounter
+from session.values import Location
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Iterable
+
+    from structlog.typing import FilteringBoundLogger
+
+    from managers.memory_outcome import Outcome
+    from session.game_configuration import GameConfiguration
+    from session.game_state import GameState
+    from session.values import TurnRecord
+    from zorkgpt.llm.language_model import LanguageModel
+
+__all__ = [
+    "INVALIDATION_MARKER",
+    "Memory",
+    "MemoryState",
+    "MemoryStatus",
+    "MemorySynthesisResponse",
+    "SimpleMemoryManager",
+    "ZMachineContext",
+]
+
+NEWS_FILE = "memory_news.txt"
+MOST_MEMORIES = 8  # of one visit
+LOGGED_REASONING = 200  # characters
+
+
+class SimpleMemoryManager(BaseManager):
+    """Owns ``Memories.md`` and the memories of the episode.
+
+    memory_cache: core and permanent memories by location id, as the file has them; superseded ones too
+    ephemeral_cache: the episode's own, by location id
+
+    llm_client: says what to remember; without one nothing is learnt from play
+    directions: the story's own direction words (``StoryFacts.directions``)
+    tokens: how texts are counted
+
+    A file that cannot be written is logged once, as an error; the memory stays in the cache and goes to the file with
+    the next one that does. Raises ``StoreError``, when made, for a file that cannot be read.
+    """
+
+    def __init__(
+        self,
+        logger: logging.Logger | FilteringBoundLogger,
+        config: GameConfiguration,
+        game_state: GameState,
+        llm_client: LanguageModel | None = None,
+        *,
+        directions: Iterable[str] = (),
+        tokens: TokenCounter | None = None,
+    ) -> None:
+        super().__init__(logger, config, game_state)
+        self.llm_client = llm_client
+        self.tokens = tokens or TokenCounter()
+        self.memory_file = config.zork_game_workdir / config.simple_memory.memory_file
+        self._tiers = MemoryTiers(self.memory_file, self)
+        self.memory_cache: dict[int, list[Memory]] = self._tiers.lasting
+        self.ephemeral_cache: dict[int, list[Memory]] = self._tiers.passing
+        self._ledger = NewsLedger(config.zork_game_workdir / NEWS_FILE)
+        self._movements = MovementAnalyzer(directions)
+        self._window = config.get_memory_history_window()
+        self._visit = VisitTracker()
+        self._counts: Counter[str] = Counter()
+
+    def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
+        """The memory is known, and on the disk unless it is ephemeral.
+
+        False where a memory of that title stands there already, or where the file cannot be written.
+        """
+        return self._tiers.revise(Revision(location_id, location_name, memory))
+
+    def supersede_memory(self, location_id: int, location_name: str, old_memory_title: str, new_memory: Memory) -> bool:
+        """The old memory is given up for the new one, in one write. False, with both tiers as they were, where no such
+        memory stands, and where the new one may not take its place (decisions 5, 7).
+        """
+        turn = last_turn(new_memory) or self.game_state.turn_count
+        revision = Revision(location_id, location_name, new_memory, superseded=(old_memory_title,), turn=turn)
+        if not revision.concerns(self._tiers.at(location_id)):
+            self.log_warning("no such memory stands here", location_id=location_id, title=old_memory_title)
+            return False
+        return self._tiers.revise(revision)
+
+    def invalidate_memory(self, location_id: int, memory_title: str, reason: str, turn: int | None = None) -> bool:
+        """The memory is known to be false; false where none of that title stands. ``turn``: by default the present."""
+        return self.invalidate_memories(location_id, [memory_title], reason, turn)[memory_title]
+
+    def invalidate_memories(
+        self, location_id: int, memory_titles: Iterable[str], reason: str, turn: int | None = None
+    ) -> dict[str, bool]:
+        """The memories are known to be false, in one write; by title, whether one stood."""
+        titles = tuple(memory_titles)
+        standing = self._tiers.at(location_id)
+        found = {title: Revision(location_id, invalidated=(title,)).concerns(standing) for title in titles}
+        turn = self.game_state.turn_count if turn is None else turn
+        self._tiers.revise(Revision(location_id, invalidated=titles, reason=reason, turn=turn))
+        return found
+
+    def get_location_memory(self, location_id: int | None) -> str:
+        """What the agent may believe of the location, lasting memories first; "" where nothing is known."""
+        if location_id is None:
+            return ""
+        return location_text(
+            self._tiers.at(location_id),
+            self.config.simple_memory,
+            self.tokens,
+            show_markers=self.config.show_persistence_markers,
+        )
+
+    def get_ephemeral_count(self, location_id: int | None = None) -> int:
+        """Ephemeral memories of the location, or of all."""
+        return _count(self.ephemeral_cache, location_id)
+
+    def get_persistent_count(self, location_id: int | None = None) -> int:
+        """Core and permanent memories of the location, or of all."""
+        return _count(self.memory_cache, location_id)
+
+    def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
+        """Memories that stand at the location, by persistence."""
+        breakdown = {"core": 0, "permanent": 0, "ephemeral": 0}
+        for memory in self._tiers.at(location_id):
+            if memory.status != MemoryStatus.SUPERSEDED:
+                breakdown[memory.persistence] += 1
+        return breakdown
+
+    def learn(self, record: TurnRecord) -> None:
+        """The turn is part of its visit; what that taught is remembered once it ends, or has lasted some turns.
+
+        Everything belongs to the location in which the turn was begun.
+        """
+        location = record.before.location
+        if location is None or record.after.refusal is not None:
+            return
+        if location.num != self._visit.location_id:
+            self._synthesise(self._visit.take())
+            self._tiers.visit(location.num, record.episode)
+        context = context_of(record, first_visit=self._visit.enter(location.num))
+        outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
+        if self._is_news(outcome):
+            self._visit.add(outcome)
+        if self._visit.is_due(record, flush_on_death=self.config.simple_memory.flush_on_death):
+            self._synthesise(self._visit.take())
+
+    def record_action_outcome(
+        self,
+        location_id: int,
+        location_name: str,
+        action: str,
+        response: str,
+        z_machine_context: ZMachineContext,
+    ) -> None:
+        """What the command taught is remembered at ``location_id``, where it was given, if it is news."""
+        history = self.game_state.action_history
+        is_recorded = bool(history) and tuple(history[-1]) == (action, response)
+        turn = self.game_state.turn_count + (0 if is_recorded else 1)
+        location = Location(location_id, location_name)
+        outcome = outcome_of(location, turn, action, response, z_machine_context, self._movements)
+        if self._is_news(outcome):
+            self._synthesise((outcome,))
+
+    def flush(self) -> None:
+        """Nothing waits any longer: news were considered, and what could not be written was tried again."""
+        self._synthesise(self._visit.take())
+        self._tiers.flush()
+
+    def reset_episode(self) -> None:
+        """A new episode begins in the same ``game_state``: ephemeral memories are gone, the others stay."""
+        self.reset()
+
+    def reset(self, game_state: GameState | None = None) -> None:
+        """A new episode begins, in ``game_state`` where one is given; what the last one taught is remembered."""
+        self.flush()
+        self.log_info("ephemeral memories are gone", count=self.get_ephemeral_count())
+        self.ephemeral_cache.clear()
+        self._visit = VisitTracker()
+        super().reset(game_state)
+
+    def state(self) -> MemoryState:
+        """What a snapshot has to hold of the episode."""
+        ephemeral = {location_id: tuple(memories) for location_id, memories in self.ephemeral_cache.items()}
+        return MemoryState(ephemeral, self._visit.news, self._visit.visited, self._visit.location_id)
+
+    def restore(self, state: MemoryState) -> None:
+        """The episode stands as it did when ``state`` was taken."""
+        self.ephemeral_cache.clear()
+        self.ephemeral_cache.update({location_id: list(memories) for location_id, memories in state.ephemeral.items()})
+        self._visit = VisitTracker(state.news, state.visited, state.location_id)
+
+    def get_status(self) -> ManagerStatus:
+        """Where memories are kept, how many there are, and how learning them went."""
+        names = ("synthesis_calls", "synthesis_failures", "memories_learnt", "core_validation_downgrade")
+        return {
+            "type": "simple_memory",
+            "state": {"file": str(self.memory_file), "writable": not self._tiers.is_failing},
+            "metrics": {
+                "locations": len(self.memory_cache),
+                "persistent_memories": self.get_persistent_count(),
+                "ephemeral_memories": self.get_ephemeral_count(),
+                "pending_news": len(self._visit.news),
+                "pending_edits": self._tiers.pending,
+                "refused": self._tiers.refused,
+                **{name: self._counts[name] for name in names},
+            },
+        }
+
+    def _is_news(self, outcome: Outcome) -> bool:
+        spawn_known = self.get_memory_breakdown(outcome.location_id)["core"] > 0
+        return self._ledger.is_news(outcome, spawn_known=spawn_known)
+
+    def _synthesise(self, outcomes: tuple[Outcome, ...]) -> None:
+        """What the model finds worth remembering of these is remembered. Without an answer they stay news."""
+        if self.llm_client is None or not outcomes:
+            return
+        visit = Visit(outcomes, tuple(self._tiers.at(outcomes[0].location_id)))
+        self._counts["synthesis_calls"] += 1
+        try:
+            answers = self._ask(self.llm_client, visit)
+        except LanguageModelError as error:
+            self._counts["synthesis_failures"] += 1
+            self.log_warning("nothing learnt from a visit", location_id=outcomes[0].location_id, error=str(error))
+            return
+        for answer in answers[:MOST_MEMORIES]:
+            self._adopt(answer, visit)
+        self._note(outcomes)
+
+    def _ask(self, model: LanguageModel, visit: Visit) -> list[VisitMemory]:
+        budget = self.config.prompt_budgets.memory
+        prompt = visit_prompt(visit, self.game_state, self.tokens, window=self._window, budget=budget)
+        if wants_brief_prompt(budget, self.tokens):
+            return [visit.quoted(model.complete("memory", prompt, visit.brief_schema()).value)]
+        return model.complete("memory", prompt, VisitSynthesis).value.memories
+
+    def _adopt(self, answer: VisitMemory, visit: Visit) -> None:
+        """The answer's memory is known and what it gives up is given up; if the first is refused, the second alone."""
+        if answer.persistence == "core" and not visit.is_first:
+            self._counts["core_validation_downgrade"] += 1
+            self.log_warning(
+                "CORE memory rejected: not first visit, downgrading to PERMANENT", title=answer.memory_title
+            )
+            answer = answer.model_copy(update={"persistence": "permanent"})
+        revision = visit.revision(answer, self.game_state.episode)
+        self.log_info(
+            "memory synthesised",
+            location_id=revision.location_id,
+            title=answer.memory_title,
+            reasoning=answer.reasoning[:LOGGED_REASONING],
+        )
+        if revision.new is not None and self._tiers.revise(revision):
+            self._counts["memories_learnt"] += 1
+        elif revision.invalidated:
+            self._tiers.revise(replace(revision, new=None, superseded=()))
+
+    def _note(self, outcomes: tuple[Outcome, ...]) -> None:
+        try:
+            self._ledger.note(outcomes)
+        except StoreError as error:
+            if not self._counts["notes_failed"]:
+                self.log_warning("what was considered may be considered again in the next run", error=str(error))
+            self._counts["notes_failed"] += 1
+
+
+def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:
+    if location_id is not None:
+        return len(cache.get(location_id, ()))
+    return sum(map(len, cache.values()))

@@ -1,0 +1,102 @@
+"""``Memories.md`` outlives kills at any instant, two writers at once and a full disk (decision 14, issue 4)."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from managers.memories_file import parse
+from tests.fixtures.memory_writer import done_file, start_writer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONGEST_LIFE = 0.06  # seconds after the first write was reported
+MOST_MEMORIES = 400  # then a fresh folder: the kills are to hit writes, not the reading of a long file
+START_TIMEOUT = 30.0
+
+
+def titles_in(workdir: Path) -> list[str]:
+    document = parse((workdir / "Memories.md").read_bytes().decode())
+    assert document.problems() == []
+    return [memory.title for memories in document.memories().values() for memory in memories]
+
+
+def reported_in(workdir: Path) -> set[str]:
+    return {title for file in workdir.glob("*.done") for title in file.read_text().splitlines()}
+
+
+def is_writing(workdir: Path, name: str) -> bool:
+    file = done_file(workdir, name)
+    return file.exists() and file.stat().st_size > 0
+
+
+def kill_two_writers(workdir: Path, round_number: int, moments: random.Random) -> None:
+    """Two writers began, wrote at once, and were killed, each at a moment of its own."""
+    names = [f"{writer}{round_number}" for writer in ("left", "right")]
+    writers = [start_writer(workdir, name) for name in names]
+    deadline = time.monotonic() + START_TIMEOUT
+    while not any(is_writing(workdir, name) for name in names):
+        assert time.monotonic() < deadline, "no writer began"
+        time.sleep(0.001)
+    for writer in writers:
+        time.sleep(moments.uniform(0, LONGEST_LIFE))
+        writer.kill()
+    for writer in writers:
+        writer.join()
+        writer.close()
+
+
+@pytest.mark.parametrize("kills", [10, pytest.param(200, marks=pytest.mark.slow)])
+def test_every_memory_reported_done_is_there_once_after_kills_at_random_instants(tmp_path: Path, kills: int) -> None:
+    moments = random.Random(4)
+    workdir = tmp_path / "0"
+    workdir.mkdir()
+    reported = 0
+    for round_number in range(kills // 2):
+        kill_two_writers(workdir, round_number, moments)
+        titles = Counter(titles_in(workdir))
+        assert reported_in(workdir) <= set(titles)
+        assert [title for title, times in titles.items() if times > 1] == []
+        if len(titles) > MOST_MEMORIES:
+            reported += len(reported_in(workdir))
+            workdir = tmp_path / str(round_number + 1)
+            workdir.mkdir()
+    assert reported + len(reported_in(workdir)) > kills
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+import structlog
+from tests.unit.managers.memory_parts import manager_in, memory
+
+structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+manager = manager_in(Path(sys.argv[1]))
+assert manager.add_memory(31, "Blue Vats", memory("before"))
+unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (200, unlimited[1]))
+assert not manager.add_memory(31, "Blue Vats", memory("kept"))
+assert not manager.add_memory(31, "Blue Vats", memory("kept too"))
+assert "kept too" in manager.get_location_memory(31)
+assert "kept" not in manager.memory_file.read_text()
+resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+assert manager.add_memory(31, "Blue Vats", memory("after"))
+"""
+
+
+def test_a_full_disk_gives_one_error_keeps_what_was_there_and_writes_the_rest_later(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr.count("[error") == 1
+    assert "cannot be written: File too large" in run.stderr
+    assert titles_in(tmp_path) == ["before", "kept", "kept too", "after"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["Memories.md", "Memories.md.backup", "Memories.md.lock"]

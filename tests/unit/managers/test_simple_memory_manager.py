@@ -1,0 +1,299 @@
+"""What is remembered, where, and for how long (seeds 0, 1, 3)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import TypeAdapter
+from structlog.testing import capture_logs
+
+from managers.memory_view import TENTATIVE_HEADING
+from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryState, MemoryStatus
+from session.token_counter import TokenCounter
+from tests.unit.managers.memory_parts import GATE, LOFT, MORDANT, VATS, Play, learnt, manager_in, memory, titles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def text_of(workdir: Path) -> str:
+    file = workdir / "Memories.md"
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+class TestRouting:
+    def test_an_ephemeral_memory_never_touches_the_disk(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        assert manager.add_memory(31, "Blue Vats", memory(persistence="ephemeral"))
+        assert (manager.get_ephemeral_count(31), manager.get_persistent_count(31)) == (1, 0)
+        assert text_of(tmp_path) == ""
+
+    @pytest.mark.parametrize("persistence", ["core", "permanent"])
+    def test_a_lasting_memory_is_in_the_file_and_known_to_the_next_run(self, tmp_path: Path, persistence: str) -> None:
+        kept = memory(persistence=persistence)
+        assert manager_in(tmp_path).add_memory(31, "Blue Vats", kept)
+        assert f"[NOTE - {persistence.upper()}] Mordant first" in text_of(tmp_path)
+        assert manager_in(tmp_path).memory_cache == {31: [kept]}
+
+    @pytest.mark.parametrize("persistence", ["permanent", "ephemeral"])
+    @pytest.mark.parametrize("other", ["permanent", "ephemeral"])
+    def test_a_title_that_stands_is_refused_whatever_its_case_and_spaces(
+        self, tmp_path: Path, persistence: str, other: str
+    ) -> None:
+        manager = manager_in(tmp_path)
+        assert manager.add_memory(31, "Blue Vats", memory("Mordant first", persistence))
+        assert not manager.add_memory(31, "Blue Vats", memory("mordant   FIRST", other))
+        assert manager.add_memory(44, "Drying Loft", memory("Mordant first", other))
+
+    def test_counts_and_breakdown_tell_the_tiers_apart(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for title, persistence in (("a", "core"), ("b", "permanent"), ("c", "permanent"), ("d", "ephemeral")):
+            manager.add_memory(31, "Blue Vats", memory(title, persistence))
+        manager.add_memory(44, "Drying Loft", memory("e", "ephemeral"))
+        manager.invalidate_memory(31, "c", "no")
+        assert manager.get_memory_breakdown(31) == {"core": 1, "permanent": 1, "ephemeral": 1}
+        assert (manager.get_persistent_count(), manager.get_persistent_count(44)) == (3, 0)
+        assert (manager.get_ephemeral_count(), manager.get_ephemeral_count(31)) == (2, 1)
+
+    @pytest.mark.parametrize("is_wanted", [True, False])
+    def test_what_is_done_to_ephemeral_memories_is_logged_if_wanted(self, tmp_path: Path, is_wanted: bool) -> None:
+        with capture_logs() as logs:
+            manager_in(tmp_path, debug_ephemeral=is_wanted).add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
+        assert [entry["new"] for entry in logs] == ["Left jar"] * is_wanted
+
+    def test_a_new_episode_clears_the_ephemeral_tier_alone(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("kept"))
+        manager.add_memory(31, "Blue Vats", memory("gone", "ephemeral"))
+        manager.reset_episode()
+        assert manager.ephemeral_cache == {}
+        assert titles(manager.memory_cache) == ["kept"]
+
+
+class TestSupersession:
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ("ephemeral", "ephemeral"),
+            ("ephemeral", "permanent"),
+            ("permanent", "permanent"),
+            ("core", "core"),
+            ("core", "permanent"),
+        ],
+    )
+    def test_the_old_memory_is_marked_where_it_was_and_the_new_one_goes_to_its_own_tier(
+        self, tmp_path: Path, old: str, new: str
+    ) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("Old way", old))
+        assert manager.supersede_memory(31, "Blue Vats", "OLD  way", memory("New way", new, turns="50"))
+        tiers = {"ephemeral": manager.ephemeral_cache}
+        marked = tiers.get(old, manager.memory_cache)[31][0]
+        assert (marked.status, marked.superseded_by, marked.superseded_at_turn) == ("SUPERSEDED", "New way", 50)
+        assert titles(tiers.get(new, manager.memory_cache)) == ["New way"]
+        assert manager_in(tmp_path).memory_cache == manager.memory_cache
+
+    @pytest.mark.parametrize("old", ["core", "permanent"])
+    def test_a_lasting_memory_is_never_superseded_by_an_ephemeral_one(self, tmp_path: Path, old: str) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("Old way", old))
+        with capture_logs() as logs:
+            assert not manager.supersede_memory(31, "Blue Vats", "Old way", memory("New way", "ephemeral"))
+        assert [entry["log_level"] for entry in logs] == ["warning"]
+        assert titles(manager.memory_cache) == ["Old way"]
+        assert manager.ephemeral_cache == {}
+
+    def test_a_title_is_never_found_by_a_part_of_it(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("Fumes kill"))
+        assert not manager.supersede_memory(31, "Blue Vats", "Fumes", memory("Fumes sting"))
+        assert not manager.invalidate_memory(31, "Fumes", "no")
+        assert titles(manager.memory_cache) == ["Fumes kill"]
+
+    def test_nothing_changes_where_the_new_title_stands_already(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("Old way"))
+        manager.add_memory(31, "Blue Vats", memory("New way"))
+        before = text_of(tmp_path)
+        assert not manager.supersede_memory(31, "Blue Vats", "Old way", memory("New way"))
+        assert text_of(tmp_path) == before
+        assert titles(manager.memory_cache) == ["Old way", "New way"]
+
+    def test_a_memory_may_be_superseded_under_its_own_title(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("Way", status=MemoryStatus.TENTATIVE))
+        assert manager.supersede_memory(31, "Blue Vats", "Way", memory("Way", text="Confirmed."))
+        assert titles(manager.memory_cache) == ["Way"]
+        assert "Confirmed." in manager.get_location_memory(31)
+
+    def test_a_superseded_ephemeral_memory_stays_until_the_episode_ends(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("Left jar here", "ephemeral"))
+        manager.supersede_memory(31, "Blue Vats", "Left jar here", memory("Jar opens the sluice"))
+        assert manager.get_ephemeral_count(31) == 1
+        assert "Left jar here" not in manager.get_location_memory(31)
+        manager.reset_episode()
+        assert manager.get_ephemeral_count(31) == 0
+        assert "Jar opens the sluice" in manager.get_location_memory(31)
+
+
+class TestInvalidation:
+    @pytest.mark.parametrize("persistence", ["core", "permanent", "ephemeral"])
+    def test_a_false_memory_is_marked_with_reason_and_turn(self, tmp_path: Path, persistence: str) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("Fumes are harmless", persistence))
+        assert manager.invalidate_memory(location_id=31, memory_title="fumes are harmless", reason="Died", turn=25)
+        cache = manager.ephemeral_cache if persistence == "ephemeral" else manager.memory_cache
+        marked = cache[31][0]
+        assert (marked.status, marked.superseded_by) == ("SUPERSEDED", INVALIDATION_MARKER)
+        assert (marked.invalidation_reason, marked.superseded_at_turn) == ("Died", 25)
+        assert not manager.invalidate_memory(31, "fumes are harmless", "again")
+
+    def test_many_titles_are_given_up_in_one_write_each_with_its_answer(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for title, persistence in (("a", "permanent"), ("b", "ephemeral"), ("c", "core")):
+            manager.add_memory(31, "Blue Vats", memory(title, persistence))
+        before = text_of(tmp_path)
+        found = manager.invalidate_memories(location_id=31, memory_titles=["a", "b", "c", "x"], reason="No", turn=3)
+        assert found == {"a": True, "b": True, "c": True, "x": False}
+        assert (tmp_path / "Memories.md.backup").read_text() == before
+        assert manager.get_location_memory(31) == ""
+
+    def test_what_was_given_up_before_keeps_its_own_reason(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("Jar is here", "ephemeral"))
+        manager.supersede_memory(31, "Blue Vats", "Jar is here", memory("Jar is here", "ephemeral"))
+        manager.invalidate_memory(31, "Jar is here", "taken")
+        assert [kept.superseded_by for kept in manager.ephemeral_cache[31]] == ["Jar is here", INVALIDATION_MARKER]
+
+    def test_the_turn_is_the_present_one_unless_given(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.game_state.turn_count = 40
+        manager.add_memory(31, "Blue Vats", memory("a"))
+        manager.invalidate_memories(31, ["a"], "No")
+        assert manager.memory_cache[31][0].superseded_at_turn == 40
+
+
+class TestView:
+    def test_nothing_known_is_no_text(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("a"))
+        manager.invalidate_memory(31, "a", "no")
+        assert [manager.get_location_memory(place) for place in (31, 44, None)] == ["", "", ""]
+
+    def test_lasting_memories_come_first_then_ephemeral_then_tentative_ones_apart(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
+        manager.add_memory(31, "Blue Vats", memory("Maybe", status=MemoryStatus.TENTATIVE))
+        manager.add_memory(31, "Blue Vats", memory("Banner hangs here", "core", text="On the\nbeam."))
+        manager.add_memory(31, "Blue Vats", memory("Rule"))
+        assert manager.get_location_memory(31).splitlines() == [
+            "[NOTE] Banner hangs here: On the beam. [spawn]",
+            "[NOTE] Rule: About Rule.",
+            "[NOTE] Left jar: About Left jar. [session]",
+            "",
+            TENTATIVE_HEADING,
+            "  [NOTE] Maybe: About Maybe.",
+        ]
+
+    def test_markers_can_be_left_out(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, show_persistence_markers=False)
+        manager.add_memory(31, "Blue Vats", memory("Banner hangs here", "core"))
+        assert "[spawn]" not in manager.get_location_memory(31)
+
+    def test_what_is_shown_keeps_to_the_budget_with_dangers_and_the_newest(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.memory_cache[31] = [
+            memory(f"Fact {number}", turns=str(number), text="word " * 40, episode=2) for number in range(40)
+        ]
+        manager.memory_cache[31][3] = memory("Fumes", category="DANGER", turns="1", text="kill " * 600)
+        shown = manager.get_location_memory(31)
+        assert TokenCounter().estimate(shown) <= 500
+        assert "[DANGER] Fumes" in shown
+        assert "Fact 39" in shown
+        assert "Fact 0" not in shown
+
+    def test_the_newest_successes_and_failures_are_shown_as_many_as_configured(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.memory_cache[31] = [
+            memory(f"{category} {number}", category=category, turns=str(number))
+            for category in ("SUCCESS", "FAILURE")
+            for number in range(1, 9)
+        ]
+        manager.memory_cache[31].append(memory("given up", category="SUCCESS", turns="9").superseded("x", 9))
+        shown = manager.get_location_memory(31)
+        assert [shown.count("[SUCCESS]"), shown.count("[FAILURE]")] == [5, 5]
+        assert "SUCCESS 8" in shown
+        assert "FAILURE 3" not in shown
+
+
+class TestVisits:
+    def test_the_file_tells_how_often_and_in_which_episodes_a_location_was_visited(self, tmp_path: Path) -> None:
+        play = Play(tmp_path)
+        play.manager.add_memory(VATS.num, VATS.name, memory())
+        for _ in range(2):
+            play.turn("north", "Blue Vats", location=VATS)
+            play.turn()
+            play.turn("up", "Drying Loft", location=LOFT)
+            play.turn("look")
+        play.next_episode()
+        play.turn("north", "Blue Vats", location=VATS)
+        play.turn()
+        play.manager.flush()
+        assert "**Visits:** 4 | **Episodes:** 1, 2" in text_of(tmp_path)
+
+    def test_a_visit_costs_no_write_of_its_own(self, tmp_path: Path) -> None:
+        play = Play(tmp_path)
+        play.manager.add_memory(VATS.num, VATS.name, memory())
+        written = (tmp_path / "Memories.md").stat().st_mtime_ns
+        play.turn("north", "Blue Vats", location=VATS)
+        play.turn("south", "The gate creaks.", location=LOFT)
+        assert (tmp_path / "Memories.md").stat().st_mtime_ns == written
+        assert play.metrics["pending_edits"] == 1
+
+
+class TestEpisodeState:
+    def test_a_restored_manager_goes_on_as_if_it_had_never_stopped(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [{"memories": [learnt()]}])
+        play.manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        values = TypeAdapter(MemoryState)
+        saved = values.dump_json(play.manager.state())
+
+        resumed = Play(tmp_path / "resumed", [{"memories": [learnt()]}])
+        resumed.manager.restore(values.validate_json(saved))
+        assert resumed.manager.state() == play.manager.state()
+        assert titles(resumed.manager.ephemeral_cache) == ["Left jar"]
+        for each in (play, resumed):
+            each.manager.flush()
+        assert [titles(each.manager.memory_cache, GATE) for each in (play, resumed)] == [["Mordant first"]] * 2
+        news = [each.prompts[0].split("WHAT IS NEW")[1] for each in (play, resumed)]
+        assert "take jar" in news[0]
+        assert news[0] == news[1]
+
+    def test_a_turn_that_never_reached_the_story_teaches_nothing(self, tmp_path: Path) -> None:
+        play = Play(tmp_path)
+        record = play.turn("wait")
+        known = play.manager.state()
+        play.manager.learn(replace(record, turn=2, after=replace(record.after, refusal="no", died=True)))
+        assert play.manager.state() == known
+
+    def test_the_figures_show_what_is_kept_and_how_learning_went(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [{"memories": [learnt(), learnt()]}])
+        play.turn("north", "Blue Vats", location=VATS)
+        status = play.manager.get_status()
+        assert status["state"] == {"file": str(tmp_path / "Memories.md"), "writable": True}
+        assert status["metrics"] == {
+            "locations": 1,
+            "persistent_memories": 1,
+            "ephemeral_memories": 0,
+            "pending_news": 0,
+            "pending_edits": 0,
+            "synthesis_calls": 1,
+            "synthesis_failures": 0,
+            "memories_learnt": 1,
+            "core_validation_downgrade": 0,
+            "refused": 1,
+        }
