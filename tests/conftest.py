@@ -1,4 +1,4 @@
-"""What every test may use: the story files, found where they are."""
+"""What every test may use: the story files, found where they are, and an environment without options."""
 
 from __future__ import annotations
 
@@ -30,3 +30,12 @@ def zork1(story_folder: Path) -> Path:
 def own_story() -> Path:
     """The story that ships with the program."""
     return Path(str(files("game_interface.stories") / "tidehouse.z5"))
+
+
+@pytest.fixture
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """No option comes from the environment that the tests run in."""
+    for name in os.environ:
+        if name.startswith(("ZORKGPT_", "OPENAI_")):
+            monkeypatch.delenv(name)
+    return monkeypatch

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from session.errors import ZorkGPTError
-from zorkgpt.cli import config, doctor, model, run
+from zorkgpt.cli import config, doctor, memories, model, run
 from zorkgpt.cli.printable import printable
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 app.command()(run.run)
 app.command()(doctor.doctor)
 app.add_typer(config.app, name="config")
+app.add_typer(memories.app, name="memories")
 app.add_typer(model.app, name="model")
 
 

@@ -1,0 +1,50 @@
+"""What a guide shows is what happens: its files are written, its commands typed, in the order of the page.
+
+A ``markdown`` block is the whole ``Memories.md`` from there on; a ``console`` block has commands and what they print.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from typer.testing import CliRunner
+
+from zorkgpt.cli.main import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCK = re.compile(r"^```(markdown|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMAND = re.compile(r"^\$ zorkgpt (.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+GUIDES = sorted(path for path in DOCS.glob("*.md") if "```console\n" in path.read_text(encoding="utf-8"))
+
+
+def test_there_are_guides_with_examples() -> None:
+    assert DOCS / "memories.md" in GUIDES
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
+def test_every_command_of_a_guide_prints_what_the_guide_shows(
+    guide: Path, tmp_path: Path, clean_environment: pytest.MonkeyPatch
+) -> None:
+    clean_environment.chdir(tmp_path)
+    memories = tmp_path / "game_files" / "Memories.md"
+    memories.parent.mkdir()
+    for kind, content in BLOCK.findall(guide.read_text(encoding="utf-8")):
+        if kind == "markdown":
+            memories.write_text(content, encoding="utf-8")
+            continue
+        for command, shown in commands_of(content):
+            result = CliRunner().invoke(app, shlex.split(command))
+            assert (command, result.output) == (command, shown)
+
+
+def commands_of(block: str) -> Iterator[tuple[str, str]]:
+    commands = COMMAND.findall(block)
+    assert "".join(f"$ zorkgpt {command}\n{shown}" for command, shown in commands) == block
+    yield from commands

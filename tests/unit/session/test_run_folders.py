@@ -1,0 +1,52 @@
+"""Runs are found by id and by path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.errors import StoreError
+from session.run_folders import find_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RUN = "20260131-184500-1a2b"
+LATER_RUN = "20260302-091500-9f9f"
+
+
+@pytest.fixture
+def workdir(tmp_path: Path) -> Path:
+    for run in (RUN, LATER_RUN):
+        (tmp_path / "runs" / run).mkdir(parents=True)
+        (tmp_path / "runs" / run / "manifest.json").touch()
+    (tmp_path / "runs" / "notes").mkdir()
+    return tmp_path
+
+
+def test_a_run_is_found_by_its_id_and_by_its_path(workdir: Path) -> None:
+    folder = workdir / "runs" / RUN
+    assert find_run(workdir, RUN) == folder
+    assert find_run(workdir / "elsewhere", str(folder)) == folder
+
+
+def test_an_unknown_run_is_an_error_that_names_the_closest(workdir: Path) -> None:
+    with pytest.raises(StoreError, match=f"no run 20260131-184500-1a2c in .*; there is {RUN}"):
+        find_run(workdir, "20260131-184500-1a2c")
+
+
+def test_where_none_is_close_the_last_run_is_named(workdir: Path) -> None:
+    with pytest.raises(StoreError, match=f"there is {LATER_RUN}$"):
+        find_run(workdir, "x")
+
+
+@pytest.mark.parametrize("run", ["notes", "", ".", "../runs"])
+def test_a_folder_that_is_no_run_is_not_taken_for_one(workdir: Path, run: str) -> None:
+    with pytest.raises(StoreError, match="no run"):
+        find_run(workdir, run)
+
+
+def test_where_there_are_no_runs_the_error_says_so(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="holds none yet"):
+        find_run(tmp_path, RUN)

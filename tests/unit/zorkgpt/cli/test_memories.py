@@ -1,0 +1,257 @@
+"""``zorkgpt memories`` as typed. What the guide shows is tested in ``tests/architecture/test_docs.py``."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from managers.memories_file import parse
+from session.errors import ConfigurationError, StoreError, ZorkGPTError
+from session.memory import PERSISTENCES, Memory
+from session.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
+from zorkgpt.cli import memories
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = """\
+# Location Memories
+
+## Location 31: Blue Vats
+**Visits:** 3 | **Episodes:** 1, 2
+
+**[DISCOVERY - CORE] Jar on the shelf** *(Ep1, T4, +0)*
+Full of mordant.
+It smells.
+
+**[DANGER - SUPERSEDED] Vat is hot** *(Ep1, T7, +0)*
+[Superseded at T12 by "Vat is cold"]
+~~Steam rises.~~
+
+## Location 44: Drying Loft
+
+**[NOTE] Rung is rotten**
+Step over it.
+"""
+
+
+@pytest.fixture(autouse=True)
+def workdir(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+    clean_environment.chdir(tmp_path)
+    folder = tmp_path / "game_files"
+    folder.mkdir()
+    (folder / "Memories.md").write_text(FILE)
+    return folder
+
+
+# show
+
+
+def test_show_prints_every_location_without_what_was_given_up() -> None:
+    assert _run("show") == (
+        "Location 31: Blue Vats\n"
+        "  [DISCOVERY - CORE] Jar on the shelf\n    Full of mordant.\n    It smells.\n"
+        "Location 44: Drying Loft\n"
+        "  [NOTE - PERMANENT] Rung is rotten\n    Step over it.\n"
+    )
+
+
+def test_show_all_says_why_a_memory_was_given_up() -> None:
+    assert '[DANGER - PERMANENT - SUPERSEDED] Vat is hot\n    Superseded at T12 by "Vat is cold"\n    Steam' in _run(
+        "show", "31", "--all"
+    )
+
+
+@pytest.mark.parametrize("location", ["44", "#44", "Drying Loft", "drying  LOFT"])
+def test_a_location_is_known_by_its_number_and_its_name(location: str) -> None:
+    assert _run("show", location).startswith("Location 44: Drying Loft\n")
+
+
+@pytest.mark.parametrize(("location", "words"), [("drying lift", "there is Drying Loft"), ("9" * 10, "called 9999")])
+def test_a_location_that_nobody_knows_is_named_with_the_closest(location: str, words: str) -> None:
+    assert words in _error(ConfigurationError, "show", location)
+
+
+def test_a_name_that_two_locations_have_is_refused_with_both_numbers(workdir: Path) -> None:
+    (workdir / "Memories.md").write_text(f"{FILE}\n## Location 45: Drying Loft\n")
+    assert "44 or 45" in _error(ConfigurationError, "show", "drying loft")
+
+
+@pytest.mark.parametrize("arguments", [(), ("7",)])
+def test_where_nothing_is_known_show_says_so(workdir: Path, arguments: tuple[str, ...]) -> None:
+    (workdir / "Memories.md").unlink()
+    assert _run("show", *arguments).startswith("Nothing is remembered")
+    assert list(workdir.iterdir()) == []
+
+
+def test_json_has_the_fields_of_every_memory() -> None:
+    vats, loft = json.loads(_run("show", "--all", "--json"))
+    assert (vats["location_id"], vats["location_name"], vats["visits"], vats["episodes"]) == (
+        31,
+        "Blue Vats",
+        3,
+        [1, 2],
+    )
+    assert [Memory(**each) for each in vats["memories"]] == parse(FILE).memories()[31]
+    assert (loft["visits"], loft["episodes"]) == (0, [])
+
+
+def test_a_control_character_is_shown_not_obeyed(workdir: Path) -> None:
+    (workdir / "Memories.md").write_text("## Location 5: Q\x1buay\n**[NOTE] T\x1b[2J**\n&#27;[2J\n**[A] B&#10;C**\n")
+    shown = _run("show")
+    assert "\x1b" not in shown
+    assert shown.count("\\x1b") == 3
+
+
+def test_brackets_are_no_markup_in_a_terminal(workdir: Path) -> None:
+    (workdir / "Memories.md").write_text("## Location 5: Quay\n**[NOTE] [red]T[/red]**\n[bold]x\n")
+    out = io.StringIO()
+    document = parse((workdir / "Memories.md").read_text())
+    Console(file=out, force_terminal=True, no_color=True).print(*memories.drawn(document, document.memories()))
+    assert "[red]T[/red]" in out.getvalue()
+    assert "[bold]x" in out.getvalue()
+
+
+def test_a_pipe_gets_no_colour_and_no_folded_line(workdir: Path) -> None:
+    long = "word " * 60
+    (workdir / "Memories.md").write_text(f"## Location 5: Quay\n**[NOTE] T**\n{long}\n")
+    assert _run("show").splitlines()[2] == f"    {long.strip()}"
+
+
+# check
+
+
+def test_check_prints_each_problem_with_its_line_and_exits_1(workdir: Path) -> None:
+    (workdir / "Memories.md").write_text(f"{FILE}\n**[NOTE\n")
+    result = CliRunner().invoke(memories.app, ["check"])
+    assert result.exit_code == 1
+    assert result.output.startswith("game_files/Memories.md:19: A memory begins with a line like")
+    assert result.output.count("\n") == 1
+
+
+def test_check_of_a_file_that_is_understood_counts_what_it_has() -> None:
+    assert _run("check") == "game_files/Memories.md: memories: 3, locations: 2, all understood\n"
+
+
+def test_check_as_json_has_the_problems_and_exits_1(workdir: Path) -> None:
+    (workdir / "Memories.md").write_text("## Location x\n")
+    result = CliRunner().invoke(memories.app, ["check", "--json"])
+    assert result.exit_code == 1
+    checked = json.loads(result.output)
+    assert checked["file"] == "game_files/Memories.md"
+    assert checked["memories"] == 0
+    assert [problem["line"] for problem in checked["problems"]] == [1]
+
+
+def test_a_file_that_is_not_utf8_is_an_error_that_names_the_byte(workdir: Path) -> None:
+    (workdir / "Memories.md").write_bytes(b"# \xff\n")
+    assert "0xff" in _error(StoreError, "check")
+
+
+# add, invalidate
+
+
+def test_an_added_memory_is_in_the_file_and_what_stood_there_stays(workdir: Path) -> None:
+    _run("add", "31", "Dye first", " Then\nthe mordant. ", "--category", "danger", "--persistence", "core")
+    content = (workdir / "Memories.md").read_text()
+    added = "**[DANGER - CORE] Dye first**\nThen\nthe mordant.\n\n"
+    assert content == FILE.replace("## Location 44", f"{added}## Location 44")
+    assert (workdir / "Memories.md.backup").read_text() == FILE
+
+
+def test_the_first_memory_of_a_location_gets_a_section_that_claims_no_visit(workdir: Path) -> None:
+    _run("add", "40", "Nets dry here", "Leave them.", "--name", "Net Shed")
+    document = parse((workdir / "Memories.md").read_text())
+    assert (document.names()[40], list(document.memories())) == ("Net Shed", [31, 40, 44])
+    assert 40 not in document.visits()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("44", "RUNG is  rotten", "Mend it."), "this title already"),
+        (("44", "  ", "Mend it."), "needs a title"),
+        (("Net Shed", "Nets", "Dry."), "called Net Shed"),
+    ],
+)
+def test_a_memory_that_cannot_be_added_is_an_error_and_the_file_is_as_it_was(
+    workdir: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    assert words in _error(ConfigurationError, "add", *arguments)
+    assert (workdir / "Memories.md").read_text() == FILE
+
+
+def test_an_ephemeral_memory_cannot_be_added_for_the_file_never_has_one() -> None:
+    assert CliRunner().invoke(memories.app, ["add", "44", "T", "x", "--persistence", "ephemeral"]).exit_code == 2
+    assert {each.value for each in memories.Lasting} == set(PERSISTENCES) - {"ephemeral"}
+
+
+def test_an_invalidated_memory_stays_in_the_file_with_the_reason(workdir: Path) -> None:
+    _run("invalidate", "drying loft", "rung is ROTTEN", "--reason", "mended")
+    (found,) = parse((workdir / "Memories.md").read_text()).memories()[44]
+    assert (found.status, found.superseded_by, found.invalidation_reason) == ("SUPERSEDED", "INVALIDATED", "mended")
+
+
+@pytest.mark.parametrize("title", ["Rung is roten", "Rung"])
+def test_invalidating_a_title_that_does_not_stand_is_an_error(workdir: Path, title: str) -> None:
+    assert f"no memory of this title: {title}" in _error(ConfigurationError, "invalidate", "44", title, "--reason", "x")
+    assert (workdir / "Memories.md").read_text() == FILE
+
+
+def test_a_misspelt_title_is_answered_with_the_closest() -> None:
+    assert "there is Rung is rotten" in _error(ConfigurationError, "invalidate", "44", "Rung is roten", "--reason", "x")
+
+
+# diff
+
+
+@pytest.fixture
+def run_folder(workdir: Path) -> Path:
+    folder = workdir / "runs" / "20260131-184500-1a2b"
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text("{}")
+    (folder / MEMORIES_AT_START).write_text(FILE)
+    return folder
+
+
+def test_diff_prints_what_became_of_the_memories_since_the_run_began(run_folder: Path) -> None:
+    _run("add", "31", "Dye last", "It holds.")
+    _run("invalidate", "44", "Rung is rotten", "--reason", "mended")
+    assert _run("diff", run_folder.name) == (
+        "Location 31: Blue Vats\n"
+        "  added [NOTE - PERMANENT] Dye last\n    It holds.\n"
+        "Location 44: Drying Loft\n"
+        "  invalidated [NOTE - PERMANENT - SUPERSEDED] Rung is rotten\n    Invalidated: mended\n    Step over it.\n"
+    )
+
+
+def test_diff_ends_where_the_run_ended(run_folder: Path) -> None:
+    (run_folder / MEMORIES_AT_END).write_text(FILE)
+    _run("add", "31", "Learnt by a later run", "x")
+    assert _run("diff", str(run_folder)) == "No memory has changed.\n"
+
+
+def test_diff_of_a_run_without_its_memories_is_an_error(run_folder: Path) -> None:
+    (run_folder / MEMORIES_AT_START).unlink()
+    assert MEMORIES_AT_START in _error(StoreError, "diff", run_folder.name)
+
+
+def test_diff_of_a_run_that_does_not_exist_names_the_closest(run_folder: Path) -> None:
+    assert run_folder.name in _error(StoreError, "diff", "20260131-184500-1a2c")
+
+
+def _run(*arguments: str) -> str:
+    result = CliRunner().invoke(memories.app, arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def _error(kind: type[ZorkGPTError], *arguments: str) -> str:
+    result = CliRunner().invoke(memories.app, arguments)
+    assert isinstance(result.exception, kind), result.output
+    return str(result.exception)

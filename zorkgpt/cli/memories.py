@@ -1,0 +1,264 @@
+"""``zorkgpt memories``: what was learnt at each location, for people to read, check and mend."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import asdict
+from difflib import get_close_matches
+from enum import Enum
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from session.configuration_sources import load_configuration
+from session.errors import ConfigurationError, StoreError
+from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, one_line, title_key
+from session.run_folders import MEMORIES_AT_END, MEMORIES_AT_START, find_run
+from zorkgpt.cli.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from managers.memories_document import Document
+    from managers.memory_changes import Change
+    from session.game_configuration import GameConfiguration
+
+app = typer.Typer(help="What was learnt at each location.", no_args_is_help=True)
+
+
+class Lasting(str, Enum):
+    """The persistences that outlive an episode."""
+
+    CORE = "core"
+    PERMANENT = "permanent"
+
+
+LocationArgument = Annotated[str, typer.Argument(help="Number of a location, or its name as the file has it.")]
+TitleArgument = Annotated[str, typer.Argument(help="The whole title; case and white space do not count.")]
+WorkdirOption = Annotated[Path | None, typer.Option(help="Folder of the memories.", metavar="DIR")]
+JsonOption = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+_NUMBER = re.compile(r"#?([0-9]{1,9})")
+_STYLES = {MemoryStatus.ACTIVE: "bold", MemoryStatus.TENTATIVE: "yellow", MemoryStatus.SUPERSEDED: "dim strike"}
+
+
+@app.command()
+def show(
+    location: Annotated[str | None, typer.Argument(help="Only this one, by number or name.")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Those that were given up, too.")] = False,
+    as_json: JsonOption = False,
+    workdir: WorkdirOption = None,
+) -> None:
+    """Print what is remembered."""
+    path = _memory_file(workdir)
+    document = _document(path)
+    memories = document.memories()
+    if location is not None:
+        location_id = _location_id(document, location)
+        memories = {location_id: memories.get(location_id, [])}
+    if not everything:
+        memories = {location_id: _standing(each) for location_id, each in memories.items()}
+    memories = {location_id: each for location_id, each in memories.items() if each}
+    if as_json:
+        typer.echo(json.dumps(_as_json(document, memories), indent=2))
+    elif memories:
+        _print(drawn(document, memories))
+    else:
+        typer.echo(printable(f"Nothing is remembered{' there' if location else ''} in {path}."))
+
+
+@app.command()
+def check(as_json: JsonOption = False, workdir: WorkdirOption = None) -> None:
+    """Print what of the file is not understood, line by line; exit status 1 if there is anything."""
+    path = _memory_file(workdir)
+    document = _document(path)
+    problems = document.problems()
+    memories = document.memories()
+    count = sum(map(len, memories.values()))
+    if as_json:
+        found = [asdict(problem) for problem in problems]
+        typer.echo(json.dumps({"file": str(path), "memories": count, "problems": found}, indent=2))
+    else:
+        for problem in problems:
+            typer.echo(printable(f"{path}:{problem.line}: {problem.message}"))
+        if not problems:
+            typer.echo(printable(f"{path}: memories: {count}, locations: {len(memories)}, all understood"))
+    if problems:
+        raise typer.Exit(1)
+
+
+@app.command()
+def add(
+    location: LocationArgument,
+    title: Annotated[str, typer.Argument(help="One line that no other memory of the location has.")],
+    text: Annotated[str, typer.Argument(help="What the player should know there.")],
+    category: Annotated[
+        str, typer.Option(help="SUCCESS, FAILURE, DISCOVERY, DANGER, NOTE or words of your own.")
+    ] = "NOTE",
+    persistence: Annotated[
+        Lasting, typer.Option(help="core: seen on arrival; permanent: true in every episode.")
+    ] = Lasting.PERMANENT,
+    name: Annotated[str, typer.Option(help="The location's name, where the file has no section for it yet.")] = "",
+    workdir: WorkdirOption = None,
+) -> None:
+    """Add a memory."""
+    from managers.memory_revision import Revision
+    from managers.memory_store import MemoryStore
+
+    store = MemoryStore(_memory_file(workdir))
+    location_id = _location_id(store.document, location)
+    try:
+        memory = Memory(category, title, 0, "", None, text.strip(), persistence.value)
+    except ValueError as error:
+        raise ConfigurationError(str(error)) from error
+    if not store.apply(Revision(location_id, name, memory).revised_document):
+        raise ConfigurationError(f"location {location_id} has a memory of this title already: {memory.title}")
+    typer.echo(printable(f"Added at location {location_id}: {memory.title}"))
+
+
+@app.command()
+def invalidate(
+    location: LocationArgument,
+    title: TitleArgument,
+    reason: Annotated[str, typer.Option(help="Why it is not true.")],
+    workdir: WorkdirOption = None,
+) -> None:
+    """Mark a memory as proven false; it stays in the file, and nobody believes it."""
+    from managers.memory_revision import Revision
+    from managers.memory_store import MemoryStore
+
+    store = MemoryStore(_memory_file(workdir))
+    location_id = _location_id(store.document, location)
+    if not store.apply(Revision(location_id, invalidated=(title,), reason=reason).revised_document):
+        titles = [memory.title for memory in _standing(store.document.memories().get(location_id, []))]
+        raise ConfigurationError(
+            f"location {location_id} has no memory of this title: {title}{_closest(title, titles)}"
+        )
+    typer.echo(printable(f"Invalidated at location {location_id}: {title}"))
+
+
+@app.command()
+def diff(
+    run: Annotated[str, typer.Argument(help="Id of a run, or its folder.")], workdir: WorkdirOption = None
+) -> None:
+    """Print what a run taught: what was added, superseded and invalidated since it began."""
+    from managers.memory_changes import changes
+
+    configuration = _configuration(workdir)
+    folder = find_run(configuration.zork_game_workdir, run)
+    start, end = folder / MEMORIES_AT_START, folder / MEMORIES_AT_END
+    if not start.exists():
+        raise StoreError(f"{folder} keeps no {MEMORIES_AT_START}: what it taught cannot be told")
+    after = _document(end if end.exists() else _memory_file(workdir))
+    found = changes(_document(start), after)
+    if found:
+        _print(_drawn_changes(after, found))
+    else:
+        typer.echo("No memory has changed.")
+
+
+def _configuration(workdir: Path | None) -> GameConfiguration:
+    return load_configuration({"zork_game_workdir": workdir}, os.environ, Path.cwd()).configuration
+
+
+def _memory_file(workdir: Path | None) -> Path:
+    configuration = _configuration(workdir)
+    return configuration.zork_game_workdir / configuration.simple_memory.memory_file
+
+
+def _document(path: Path) -> Document:
+    from managers.memory_store import MemoryStore
+
+    return MemoryStore(path).document
+
+
+def _location_id(document: Document, wanted: str) -> int:
+    number = _NUMBER.fullmatch(wanted)
+    if number:
+        return int(number[1])
+    names = document.names()
+    found = [location_id for location_id, name in names.items() if title_key(name) == title_key(wanted)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ConfigurationError(f"several locations are called {wanted}: say {' or '.join(map(str, found))}")
+    raise ConfigurationError(f"no location of the file is called {wanted}{_closest(wanted, names.values())}")
+
+
+def _closest(wanted: str, known: Iterable[str]) -> str:
+    by_key = {title_key(each): each for each in known}
+    closest = get_close_matches(title_key(wanted), by_key, n=1)
+    return f"; there is {by_key[closest[0]]}" if closest else ""
+
+
+def _standing(memories: Iterable[Memory]) -> list[Memory]:
+    return [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
+
+
+def _as_json(document: Document, memories: dict[int, list[Memory]]) -> list[dict[str, object]]:
+    names, visits = document.names(), document.visits()
+    return [
+        {
+            "location_id": location_id,
+            "location_name": names[location_id],
+            "visits": visits[location_id].count if location_id in visits else 0,
+            "episodes": visits[location_id].episodes if location_id in visits else (),
+            "memories": [asdict(memory) for memory in each],
+        }
+        for location_id, each in memories.items()
+    ]
+
+
+def _print(lines: Iterable[Text]) -> None:
+    """Each on a line of its own, with colours where a terminal reads them."""
+    console = Console(highlight=False, soft_wrap=True)
+    for line in lines:
+        console.print(line)
+
+
+def drawn(document: Document, memories: dict[int, list[Memory]]) -> Iterator[Text]:
+    """The memories of each location as lines, superseded ones struck through."""
+    for location_id, each in memories.items():
+        yield _heading(document, location_id)
+        for memory in each:
+            yield Text("  ").append_text(_headline(memory))
+            yield from _details(memory)
+
+
+def _drawn_changes(after: Document, found: Iterable[Change]) -> Iterator[Text]:
+    for location_id, each in groupby(found, attrgetter("location_id")):
+        yield _heading(after, location_id)
+        for change in each:
+            yield Text(f"  {change.kind} ").append_text(_headline(change.memory))
+            yield from _details(change.memory)
+
+
+def _heading(document: Document, location_id: int) -> Text:
+    name = one_line(document.names().get(location_id, ""))
+    return Text(printable(f"Location {location_id}{f': {name}' if name else ''}"), style="bold cyan")
+
+
+def _headline(memory: Memory) -> Text:
+    markers = [memory.category, memory.persistence.upper()]
+    if memory.status != MemoryStatus.ACTIVE:
+        markers.append(memory.status)
+    return Text(printable(f"[{' - '.join(markers)}] {memory.title}"), style=_STYLES[memory.status])
+
+
+def _details(memory: Memory) -> Iterator[Text]:
+    details = [*_reasons(memory), *printable(memory.text).split("\n")]
+    return (Text(f"    {line}") for line in details)
+
+
+def _reasons(memory: Memory) -> Sequence[str]:
+    at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
+    if memory.superseded_by == INVALIDATION_MARKER:
+        return [printable(f"Invalidated{at}: {memory.invalidation_reason or 'no reason given'}")]
+    return [] if memory.superseded_by is None else [printable(f'Superseded{at} by "{memory.superseded_by}"')]
