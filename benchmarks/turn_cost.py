@@ -3,9 +3,9 @@
     python -m benchmarks.turn_cost [STORY]
 
 plays the walkthrough of STORY (Zork I in the folder ZORKGPT_STORIES, else the story that ships) through the real
-loop, with a model that plausibly answers every role, and prints calls a turn by role, prompt tokens a turn (estimated
-at four characters each), and how much of a prompt is a prefix shared with the role's previous one. Temporary files
-only; no network.
+loop without memories, with a model that plausibly answers every role. Prints calls a turn by role, prompt tokens a
+turn (estimated at four characters each), and how much of a prompt is a prefix shared with the role's previous one.
+Temporary files only; no network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from session.token_counter import FIRST_GUESS
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -115,7 +115,8 @@ def measure(story: Path, commands: Sequence[str], seed: int) -> TurnCost:
     player = _Player(commands)
     with tempfile.TemporaryDirectory() as folder:
         model = ScriptedLLM(player.answer)
-        (ended,) = play_run(story, model, Path(folder), seed=seed, max_turns_per_episode=len(commands)).episodes
+        options: dict[str, Any] = {"max_turns_per_episode": len(commands), "simple_memory": {"enabled": False}}
+        (ended,) = play_run(story, model, Path(folder), seed=seed, **options).episodes
     return TurnCost(ended.turns, ended.score, player.calls, player.tokens, dict(player.shared))
 
 

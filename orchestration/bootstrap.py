@@ -19,6 +19,7 @@ from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
+from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
 from orchestration.learning import Learning
 from orchestration.model_choice import ChosenModel, choose_model
@@ -152,18 +153,24 @@ def build_learning(
     """What learns in a run, built in the order of its dependencies (seed 0)."""
     state = GameState()
     map_manager = MapManager(log, configuration, state, directions=story.directions)
+    memory = None
+    if configuration.simple_memory.enabled:
+        memory = SimpleMemoryManager(log, configuration, state, model, directions=story.directions, tokens=tokens)
     context = ContextManager(log, configuration, state, tokens=tokens)
     circling = CirclingDetector(log, configuration, state)
-    objectives = ObjectiveManager(log, configuration, state, _Knowledge(model), map_manager, tokens=tokens)
-    kept = [map_manager, context, circling, *([objectives] if configuration.objectives.enabled else [])]
+    objectives = None
+    if configuration.objectives.enabled:
+        objectives = ObjectiveManager(log, configuration, state, _Knowledge(model), map_manager, memory, tokens=tokens)
     check = ObjectCheck(vocabulary, map_manager.game_map, MovementAnalyzer(story.directions))
+    shown = [manager for manager in (map_manager, memory, context, circling, objectives) if manager]
     return Learning(
         context=context,
         critic=Critic(model, check, configuration.critic.mode),
         map=map_manager,
+        memory=memory,
         circling=circling,
-        objectives=objectives if configuration.objectives.enabled else None,
-        state=StateManager(log, configuration, state, kept),
+        objectives=objectives,
+        state=StateManager(log, configuration, state, shown),
     )
 
 

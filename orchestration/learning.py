@@ -9,6 +9,7 @@ from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
+from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
 from session.context import Notes
 from zorkgpt.players.critic import Critic
@@ -25,20 +26,23 @@ class Learning:
     context: ContextManager
     critic: Critic
     map: MapManager
+    memory: SimpleMemoryManager | None
     circling: CirclingDetector
     objectives: ObjectiveManager | None
     state: StateManager
 
     def begin(self, state: GameState) -> None:
         """A new episode begins in ``state``; what outlives episodes stays."""
-        for manager in (self.context, self.map, self.circling, self.objectives, self.state):
+        for manager in (self.context, self.map, self.memory, self.circling, self.objectives, self.state):
             if manager is not None:
                 manager.reset(state)
         self.critic.reset()
 
     def notes(self, observation: Observation) -> Notes:
         """What has been learnt that bears on the present moment, ``observation``."""
+        here = observation.location
         return Notes(
+            memory=self.memory.get_location_memory(here.num) if self.memory and here else "",
             objectives=self.objectives.text() if self.objectives else "",
             map=self.map.local_view(),
             circling="\n".join(filter(None, (self.circling.text(), self.critic.repetitions.text(observation)))),
@@ -49,6 +53,8 @@ class Learning:
         self.map.learn(record)
         if record.reading and record.before.location:
             self.map.note_exits(record.before.location, record.reading.exits)
+        if self.memory:
+            self.memory.learn(record)
         self.circling.learn(record)
         self.critic.learn(record)
         if self.objectives:
@@ -59,4 +65,6 @@ class Learning:
     def end(self) -> None:
         """The episode is over; what outlives it is on disk."""
         self.map.save_map_state()
+        if self.memory:
+            self.memory.flush()
         self.state.export_current_state()

@@ -43,7 +43,9 @@ EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
     "prompt_budgets.critic": 1500,
     "prompt_budgets.info_ext": 1500,
     "prompt_budgets.analysis": 1500,
-    "prompt_budgets.memory": 1500,
+    "prompt_budgets.memory": 900,
+    "memory_sampling.max_tokens": 150,
+    "memory_sampling.memory_history_window": 1,
 }
 """Defaults where the agent's model is embedded: it is small, and cannot phrase commands."""
 NOT_OPTIONS = frozenset({"ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})

@@ -87,6 +87,7 @@ def test_an_agent_whose_model_is_down_pauses_the_run(own_story: Path, tmp_path: 
         ScriptedLLM([*replies, DOWN]),
         tmp_path,
         objectives={"enabled": False},
+        simple_memory={"enabled": False},
         critic={"mode": "object_tree"},
     )
     assert run.end == "paused"

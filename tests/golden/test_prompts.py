@@ -37,17 +37,23 @@ def model(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> Scripted
             return {"reason": "Nothing speaks against it.", "accepted": True, "confidence": 0.5}
         if role == "info_ext":
             return {"is_room_description": True, "exits": ["north", "up"], "in_combat": False}
+        if role == "memory":
+            return {"memories": []}
         goal = {"text": "Bring the glass home", "location_id": None}
         return {"objectives": [goal], "reasoning": "The story asks for it."}
 
     asked = ScriptedLLM(reply)
     folder = tmp_path_factory.mktemp("golden")
-    options: dict[str, Any] = {"critic": {"mode": "llm"}, "extractor": {"mode": "separate"}, "objective_update_interval": 5}
+    options: dict[str, Any] = {
+        "critic": {"mode": "llm"},
+        "extractor": {"mode": "separate"},
+        "objective_update_interval": 5,
+    }
     play_run(own_story, asked, folder, max_turns_per_episode=TURNS, **options)
     return asked
 
 
-@pytest.mark.parametrize("role", ["agent", "critic", "info_ext", "analysis"])
+@pytest.mark.parametrize("role", ["agent", "critic", "info_ext", "analysis", "memory"])
 def test_the_latest_prompt_of_each_role(model: ScriptedLLM, role: Role) -> None:
     latest = [call.prompt for call in model.calls if call.role == role][-1]
     assert_golden(f"{role}_prompt.txt", as_shown(latest))
@@ -55,6 +61,10 @@ def test_the_latest_prompt_of_each_role(model: ScriptedLLM, role: Role) -> None:
 
 def test_the_prompt_of_an_assisted_agent(own_story: Path, tmp_path: Path) -> None:
     asked = ScriptedLLM(lambda _role, _prompt, _schema: {"reasoning": "", "action": "north"})
-    options: dict[str, Any] = {"assist": "valid-actions", "extractor": {"mode": "none"}, "critic": {"mode": "object_tree"}}
+    options: dict[str, Any] = {
+        "assist": "valid-actions",
+        "extractor": {"mode": "none"},
+        "critic": {"mode": "object_tree"},
+    }
     play_run(own_story, asked, tmp_path, max_turns_per_episode=2, **options)
     assert_golden("assisted_agent_prompt.txt", as_shown(asked.calls[-1].prompt))

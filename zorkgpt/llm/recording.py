@@ -14,10 +14,6 @@ from session.token_counter import TokenCounter
 from zorkgpt.llm.language_model import LanguageModel
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self
-
     from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role
 
 
@@ -71,14 +67,3 @@ class RecordedModel:
     def close(self) -> None:
         """The inner model is closed."""
         self.inner.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -13,9 +13,6 @@ from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role, TokenUs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import TracebackType
-
-    from typing_extensions import Self
 
 Reply = BaseModel | Mapping[str, object] | LanguageModelError
 ReplyFunction = Callable[[Role, Prompt, type[BaseModel]], Reply]
@@ -74,17 +71,6 @@ class ScriptedLLM:
     def close(self) -> None:
         """``closed`` is true."""
         self.closed = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _in_order(replies: Iterable[Reply]) -> ReplyFunction:

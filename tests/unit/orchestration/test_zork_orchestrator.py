@@ -50,7 +50,9 @@ class Run:
         self.stop = Flag()
         self.events: list[Event] = []
         numbers = iter(range(5, 100))
-        configuration = GameConfiguration(zork_game_workdir=folder, critic={"mode": "object_tree"})
+        configuration = GameConfiguration(
+            zork_game_workdir=folder, critic={"mode": "object_tree"}, simple_memory={"enabled": False}
+        )
         log = structlog.wrap_logger(logging.getLogger("test"))
         learning = build_learning(configuration, self.model, log, self.game.facts, VOCABULARY, TokenCounter())
         self.orchestrator = ZorkOrchestrator(

@@ -46,8 +46,8 @@ def test_a_reply_that_does_not_fit_is_invalid() -> None:
 
 
 def test_it_is_a_language_model_that_closes() -> None:
-    model: LanguageModel = ScriptedLLM()
-    with model as opened:
-        assert opened.describe() == "scripted"
-    assert isinstance(model, ScriptedLLM)
+    model = ScriptedLLM()
+    spoken_to: LanguageModel = model
+    assert spoken_to.describe() == "scripted"
+    spoken_to.close()
     assert model.closed

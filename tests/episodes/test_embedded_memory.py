@@ -1,0 +1,76 @@
+"""The embedded model learns: what episode 1 wrote down is shown to episode 2 at its place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from threading import Event as Flag
+from typing import TYPE_CHECKING
+
+import pytest
+
+from managers.memories_file import parse
+from orchestration.bootstrap import open_parts, open_run
+from session.configuration_sources import load_configuration
+from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
+from zorkgpt.llm.language_model import LanguageModel
+from zorkgpt.llm.model_store import ModelStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.events import Event
+    from session.memory import Memory
+    from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role
+
+EPISODES, TURNS = 2, 40
+
+
+@dataclass
+class Overheard:
+    """A real model whose agent's prompts are kept, by episode."""
+
+    inner: LanguageModel
+    prompts: list[list[str]] = field(default_factory=list)
+
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        if role == "agent":
+            self.prompts[-1].append(prompt.user)
+        return self.inner.complete(role, prompt, schema)
+
+    def describe(self) -> str:
+        return self.inner.describe()
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+def test_two_episodes_write_a_memory_and_the_second_is_shown_it_at_its_location(tmp_path: Path) -> None:
+    if not ModelStore().is_pulled:
+        pytest.skip("the embedded model is not there: zorkgpt model pull")
+    overrides = {"zork_game_workdir": tmp_path / "work", "max_turns_per_episode": TURNS, "llm.engine": "embedded"}
+    configuration = load_configuration(overrides, {}, tmp_path).configuration
+    after_first: dict[int, list[Memory]] = {}
+    visited: set[int] = set()
+
+    with open_parts(configuration) as parts:
+        model = Overheard(parts.model.model)
+        file = configuration.zork_game_workdir / configuration.simple_memory.memory_file
+
+        def watch(event: Event) -> None:
+            if isinstance(event, EpisodeStarted):
+                model.prompts.append([])
+            elif isinstance(event, EpisodeEnded) and event.episode == 1 and file.exists():
+                after_first.update(parse(file.read_text(encoding="utf-8")).memories())
+            elif isinstance(event, TurnPlayed) and event.record.episode == EPISODES and event.record.before.location:
+                visited.add(event.record.before.location.num)
+
+        overheard = replace(parts, model=replace(parts.model, model=model))
+        with open_run(configuration, overheard, episodes=EPISODES, show=watch, stop=Flag()) as orchestrator:
+            assert orchestrator.play() == "done"
+
+    assert sum(map(len, after_first.values())) >= 1
+    seen_again = [memory for num in visited for memory in after_first.get(num, ())]
+    assert seen_again
+    assert all(any(memory.title in prompt for prompt in model.prompts[1]) for memory in seen_again[:1])
