@@ -6,14 +6,12 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from io import StringIO
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from managers.memories_document import BYTE_ORDER_MARK, EPISODE, VISITS, Block, Document, Section, Visits
 from managers.memories_text import NotUnderstood, ends_text, is_reference, read_memory, unescape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from session.memory import Memory
 
 _LOCATION = re.compile(r"#+\s*Location\s+#?([0-9]{1,9})\b\s*[:\u2013\u2014-]?\s*(.*)", re.IGNORECASE)
@@ -37,47 +35,22 @@ class _Heading:
     problem: str = ""
 
 
-class _Span(NamedTuple):
-    """What was read of some lines; ``end`` is the number of the first line after them."""
-
-    end: int
-    content: Memory | Visits | None = None
-    problem: str = ""
-
-
 def parse(text: str) -> Document:
     """The document whose ``render()`` is ``text`` again, whatever it is."""
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
-    lines = StringIO(text[len(mark) :], newline="").readlines()
-    bare = [line.strip() for line in lines]
-
+    reader = _Reader(text[len(mark) :])
     sections: list[Section] = []
     heading = _Heading(None, "")
     blocks = [Block(mark)] if mark else []
-    start = 0
-    while start < len(lines):
-        if _is_space_or_rule(bare[start]):
-            end = _end_of_space(bare, start + 1)
-            blocks.append(_space("".join(lines[start:end])))
-            start = end
-            continue
-        next_heading = _read_heading(bare[start])
-        if next_heading is not None:
+    while reader.has_more:
+        next_heading = reader.heading()
+        if next_heading is None:
+            blocks.append(reader.take_block(located=heading.location_id is not None))
+        else:
             sections.append(Section(heading.location_id, heading.name, tuple(blocks)))
-            heading, blocks = next_heading, [Block(lines[start], problem=next_heading.problem)]
-            start += 1
-            continue
-        span = _read_span(bare, start, located=heading.location_id is not None)
-        blocks.append(Block("".join(lines[start : span.end]), span.content, span.problem))
-        start = span.end
+            heading, blocks = next_heading, [reader.take_heading(next_heading)]
     sections.append(Section(heading.location_id, heading.name, tuple(blocks)))
     return Document(tuple(sections), _usual_line_end(text))
-
-
-@lru_cache(maxsize=64)
-def _space(text: str) -> Block:
-    """One block for all places that have the same space between two others."""
-    return Block(text)
 
 
 def _usual_line_end(text: str) -> str:
@@ -89,9 +62,109 @@ def _usual_line_end(text: str) -> str:
     return "\r\n" if 2 * windows > unix else "\n"
 
 
+class _Reader:
+    """Takes block after block off the lines of a file. ``at`` is the number of the next line, from 0."""
+
+    __slots__ = ("_bare", "_count", "_lines", "at")
+
+    def __init__(self, text: str) -> None:
+        self._lines = StringIO(text, newline="").readlines()
+        self._bare = [line.strip() for line in self._lines]
+        self._count = len(self._lines)
+        self.at = 0
+
+    @property
+    def has_more(self) -> bool:
+        """Some lines were not taken yet."""
+        return self.at < self._count
+
+    def heading(self) -> _Heading | None:
+        """The heading that the next line is, if it ends the section above it."""
+        return _read_heading(self._bare[self.at])
+
+    def take_heading(self, heading: _Heading) -> Block:
+        """The next line, which is that heading."""
+        return self._take(self.at + 1, problem=heading.problem)
+
+    def take_block(self, *, located: bool) -> Block:
+        """The block that begins at the next line, which is no section's heading; ``located``: in a location's section."""
+        line = self._bare[self.at]
+        if not line or _is_rule(line):
+            return self._take_space()
+        if line.startswith("**["):
+            return self._take_memory(located=located)
+        if line.startswith("<!--"):
+            return self._take_comment()
+        if line.lower().startswith("**visits:"):
+            return self._take_visits()
+        if ends_text(line):
+            return self._take(self.at + 1)
+        return self._take(self._end_of_text(self.at + 1), problem=_STRAY if located else "")
+
+    def _take(self, end: int, content: Memory | Visits | None = None, problem: str = "") -> Block:
+        text = "".join(self._lines[self.at : end])
+        self.at = end
+        return Block(text, content, problem)
+
+    def _take_space(self) -> Block:
+        bare, end = self._bare, self.at + 1
+        while end < self._count and (not bare[end] or _is_rule(bare[end])):
+            end += 1
+        text = "".join(self._lines[self.at : end])
+        self.at = end
+        return _space(text)
+
+    def _take_memory(self, *, located: bool) -> Block:
+        end = self._end_of_memory()
+        if not located:
+            return self._take(end, problem=_NOWHERE)
+        try:
+            memory, problem = read_memory(self._bare[self.at : end])
+        except NotUnderstood as error:
+            return self._take(end, problem=str(error))
+        return self._take(end, memory, problem)
+
+    def _end_of_memory(self) -> int:
+        """Behind a header, the references right below it, and the paragraph that follows."""
+        bare, head = self._bare, self.at + 1
+        if head < self._count and is_reference(bare[head]):
+            head += 1
+        text = head
+        while text < self._count and not bare[text]:
+            text += 1
+        if text == self._count or ends_text(bare[text]):
+            return head
+        if text > head and _read_heading(bare[text]) is not None:
+            return head
+        return self._end_of_text(text + 1)
+
+    def _take_comment(self) -> Block:
+        """Up to the line that closes the comment. One that another comment interrupts was meant to end before it."""
+        for number in range(self.at, self._count):
+            line = self._bare[number]
+            if number > self.at and "<!--" in line:
+                break
+            if "-->" in line:
+                return self._take(number + 1)
+        return self._take(self.at + 1, problem=_UNCLOSED)
+
+    def _take_visits(self) -> Block:
+        line = VISITS.fullmatch(self._bare[self.at])
+        if line is None:
+            return self._take(self.at + 1, problem=_NO_VISITS)
+        episodes = tuple(int(episode) for episode in EPISODE.findall(line[2]))
+        return self._take(self.at + 1, Visits(int(line[1]), episodes))
+
+    def _end_of_text(self, end: int) -> int:
+        bare = self._bare
+        while end < self._count and not ends_text(bare[end]):
+            end += 1
+        return end
+
+
 def _read_heading(line: str) -> _Heading | None:
-    """The heading that ends the section above it. Lesser headings are part of their section."""
-    if line[0] not in _STARTS_OF_HEADINGS or line.startswith("**["):
+    """Lesser headings are part of their section."""
+    if not line or line[0] not in _STARTS_OF_HEADINGS or line.startswith("**["):
         return None
     location = _LOCATION.fullmatch(line)
     if location:
@@ -103,67 +176,11 @@ def _read_heading(line: str) -> _Heading | None:
     return None
 
 
-def _read_span(bare: Sequence[str], start: int, *, located: bool) -> _Span:
-    """The block that begins at line ``start``, which is no section's heading; ``located``: in a location's section."""
-    line = bare[start]
-    if line.startswith("**["):
-        span = _read_memory_at(bare, start)
-        return span if located else _Span(span.end, problem=_NOWHERE)
-    if line.startswith("<!--"):
-        return _read_comment_at(bare, start)
-    if line.lower().startswith("**visits:"):
-        return _read_visits_at(bare, start)
-    if ends_text(line):
-        return _Span(start + 1)
-    return _Span(_end_of_text(bare, start + 1), problem=_STRAY if located else "")
+def _is_rule(line: str) -> bool:
+    return line[:3] in _STARTS_OF_RULES and _RULE.fullmatch(line) is not None
 
 
-def _read_memory_at(bare: Sequence[str], start: int) -> _Span:
-    """A header, the references right below it, and the paragraph that follows."""
-    head = start + 1
-    if head < len(bare) and is_reference(bare[head]):
-        head += 1
-    text = head
-    while text < len(bare) and not bare[text]:
-        text += 1
-    no_text = text == len(bare) or ends_text(bare[text]) or (text > head and _read_heading(bare[text]) is not None)
-    end = head if no_text else _end_of_text(bare, text + 1)
-    try:
-        memory, problem = read_memory(bare[start:end])
-    except NotUnderstood as error:
-        return _Span(end, problem=str(error))
-    return _Span(end, memory, problem)
-
-
-def _read_comment_at(bare: Sequence[str], start: int) -> _Span:
-    """Up to the line that closes the comment. One that another comment interrupts was meant to end before it."""
-    for number in range(start, len(bare)):
-        line = bare[number]
-        if number > start and "<!--" in line:
-            break
-        if "-->" in line:
-            return _Span(number + 1)
-    return _Span(start + 1, problem=_UNCLOSED)
-
-
-def _read_visits_at(bare: Sequence[str], start: int) -> _Span:
-    line = VISITS.fullmatch(bare[start])
-    if line is None:
-        return _Span(start + 1, problem=_NO_VISITS)
-    return _Span(start + 1, Visits(int(line[1]), tuple(int(episode) for episode in EPISODE.findall(line[2]))))
-
-
-def _end_of_space(bare: Sequence[str], start: int) -> int:
-    while start < len(bare) and _is_space_or_rule(bare[start]):
-        start += 1
-    return start
-
-
-def _end_of_text(bare: Sequence[str], start: int) -> int:
-    while start < len(bare) and not ends_text(bare[start]):
-        start += 1
-    return start
-
-
-def _is_space_or_rule(line: str) -> bool:
-    return not line or (line[:3] in _STARTS_OF_RULES and _RULE.fullmatch(line) is not None)
+@lru_cache(maxsize=64)
+def _space(text: str) -> Block:
+    """One block for all places with the same space, which is every other block of a file."""
+    return Block(text)

@@ -39,9 +39,7 @@ _METADATA = (
     r"(?:T(?:urns?)?\s*(?P<turns>[0-9]{1,9}(?:\s?[-\u2013]\s?[0-9]{1,9})?))?[\s,]*"
     r"(?P<score>[+-]?[0-9]{1,9})?\s*"
 )
-_HEADER = re.compile(
-    rf"\*\*\[([^\]]*)\](\s.*|)\*\*(?:\s*\*\((?:(?i:{_METADATA})|(?P<unknown>[^()]*))\)\*)?", re.IGNORECASE
-)
+_HEADER = re.compile(rf"\*\*\[([^\]]*)\](\s.*|)\*\*(?:\s*\*\((?:(?i:{_METADATA})|(?P<unknown>[^()]*))\)\*)?")
 _DASH = re.compile(r"\s*[-\u2013\u2014]\s*")
 _SUPERSEDED = re.compile(r'\[Superseded(?: at T(?:(\d{1,9})|\w+))?(?: by "(.*)")?\]', re.ASCII | re.IGNORECASE)
 _INVALIDATED = re.compile(r'\[Invalidated(?: at T(?:(\d{1,9})|\w+))?(?:: ?"(.*)")?\]', re.ASCII | re.IGNORECASE)

@@ -13,7 +13,7 @@ import pytest
 
 from session.events import EpisodeEnded, TurnPlayed
 from session.journal import read_journal, read_manifest
-from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Step, Streams, says_error
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Silent, Step, Streams, says_error
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def proposes(action: str, reasoning: str = "It may help.") -> Streams:
 
 
 class Interrupts:
-    """Sends Ctrl-C to the process ``pid`` while its model is thinking, then answers."""
+    """Sends Ctrl-C to the process ``pid`` while its model is thinking, then answers, or never does."""
 
     def __init__(self, answer: Step) -> None:
         self.answer = answer
@@ -35,13 +35,29 @@ class Interrupts:
         self.answer.play(handler)
 
 
+class InterruptsTwice(Interrupts):
+    """Sends a second Ctrl-C once the first was taken notice of."""
+
+    def __init__(self, noticed: Path) -> None:
+        super().__init__(Silent())
+        self.noticed = noticed
+
+    def play(self, handler: Handler) -> None:
+        os.kill(self.pid, signal.SIGINT)
+        while b"Stopping" not in self.noticed.read_bytes():
+            handler.server.closing.wait(0.01)
+        super().play(handler)
+
+
 def zorkgpt(folder: Path, *arguments: str) -> list[str]:
     return [sys.executable, "-m", "zorkgpt", *arguments, "--workdir", str(folder / "work")]
 
 
 def environment() -> dict[str, str]:
+    """Without a key or an address of the machine's own, and without memories, so that only the agent asks."""
     unset = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
-    return {name: value for name, value in os.environ.items() if name not in unset}
+    kept = {name: value for name, value in os.environ.items() if name not in unset}
+    return kept | {"ZORKGPT_SIMPLE_MEMORY__ENABLED": "false"}
 
 
 def played(folder: Path, server: MisbehavingServer, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -120,6 +136,22 @@ def test_ctrl_c_finishes_the_turn_in_flight_and_says_how_it_stood(tmp_path: Path
     assert "interrupted after 1 turn" in output
     events = [line.event for line in read_journal(run_folder(tmp_path))]
     assert any(isinstance(event, EpisodeEnded) and event.end == "interrupted" for event in events)
+
+
+def test_a_second_ctrl_c_stops_at_once_and_leaves_a_whole_journal(tmp_path: Path) -> None:
+    errors = tmp_path / "errors.txt"
+    interrupting = InterruptsTwice(errors)
+    with MisbehavingServer(proposes("north"), interrupting) as server, errors.open("w") as stderr:
+        command = zorkgpt(tmp_path, "run", "--base-url", server.base_url)
+        with subprocess.Popen(
+            command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=stderr, text=True
+        ) as process:
+            interrupting.pid = process.pid
+            process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in errors.read_text()
+    turns = [line.event for line in read_journal(run_folder(tmp_path)) if isinstance(line.event, TurnPlayed)]
+    assert len(turns) == 1
 
 
 def test_a_model_that_fails_pauses_the_run_with_one_line(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ def run(
     stop = Flag()
     screen = _screen(quiet=quiet, as_json=as_json)
     with (
+        _leaving_on_second_interrupt(),
         _stopping_on_interrupt(stop),
         DownloadBar(quiet=quiet or as_json) as bar,
         open_parts(configuration, bar) as parts,
@@ -69,6 +70,14 @@ def _screen(*, quiet: bool, as_json: bool) -> Screen:
     if quiet or not sys.stdout.isatty():
         return PlainScreen(quiet=quiet)
     return LiveScreen()
+
+
+@contextmanager
+def _leaving_on_second_interrupt() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise typer.Exit(EXIT_STATUS["interrupted"]) from None
 
 
 @contextmanager
