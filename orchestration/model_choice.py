@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
+from threading import Event as Flag
 from typing import TYPE_CHECKING
 
-from session.errors import ConfigurationError
+from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.values import ROLES
 from zorkgpt.llm.embedded import SAMPLING_EXTRAS, EmbeddedServer
 from zorkgpt.llm.language_model import LanguageModel
@@ -31,11 +33,13 @@ class ChosenModel:
 
 
 @contextmanager
-def choose_model(configuration: GameConfiguration, progress: Progress | None = None) -> Iterator[ChosenModel]:
+def choose_model(
+    configuration: GameConfiguration, progress: Progress | None = None, stop: Flag | None = None
+) -> Iterator[ChosenModel]:
     """The configured models, ready to answer; embedded ones run until the end of the block.
 
-    ``progress`` is told of a model file that has to be fetched. Raises ``ConfigurationError`` or
-    ``LanguageModelUnavailable``.
+    ``progress`` is told of a model file that has to be fetched; ``stop`` ends a wait between two tries. Raises
+    ``ConfigurationError`` or ``LanguageModelUnavailable``.
     """
     with ExitStack() as stack:
         embedded: dict[str | None, EmbeddedServer] = {}
@@ -46,9 +50,14 @@ def choose_model(configuration: GameConfiguration, progress: Progress | None = N
                 server = EmbeddedServer(_model_file(options.model, progress), proven=options.model is None)
                 embedded[options.model] = stack.enter_context(server)
             settings[role] = _role_settings(configuration, options, embedded)
-        model = stack.enter_context(OpenAIModel(settings))
+        model = stack.enter_context(OpenAIModel(settings, sleep=partial(_wait, stop or Flag())))
         model.settle()
         yield ChosenModel(model, _description(configuration, model, embedded))
+
+
+def _wait(stop: Flag, seconds: float) -> None:
+    if stop.wait(seconds):
+        raise LanguageModelUnavailable("interrupted while waiting to ask again")
 
 
 def _model_file(model: str | None, progress: Progress | None) -> Path:

@@ -103,7 +103,7 @@ class ReplyBuilder:
 
 
 def event_payloads(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The payload of each server-sent event, up to ``[DONE]``; of a plain JSON body, its lines as they are.
+    """The payload of each server-sent event, up to ``[DONE]``.
 
     Comments that keep a connection alive are left out (WHATWG HTML §9.2.6).
     """

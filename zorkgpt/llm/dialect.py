@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from dataclasses import asdict
 from http import HTTPStatus
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from zorkgpt.llm.structured import response_format
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from zorkgpt.llm.faults import RequestFailed
     from zorkgpt.llm.settings import Sampling
 
-_LOG = logging.getLogger(__name__)
-_REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
-_FORMAT_WORDS = re.compile(r"response_format|json_schema|schema|grammar|structured", re.IGNORECASE)
+_REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED})
+_HINTS = {
+    # The stream first: an answer that is held to its schema is worth more than one that streams.
+    "stream": re.compile(r"\bstream(?:ing|ed)?\b", re.IGNORECASE),
+    "response_format": re.compile(r"schema|grammar|structured", re.IGNORECASE),
+}
 _TOO_LONG = re.compile(r"context[ _-]?(?:length|size|window)", re.IGNORECASE)
 
 
@@ -40,7 +43,7 @@ class Dialect:
         self, sampling: Sampling, schema: type[BaseModel], extra: Mapping[str, JsonValue]
     ) -> dict[str, JsonValue]:
         """The fields of a request beside model and messages, as this model takes them."""
-        fields: dict[str, JsonValue] = {"stream_options": {"include_usage": True}, **extra}
+        fields: dict[str, JsonValue] = {"stream_options": {"include_usage": True}, "stream": True, **extra}
         fields.update({name: value for name, value in asdict(sampling).items() if value is not None})
         if "max_tokens" in fields:
             fields[self._max_tokens] = fields.pop("max_tokens")
@@ -48,27 +51,30 @@ class Dialect:
             fields["response_format"] = response_format(schema, constraints=self._formats[0])
         return {name: value for name, value in fields.items() if name not in self._refused}
 
-    def learn(self, failure: RequestFailed, sent: Mapping[str, JsonValue]) -> bool:
-        """True where the next request will leave out or reword what the server refused in ``sent``."""
+    def learn(self, failure: RequestFailed, sent: Mapping[str, JsonValue]) -> str | None:
+        """The field of ``sent`` that the server refused, if any: the next request leaves it out or rewords it."""
         if failure.status not in _REFUSALS or _TOO_LONG.search(str(failure)):
-            return False
+            return None
         name = _blamed(failure, sent)
         if name is None:
-            return False
+            return None
         if name == "response_format":
             del self._formats[0]
             self.schema_in_prompt |= not self._formats
         elif name == "max_tokens":
             self._max_tokens = "max_completion_tokens"
+        elif name == "stream":
+            self._refused |= {"stream", "stream_options"}
         else:
             self._refused.add(name)
-        _LOG.warning("the model server refuses %s as sent, so it is changed or left out: %s", name, failure)
-        return True
+        return name
 
 
 def _blamed(failure: RequestFailed, sent: Mapping[str, JsonValue]) -> str | None:
     if failure.parameter in sent:
         return failure.parameter
-    named = (name for name in sent if re.search(rf"\b{re.escape(name)}\b", str(failure)))
-    fallback = "response_format" if "response_format" in sent and _FORMAT_WORDS.search(str(failure)) else None
-    return next(named, fallback)
+    words = str(failure)
+    named = (name for name in sent if re.search(rf"\b{re.escape(name)}\b", words))
+    hinted = (name for name, hint in _HINTS.items() if name in sent and hint.search(words))
+    unnamed = ("stream",) if failure.status == HTTPStatus.NOT_IMPLEMENTED and "stream" in sent else ()
+    return next(chain(named, hinted, unnamed), None)

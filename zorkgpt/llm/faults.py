@@ -66,7 +66,7 @@ def from_status(error: openai.APIStatusError) -> RequestFailed:
 
 def is_transient(status: int) -> bool:
     """The same request may get another status later."""
-    return status >= _SERVERS_OWN or status in _TRANSIENT
+    return (status >= _SERVERS_OWN and status != HTTPStatus.NOT_IMPLEMENTED) or status in _TRANSIENT
 
 
 def server_message(body: object) -> str:

@@ -70,27 +70,27 @@ class ModelServer:
         stall: float,
         deadline: float,
     ) -> Reply:
-        """The model's reply, read as it streams in; of a server that does not stream, read whole.
+        """The model's reply, read as it streams in, or whole.
 
-        fields: of the request, beside model, messages and stream
-        stall: seconds of silence that are too many
+        fields: of the request, beside model and messages
+        stall: seconds of silence that are too many; an answer that does not stream is silent while it is written
         deadline: by ``clock``; an answer that has begun may overrun it by one silence
         Raises ``RequestFailed``.
         """
         chat = self._client.chat.completions.with_streaming_response
-        silence = max(min(stall, deadline - self._clock()), _SHORTEST_SECONDS)
+        streams = bool(fields.get("stream"))
+        time_left = deadline - self._clock()
+        silence = max(min(stall, time_left) if streams else time_left, _SHORTEST_SECONDS)
         timeout = openai.Timeout(silence, connect=min(silence, _CONNECT_SECONDS))
         with (
             self._translated(),
-            chat.create(
-                model=model, messages=messages, stream=True, extra_body=dict(fields), timeout=timeout
-            ) as response,
+            chat.create(model=model, messages=messages, extra_body=dict(fields), timeout=timeout) as response,
         ):
             kind = response.headers.get("content-type", "")
             if "html" in kind:
                 raise RequestFailed(f"a web page answers, no model; {BASE_URL_MEND}", transient=False)
             received = self._until(deadline, response.iter_bytes())
-            payloads = [b"".join(received)] if "json" in kind else event_payloads(received)
+            payloads = [b"".join(received)] if "json" in kind or not streams else event_payloads(received)
             return _summed(payloads, ReplyBuilder(model=model))
 
     def close(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from zorkgpt.llm.model_server import ModelServer
     from zorkgpt.llm.settings import RoleSettings
 
+_LOG = logging.getLogger(__name__)
 _NAMES_SHOWN = 8
 _LISTING_SECONDS = 10.0
 _KEY_MEND = "set llm.api_key, or OPENAI_API_KEY in the environment"
@@ -32,6 +34,7 @@ class ServedModel:
         self._name = name
         self._clock = clock
         self._dialect = Dialect()
+        self._warned_of: set[str] = set()
 
     @property
     def label(self) -> str:
@@ -86,8 +89,16 @@ class ServedModel:
                     deadline=min(deadline, self._clock() + settings.limits.request),
                 )
             except RequestFailed as failure:
-                if not self._dialect.learn(failure, fields):
+                refused = self._dialect.learn(failure, fields)
+                if refused is None:
                     raise
+                self._warn(refused, failure)
+
+    def _warn(self, refused: str, failure: RequestFailed) -> None:
+        """One field may be refused in several forms; one warning says enough."""
+        if refused not in self._warned_of:
+            self._warned_of.add(refused)
+            _LOG.warning("%s refuses %s as sent, so it is changed or left out: %s", self.label, refused, failure)
 
     def _first_listed(self) -> str:
         try:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.errors import ConfigurationError, LanguageModelUnavailable
-from tests.fixtures.misbehaving_server import MisbehavingServer, Says, Streams, says_error
-from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, ask, model_on
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Step, Streams, says_error
+from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, Patience, ask, model_on
 from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.openai_model import OpenAIModel
 from zorkgpt.llm.settings import RoleSettings, Sampling
@@ -166,6 +166,80 @@ class TestServerWithoutSchemas:
             ask(model)
             ask(model)
         assert server.asked[-1].body["messages"][1]["content"] == "A dark room."
+
+    def test_is_warned_of_once_by_server_and_model(self, caplog: pytest.LogCaptureFixture) -> None:
+        with (
+            caplog.at_level(logging.WARNING),
+            MisbehavingServer(NO_FORMAT, NO_FORMAT, GOOD) as server,
+            model_on(server) as model,
+        ):
+            ask(model)
+            ask(model)
+        [warning] = caplog.messages
+        assert warning.startswith(f"named at {server.base_url} refuses response_format as sent")
+
+
+class TestServerWithoutStreams:
+    """A server that can only answer whole."""
+
+    WHOLE = Says(200, {"choices": [{"message": {"content": MOVE}, "finish_reason": "stop"}]})
+
+    @pytest.mark.parametrize(
+        "refusal",
+        [
+            says_error(400, "streaming is not supported"),
+            says_error(400, "Structured output cannot be streamed"),
+            says_error(400, "Unsupported value", param="stream"),
+            Says(422, {"detail": [{"loc": ["body", "stream"], "msg": "Input should be false"}]}),
+            says_error(501, "Stream mode is not implemented"),
+            Says(501),
+            Streams((), more_events=('data: {"error": {"message": "no streaming", "code": 400}}\n\n',)),
+        ],
+    )
+    def test_is_asked_for_plain_answers_from_then_on(self, refusal: Step) -> None:
+        patience = Patience()
+        with MisbehavingServer(refusal, self.WHOLE) as server, model_on(server, patience) as model:
+            assert ask(model).value.action == "light lamp"
+            assert ask(model).requests == 1
+        first, *later = (asked.body for asked in server.asked)
+        assert first["stream"] is True
+        assert len(later) == 2
+        for body in later:
+            assert body.keys().isdisjoint({"stream", "stream_options"})
+            assert "maxLength" in str(body["response_format"])
+        assert patience.slept == []
+
+    def test_keeps_its_streams_where_it_refuses_their_options_alone(self) -> None:
+        refusal = says_error(400, "Unknown parameter: stream_options")
+        with MisbehavingServer(refusal, GOOD) as server, model_on(server) as model:
+            ask(model)
+        assert server.asked[1].body["stream"] is True
+        assert "stream_options" not in server.asked[1].body
+
+    def test_that_still_refuses_is_an_error_at_once(self) -> None:
+        with (
+            MisbehavingServer(Says(501)) as server,
+            model_on(server) as model,
+            pytest.raises(LanguageModelUnavailable, match="501: no reason given"),
+        ):
+            ask(model)
+        assert [asked.body.get("stream") for asked in server.asked] == [True, None]
+
+    def test_may_be_silent_for_longer_than_a_stall_while_it_writes(self) -> None:
+        class AnswersLate:
+            def play(self, handler: Handler) -> None:
+                handler.server.closing.wait(3 * BRIEF.stall)
+                TestServerWithoutStreams.WHOLE.play(handler)
+
+        refusal = says_error(400, "streaming is not supported")
+        with MisbehavingServer(refusal, AnswersLate()) as server, model_on(server) as model:
+            assert ask(model).requests == 2
+
+    def test_is_read_whatever_it_calls_its_answer(self) -> None:
+        plain = Says(200, self.WHOLE.body, {"Content-Type": "text/plain"})
+        refusal = says_error(400, "streaming is not supported")
+        with MisbehavingServer(refusal, plain) as server, model_on(server) as model:
+            assert ask(model).requests == 2
 
 
 class TestRefusedParameter:

@@ -203,6 +203,26 @@ def test_retries_end_with_the_total_time() -> None:
     assert patience.slept == [3.0, 3.0, 3.0]
 
 
+class Stopped(LanguageModelUnavailable):
+    """Somebody waits no longer."""
+
+
+def test_a_sleep_that_raises_ends_the_retries_in_its_own_line() -> None:
+    """That is how a pause, which may last minutes, is broken off."""
+
+    def broken_off(_seconds: float) -> None:
+        raise Stopped("the run was stopped")
+
+    with MisbehavingServer(says_error(503)) as server:
+        settings = RoleSettings("named", server.base_url, limits=BRIEF)
+        with OpenAIModel({"agent": settings}, sleep=broken_off) as model, pytest.raises(Stopped) as caught:
+            ask(model)
+    assert str(caught.value) == f"agent: named at {server.base_url}: the run was stopped"
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert len(server.asked) == 1
+
+
 def test_pauses_grow_and_are_drawn_by_chance() -> None:
     patience = Patience()
     limits = Limits(total=1e6, attempts=8)

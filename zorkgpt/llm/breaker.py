@@ -1,0 +1,83 @@
+"""A language model that is left alone for a while where it keeps failing."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from session.errors import LanguageModelUnavailable, ResponseInvalid
+from zorkgpt.llm.language_model import ROLES
+
+if TYPE_CHECKING:
+    from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role
+
+FAILURES_TO_OPEN = 3
+CALLS_REFUSED = 20
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Circuit:
+    """failures: in a row; refusals_left: calls that fail at once before the next one is passed on."""
+
+    failures: int = 0
+    refusals_left: int = 0
+
+
+class CircuitBreaker:
+    """Passes calls on to ``inner``, but spares a failing role's callers the wait for its retries.
+
+    After ``FAILURES_TO_OPEN`` failures of a role in a row its next ``CALLS_REFUSED`` calls fail at once; then one
+    is passed on, which closes the circuit by its answer or opens it for as many calls again. The agent is always
+    asked: nothing can be played without it.
+    """
+
+    def __init__(self, inner: LanguageModel) -> None:
+        self._inner = inner
+        self._circuits: dict[Role, _Circuit] = {role: _Circuit() for role in ROLES if role != "agent"}
+
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        """The answer of the inner model; ``LanguageModelUnavailable`` at once where ``role`` is not asked."""
+        circuit = self._circuits.get(role)
+        if circuit is None:
+            return self._inner.complete(role, prompt, schema)
+        if circuit.refusals_left:
+            raise _refused(role, circuit)
+        try:
+            completion = self._inner.complete(role, prompt, schema)
+        except (LanguageModelUnavailable, ResponseInvalid):
+            _count_failure(role, circuit)
+            raise
+        circuit.failures = 0
+        return completion
+
+    def describe(self) -> str:
+        """What the inner model says of itself."""
+        return self._inner.describe()
+
+    def close(self) -> None:
+        """The inner model is closed."""
+        self._inner.close()
+
+
+def _refused(role: Role, circuit: _Circuit) -> LanguageModelUnavailable:
+    wait = circuit.refusals_left
+    circuit.refusals_left -= 1
+    calls = "1 call" if wait == 1 else f"{wait} calls"
+    return LanguageModelUnavailable(
+        f"{role}: {circuit.failures} failures in a row; not asked again until {calls} later"
+    )
+
+
+def _count_failure(role: Role, circuit: _Circuit) -> None:
+    circuit.failures += 1
+    if circuit.failures >= FAILURES_TO_OPEN:
+        circuit.refusals_left = CALLS_REFUSED
+    if circuit.failures == FAILURES_TO_OPEN:
+        _LOG.warning(
+            "the %s model failed %d times in a row: it is asked once in %d calls until it answers",
+            role,
+            FAILURES_TO_OPEN,
+            CALLS_REFUSED + 1,
+        )
