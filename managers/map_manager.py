@@ -58,7 +58,7 @@ class MapManager(BaseManager):
     ) -> None:
         super().__init__(logger, config, game_state)
         self.path = config.zork_game_workdir / config.map_state_file
-        self.game_map = graph or MapGraph.load_from_json(self.path) or MapGraph()
+        self.game_map = graph or MapGraph.load_from_json(self.path, self.log_warning) or MapGraph()
         self._movements = MovementAnalyzer(directions)
         self._previous_command = ""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, BinaryIO
 
 import structlog
 
@@ -18,17 +18,37 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
-    """A logger whose lines are appended to ``path``. Raises ``StoreError`` where that cannot be."""
+    """A logger whose lines are appended to ``path``. Raises ``StoreError`` where that cannot be.
+
+    Once it is open, a line that the disk refuses is lost: what a run cannot do without is in its journal, whose
+    refusal does end the run, and logging often happens while another error is on its way.
+    """
     try:
-        file = path.open("a", encoding="utf-8", errors="backslashreplace")
+        file = path.open("ab", buffering=0)
     except OSError as error:
         raise StoreError(f"cannot write the log {path}: {error.strerror}") from error
-    with file:
+    try:
         yield structlog.wrap_logger(
-            structlog.WriteLogger(file),
+            _Lines(file),
             processors=[
                 structlog.processors.add_log_level,
                 structlog.processors.TimeStamper(fmt="iso", utc=True),
                 structlog.processors.JSONRenderer(),
             ],
         )
+    finally:
+        with suppress(OSError):
+            file.close()
+
+
+class _Lines:
+    """What structlog writes to: each message is a line of ``file``, or lost."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def msg(self, message: str) -> None:
+        with suppress(OSError):
+            self._file.write(message.encode("utf-8", "backslashreplace") + b"\n")
+
+    debug = info = warning = warn = error = exception = critical = fatal = log = msg

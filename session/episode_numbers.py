@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+from session.atomic_write import write_atomically
 from session.errors import StoreError
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def take_episode_number(workdir: Path) -> int:
         workdir.mkdir(parents=True, exist_ok=True)
         with FileLock(workdir / "episodes.json.lock"):
             number = _last(path) + 1
-            path.write_text(json.dumps({"last_episode": number}) + "\n", encoding="utf-8")
+            write_atomically(path, json.dumps({"last_episode": number}).encode() + b"\n")
     except OSError as error:
         raise StoreError(f"cannot count episodes in {path}: {error.strerror}") from error
     return number

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
+from session.atomic_write import write_atomically
 from session.errors import StoreError
 from session.events import Event, TurnPlayed
 
@@ -53,11 +54,14 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class JournalLine:
-    """One event with its place (``seq`` counts from 1) and time (ISO 8601, UTC)."""
+    """One event with its place (``seq`` counts from 1) and time (ISO 8601, UTC).
+
+    event: ``None`` for one of a kind that this program does not know
+    """
 
     seq: int
     at: str
-    event: Event
+    event: Event | None
 
 
 class Journal:
@@ -67,9 +71,10 @@ class Journal:
         self.folder = folder
         self._seq = 0
         try:
-            self._file = (folder / "journal.jsonl").open("ab")
+            # Unbuffered: what a full disk refused must not be tried again when the file is closed.
+            self._file = (folder / "journal.jsonl").open("ab", buffering=0)
         except OSError as error:
-            raise StoreError(f"cannot write the journal in {folder}: {error.strerror}") from error
+            raise self._unwritable(error) from error
 
     @classmethod
     def create(cls, runs: Path, manifest: Manifest) -> Self:
@@ -80,13 +85,13 @@ class Journal:
         folder = runs / manifest.run_id
         try:
             folder.mkdir(parents=True)
-            (folder / "manifest.json").write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise StoreError(f"cannot make the run folder {folder}: {error.strerror}") from error
+        write_atomically(folder / "manifest.json", manifest.model_dump_json(indent=2).encode() + b"\n")
         return cls(folder)
 
     def append(self, event: Event) -> None:
-        """The event is in the file; a played turn is also on the disk (fsync)."""
+        """The event is in the file; a played turn is also on the disk (fsync). Raises ``StoreError``."""
         self._seq += 1
         line = {
             "v": JOURNAL_VERSION,
@@ -95,16 +100,25 @@ class Journal:
             "event": _EVENTS.dump_python(event, mode="json"),
         }
         try:
-            self._file.write(json.dumps(line).encode("ascii") + b"\n")
-            self._file.flush()
+            self._write(json.dumps(line).encode("ascii") + b"\n")
             if isinstance(event, TurnPlayed):
                 os.fsync(self._file.fileno())
         except OSError as error:
-            raise StoreError(f"cannot write the journal in {self.folder}: {error.strerror}") from error
+            raise self._unwritable(error) from error
 
     def close(self) -> None:
-        """The file is closed; nothing more can be appended."""
-        self._file.close()
+        """The file is closed; nothing more can be appended. Raises ``StoreError``."""
+        try:
+            self._file.close()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _write(self, line: bytes) -> None:
+        while line:
+            line = line[self._file.write(line) :]
+
+    def _unwritable(self, error: OSError) -> StoreError:
+        return StoreError(f"cannot write the journal in {self.folder}: {error.strerror}")
 
 
 def new_run_id() -> str:
@@ -126,7 +140,7 @@ def read_manifest(folder: Path) -> Manifest:
 def read_journal(folder: Path) -> Iterator[JournalLine]:
     """The events of a run folder, in order; a last line that was cut by a kill is left out.
 
-    Raises ``StoreError`` naming the line that cannot be understood.
+    Raises ``StoreError`` naming the line that cannot be understood, or that a later version wrote.
     """
     path = folder / "journal.jsonl"
     try:
@@ -136,6 +150,18 @@ def read_journal(folder: Path) -> Iterator[JournalLine]:
     for number, line in enumerate(lines[:-1], start=1):
         try:
             entry = json.loads(line)
-            yield JournalLine(entry["seq"], entry["at"], _EVENTS.validate_python(entry["event"]))
+            if entry["v"] != JOURNAL_VERSION:
+                raise StoreError(f"{path}:{number}: version {entry['v']!r} of the journal; {JOURNAL_VERSION} is known")
+            yield JournalLine(entry["seq"], entry["at"], _event(entry["event"]))
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"{path}:{number}: not a line of a journal") from error
+
+
+def _event(entry: object) -> Event | None:
+    """``None`` for a kind that is not known: other versions have others."""
+    try:
+        return _EVENTS.validate_python(entry)
+    except ValidationError as error:
+        if error.errors()[0]["type"] == "union_tag_invalid":
+            return None
+        raise

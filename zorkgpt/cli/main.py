@@ -12,6 +12,7 @@ import typer
 from session.errors import ZorkGPTError
 from zorkgpt.cli import config, doctor, memories, model, run
 from zorkgpt.cli.printable import printable
+from zorkgpt.cli.streams import open_missing_streams
 
 app = typer.Typer(
     name="zorkgpt",
@@ -47,6 +48,7 @@ def _options(
 
 def main() -> None:
     """The command was run. What the user can mend ends in one line and status 2, what failed in one line and 1."""
+    open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")

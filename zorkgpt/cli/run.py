@@ -15,11 +15,12 @@ import typer
 from session.configuration_sources import load_configuration
 from zorkgpt.cli.progress import DownloadBar
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
+from zorkgpt.cli.streams import WatchedScreen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXIT_STATUS = {"done": 0, "paused": 1, "interrupted": 130}
+EXIT_STATUS = {"done": 0, "paused": 1, "failed": 1, "interrupted": 130}
 
 
 def run(
@@ -52,13 +53,13 @@ def run(
     }
     configuration = load_configuration(options, os.environ, Path.cwd()).configuration
     stop = Flag()
-    screen = _screen(quiet=quiet, as_json=as_json)
+    screen = WatchedScreen(_screen(quiet=quiet, as_json=as_json), stop)
     with (
         _leaving_on_second_interrupt(),
-        _stopping_on_interrupt(stop),
         DownloadBar(quiet=quiet or as_json) as bar,
-        open_parts(configuration, bar) as parts,
+        open_parts(configuration, bar, stop) as parts,
         open_run(configuration, parts, episodes=episodes, show=screen.show, stop=stop) as orchestrator,
+        _stopping_on_interrupt(stop),
     ):
         end = orchestrator.play()
     raise typer.Exit(EXIT_STATUS[end])
@@ -82,7 +83,7 @@ def _leaving_on_second_interrupt() -> Iterator[None]:
 
 @contextmanager
 def _stopping_on_interrupt(stop: Flag) -> Iterator[None]:
-    """The first Ctrl-C sets ``stop``; a second one interrupts at once."""
+    """The first Ctrl-C, or a request to terminate, sets ``stop``; a second one interrupts at once."""
 
     def request(_signal: int, _frame: object) -> None:
         if stop.is_set():
@@ -90,8 +91,9 @@ def _stopping_on_interrupt(stop: Flag) -> Iterator[None]:
         stop.set()
         sys.stderr.write("\nStopping after this turn. Ctrl-C again to stop now.\n")
 
-    previous = signal.signal(signal.SIGINT, request)
+    previous = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for number, handler in previous.items():
+            signal.signal(number, handler)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from pydantic import TypeAdapter
@@ -35,9 +34,9 @@ class Screen(Protocol):
 
 
 class JsonScreen:
-    """One JSON object a line, as in the journal's ``event`` field."""
+    """One JSON object a line, as in the journal's ``event`` field; ``out`` is stdout unless given."""
 
-    def __init__(self, out: TextIO = sys.stdout) -> None:
+    def __init__(self, out: TextIO | None = None) -> None:
         self._out = out
         self._events: TypeAdapter[Event] = TypeAdapter(Event)
 
@@ -47,9 +46,9 @@ class JsonScreen:
 
 
 class PlainScreen:
-    """Plain lines, for pipes and files. ``quiet`` leaves the turns out."""
+    """Plain lines, for pipes and files, on stdout unless ``out`` is given. ``quiet`` leaves the turns out."""
 
-    def __init__(self, out: TextIO = sys.stdout, *, quiet: bool = False) -> None:
+    def __init__(self, out: TextIO | None = None, *, quiet: bool = False) -> None:
         self._out = out
         self._quiet = quiet
 
@@ -109,10 +108,13 @@ def _headline(event: Event) -> list[str]:
         ]
     if isinstance(event, EpisodeEnded):
         return [_summary(event)]
-    if isinstance(event, ModelFailed):
+    if isinstance(event, ModelFailed) and event.role != "agent":
         return [f"The {event.role} model gave no answer: {event.error}"]
     if isinstance(event, RunPaused):
-        return [f"Paused: {event.reason}"]
+        return [
+            f"Paused: {event.reason}",
+            "Once that is mended, zorkgpt run starts a new episode; what was learnt so far is kept.",
+        ]
     return []
 
 
@@ -123,6 +125,7 @@ _ENDS = {
     "turn_limit": "stopped at the turn limit",
     "interrupted": "interrupted",
     "paused": "paused",
+    "failed": "failed",
 }
 
 
@@ -133,6 +136,7 @@ def _summary(event: EpisodeEnded) -> str:
     return (
         f"Episode {event.episode} {_ENDS[event.end]} after {_count(event.turns, 'turn')}: "
         f"{score}, {_count(event.rooms, 'room')}, {event.seconds:.0f} s"
+        + (f": {event.reason}" if event.end == "failed" else "")
     )
 
 
@@ -148,7 +152,7 @@ def _turn_lines(record: TurnRecord, seconds: float) -> list[str]:
 
 
 def _rejected(record: TurnRecord) -> list[str]:
-    pairs = zip(record.proposals, record.verdicts, strict=True)
+    pairs = list(zip(record.proposals, record.verdicts, strict=True))[:-1]
     return [f"not played: {proposal.action} ({verdict.reason})" for proposal, verdict in pairs if not verdict.accepted]
 
 

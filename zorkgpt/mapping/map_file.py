@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+import shutil
+from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-import structlog
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
     NonNegativeInt,
     StringConstraints,
+    TypeAdapter,
     ValidationError,
     model_validator,
 )
 
 from session.errors import StoreError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 EdgeKey = Annotated[str, StringConstraints(pattern=r"^\d+_")]
 Confidence = Annotated[float, Field(ge=0, le=1)]
 
-_log = structlog.get_logger(__name__)
+_STATE = TypeAdapter(dict[str, Any])
+_Where = tuple[int | str, ...]
+
+
+class Warn(Protocol):
+    """Tells a person of something, with its particulars."""
+
+    def __call__(self, event: str, **particulars: str) -> object:
+        """``event`` was told."""
+        ...
 
 
 class RoomEntry(BaseModel):
@@ -30,7 +44,7 @@ class RoomEntry(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    id: int
+    id: NonNegativeInt
     name: str
     exits: list[str] = []
 
@@ -40,12 +54,12 @@ class MapFile(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    rooms: dict[int, RoomEntry]
-    connections: dict[int, dict[str, int]] = {}
+    rooms: dict[NonNegativeInt, RoomEntry]
+    connections: dict[NonNegativeInt, dict[str, NonNegativeInt]] = {}
     connection_confidence: dict[EdgeKey, Confidence] = {}
     connection_verifications: dict[EdgeKey, NonNegativeInt] = {}
     exit_failure_counts: dict[EdgeKey, NonNegativeInt] = {}
-    pruned_exits: dict[int, list[str]] = {}
+    pruned_exits: dict[NonNegativeInt, list[str]] = {}
     metadata: dict[str, object] = {}
 
     @model_validator(mode="after")
@@ -55,33 +69,75 @@ class MapFile(BaseModel):
         return self
 
 
-def read_map_file(path: Path | str) -> MapFile | None:
+def read_map_file(path: Path | str, warn: Warn) -> MapFile | None:
     """What the file holds; ``None`` where there is none.
 
-    A corrupt file also gives ``None``: it is kept beside, under a new name, and a warning says where.
-    Raises ``StoreError`` where the file is there and cannot be read or renamed.
+    Entries that cannot be are left out, each with a warning, and the file as it was is kept beside, under a new
+    name. What is no map at all is renamed so and gives ``None``.
+    Raises ``StoreError`` where the file is there and cannot be read, or kept.
     """
+    path = Path(path)
     try:
-        content = Path(path).read_bytes()
+        content = path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
     try:
-        return MapFile.model_validate_json(content)
+        state = _STATE.validate_json(content)
+        faults = _faults(state)
+        for entry in faults:
+            _leave_out(state, entry)
+        file = MapFile.model_validate(state)
     except ValidationError as error:
-        problem = error.errors()[0]
-        kept = _set_aside(Path(path))
-        where = ".".join(map(str, problem["loc"])) or "the file"
-        _log.warning("corrupt map kept aside, starting empty", kept=str(kept), where=where, problem=problem["msg"])
+        first = error.errors()[0]
+        kept = _keep(path, path.rename)
+        where = ".".join(map(str, first["loc"])) or "the file"
+        warn("corrupt map kept aside, starting empty", kept=str(kept), where=where, problem=first["msg"])
         return None
+    if faults:
+        kept = _keep(path, partial(shutil.copyfile, path))
+        for entry, problem in faults.items():
+            warn("map entry left out", kept=str(kept), where=".".join(map(str, entry)), problem=problem)
+    return file
 
 
-def _set_aside(path: Path) -> Path:
-    """The file has the first free name of ``NAME.corrupt``, ``NAME.corrupt-2`` …"""
+def _faults(state: dict[str, Any]) -> dict[_Where, str]:
+    """What is wrong with each entry that cannot be; the want of ``rooms``, without which it is no map, is not here."""
+    rooms = state.get("rooms")
+    faults: dict[_Where, str] = {
+        ("rooms", key): "a room stands under an id that is not its own"
+        for key, room in (rooms.items() if isinstance(rooms, dict) else ())
+        if isinstance(room, dict) and str(room.get("id", key)) != key
+    }
+    try:
+        MapFile.model_validate(state)
+    except ValidationError as error:
+        for problem in error.errors():
+            if problem["loc"] not in {(), ("rooms",)}:
+                faults.setdefault(_entry(problem["loc"]), problem["msg"])
+    return faults
+
+
+def _entry(where: _Where) -> _Where:
+    """The smallest entry around the place: one exit of ``connections``, else one key of its section."""
+    one_exit = where[0] == "connections" and where[2:] != ("[key]",)
+    return where[: 3 if one_exit else 2]
+
+
+def _leave_out(state: dict[str, Any], entry: _Where) -> None:
+    holder: Any = state
+    for key in entry[:-1]:
+        holder = holder.get(key, {})
+    holder.pop(entry[-1], None)
+
+
+def _keep(path: Path, move: Callable[[Path], object]) -> Path:
+    """The file has, through ``move``, the first free name of ``NAME.corrupt``, ``NAME.corrupt-2`` …"""
     names = (f"{path.name}.corrupt" + (f"-{number}" if number > 1 else "") for number in count(1))
     aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
     try:
-        return path.rename(aside)
+        move(aside)
     except OSError as error:
-        raise StoreError(f"{path} is corrupt and cannot be renamed: {error.strerror or error}") from error
+        raise StoreError(f"{path} is corrupt and cannot be kept aside: {error.strerror or error}") from error
+    return aside

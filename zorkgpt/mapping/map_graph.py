@@ -7,17 +7,19 @@ false (decision 20).
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
+import structlog
 from pydantic import ValidationError
 
 from session.atomic_write import write_atomically
 from session.errors import StoreError
 from session.values import Location
-from zorkgpt.mapping.map_file import MapFile, read_map_file
+from zorkgpt.mapping.map_file import MapFile, Warn, read_map_file
 from zorkgpt.mapping.map_render import mermaid
 
 if TYPE_CHECKING:
@@ -104,7 +106,11 @@ class MapGraph:
         return {room.id: room.label for room in self.rooms.values()}
 
     def add_room(self, id: int, name: str = "") -> bool:  # noqa: A002  the seeds' name
-        """The room is known, under its newest name that is not empty; true where it was not known before."""
+        """The room is known, under its newest name that is not empty; true where it was not known before.
+
+        Raises ``ValueError`` for a negative id, as whatever adds to the map does.
+        """
+        _check_ids(id)
         known = self.rooms.get(id)
         if known is None:
             self.rooms[id] = Room(id, name)
@@ -129,8 +135,9 @@ class MapGraph:
     ) -> WalkOutcome:
         """The exit leads to ``to_id``, the newest observation winning, and is no longer pruned.
 
-        ``confidence`` is that of a new edge; a known one's rises or falls by what was seen.
+        ``confidence`` is that of a new edge, brought between 0.01 and 1; a known one's rises or falls by what was seen.
         """
+        _check_ids(from_id, to_id)
         edge = Edge(from_id, exit)
         before = self.connections.get(from_id, {}).get(exit)
         self._lift_pruning(edge)
@@ -139,7 +146,7 @@ class MapGraph:
         self.connections.setdefault(from_id, {})[exit] = to_id
         self.exit_failure_counts.pop(edge, None)
         if before is None:
-            self.connection_confidence[edge] = max(LEAST_CONFIDENCE, confidence)
+            self.connection_confidence[edge] = min(1.0, max(LEAST_CONFIDENCE, confidence))
             self.connection_verifications[edge] = 1
             return "new"
         if before == to_id:
@@ -156,6 +163,7 @@ class MapGraph:
         An exit that never worked is pruned at the ``prune_after``-th failure. One that did work is only
         doubted: what shut it may open again.
         """
+        _check_ids(location_id)
         edge = Edge(location_id, exit_)
         failures = self.exit_failure_counts.get(edge, 0) + 1
         self.exit_failure_counts[edge] = failures
@@ -223,12 +231,13 @@ class MapGraph:
         write_atomically(path, json.dumps(self.to_dict(), indent=2).encode())
 
     @classmethod
-    def load_from_json(cls, path: Path | str) -> Self | None:
-        """The map of that file; ``None`` for a missing or a corrupt one, which is kept aside with a warning.
+    def load_from_json(cls, path: Path | str, warn: Warn | None = None) -> Self | None:
+        """The map of that file; ``None`` where there is none, or something that is no map.
 
+        What is left out is kept aside and told to ``warn``, else to the logger ``zorkgpt``.
         Raises ``StoreError`` where the file is there and cannot be read.
         """
-        file = read_map_file(path)
+        file = read_map_file(path, warn or structlog.wrap_logger(logging.getLogger("zorkgpt")).warning)
         return None if file is None else cls._from_file(file)
 
     @classmethod
@@ -259,6 +268,12 @@ class MapGraph:
         pruned.discard(edge.exit)
         if not pruned:
             self.pruned_exits.pop(edge.location_id, None)
+
+
+def _check_ids(*location_ids: int) -> None:
+    for location_id in location_ids:
+        if location_id < 0:
+            raise ValueError(f"{location_id} is no location: ids are not negative")
 
 
 def _by_key(counted: Mapping[Edge, Number]) -> dict[str, Number]:

@@ -31,10 +31,32 @@ CORRUPT = {
     "a list": b"[]",
     "another file": b'{"score": 10}',
     "nested too deep": b"[" * 100_000,
-    "a name for an id": b'{"rooms": {"Attic": {"id": 1, "name": "Attic", "exits": []}}}',
-    "another room's id": b'{"rooms": {"1": {"id": 2, "name": "Attic", "exits": []}}}',
-    "a key without an id": b'{"rooms": {}, "connection_confidence": {"north": 0.5}}',
-    "impossible confidence": b'{"rooms": {}, "connection_confidence": {"1_north": 7}}',
+    "rooms in a list": b'{"rooms": []}',
+}
+
+SOUND: dict[str, object] = {
+    "rooms": {"1": {"id": 1, "name": "Attic", "exits": ["down"]}, "2": {"id": 2, "name": "Loft", "exits": []}},
+    "connections": {"1": {"down": 2}},
+    "connection_confidence": {"1_down": 0.9},
+    "connection_verifications": {"1_down": 2},
+    "exit_failure_counts": {"2_up": 1},
+    "pruned_exits": {"2": ["east"]},
+}
+
+UNSOUND_ENTRIES = {
+    "a name for an id": ("rooms", "Attic", {"id": 1, "name": "Attic", "exits": []}),
+    "a negative id": ("rooms", "-3", {"id": -3, "name": "Attic", "exits": []}),
+    "another room's id": ("rooms", "3", {"id": 4, "name": "Attic", "exits": []}),
+    "a room without a name": ("rooms", "3", {"id": 3}),
+    "a room that is a word": ("rooms", "3", "Attic"),
+    "exits that lead from no id": ("connections", "Attic", {"down": 2}),
+    "exits that are a list": ("connections", "3", ["down"]),
+    "exits that lead to a negative id": ("connections", "3", {"down": -2}),
+    "a key without an id": ("connection_confidence", "north", 0.5),
+    "impossible confidence": ("connection_confidence", "2_north", 7),
+    "no number": ("connection_confidence", "2_north", float("nan")),
+    "a count below zero": ("exit_failure_counts", "2_north", -1),
+    "a pruned exit that is a number": ("pruned_exits", "1", [5]),
 }
 
 
@@ -91,6 +113,43 @@ def test_a_corrupt_file_is_kept_aside_with_a_warning(tmp_path: Path, content: by
     assert (tmp_path / "map_state.json.corrupt").read_bytes() == content
     assert [log["log_level"] for log in logs] == ["warning"]
     assert logs[0]["kept"] == f"{path}.corrupt"
+
+
+@pytest.mark.parametrize(("section", "key", "value"), UNSOUND_ENTRIES.values(), ids=UNSOUND_ENTRIES.keys())
+def test_an_entry_that_cannot_be_is_left_out_and_the_file_as_it_was_is_kept(
+    tmp_path: Path, section: str, key: str, value: object
+) -> None:
+    state = json.loads(json.dumps(SOUND))
+    state[section][key] = value
+    content = json.dumps(state)
+    path = tmp_path / "map_state.json"
+    path.write_text(content)
+    with capture_logs() as logs:
+        graph = MapGraph.load_from_json(path)
+    assert graph is not None
+    if section == "connections":
+        assert graph.connections.pop(3, {}) == {}
+        graph.rooms.pop(3, None)
+    assert graph == MapGraph.from_dict(SOUND)
+    (warning,) = logs
+    assert warning["where"].startswith(f"{section}.{key}")
+    assert (tmp_path / "map_state.json.corrupt").read_text() == content
+
+
+def test_of_an_entry_with_one_exit_that_cannot_be_the_others_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "map_state.json"
+    path.write_text(json.dumps(SOUND | {"connections": {"1": {"down": 2, "up": "the roof"}}}))
+    graph = MapGraph.load_from_json(path)
+    assert graph is not None
+    assert graph.connections == {1: {"down": 2}}
+
+
+def test_a_section_of_another_shape_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "map_state.json"
+    path.write_text(json.dumps(SOUND | {"pruned_exits": ["east"]}))
+    graph = MapGraph.load_from_json(path)
+    assert graph is not None
+    assert (graph.pruned_exits, graph.connections) == ({}, {1: {"down": 2}})
 
 
 def test_a_corrupt_file_never_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:

@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 
 from tests.unit.zorkgpt.mapping.graphs import PRUNE_AFTER, Tried, after, attempts, graphs
 from zorkgpt.mapping.map_graph import Edge, MapGraph, Room
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_a_room_is_known_by_its_id_alone() -> None:
@@ -129,3 +134,29 @@ def test_a_room_never_lists_a_pruned_exit_and_always_a_walked_one(graph: MapGrap
     for room in graph.rooms.values():
         assert not graph.pruned_exits.get(room.id, set()).intersection(room.exits)
         assert set(graph.connections.get(room.id, {})) <= set(room.exits)
+
+
+@pytest.mark.parametrize(("given", "kept"), [(7, 1), (1, 1), (0, 0.01), (-1, 0.01), (float("nan"), 0.01)])
+def test_the_confidence_of_a_new_edge_is_brought_between_a_hundredth_and_one(given: float, kept: float) -> None:
+    graph = MapGraph()
+    graph.add_connection(15, "north", 180, given)
+    assert graph.confidence(Edge(15, "north")) == pytest.approx(kept)
+    assert MapGraph.from_dict(graph.to_dict()) == graph
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda graph: graph.add_room(-1, "Attic"),
+        lambda graph: graph.add_exits(-1, ("north",)),
+        lambda graph: graph.add_connection(-1, "north", 1),
+        lambda graph: graph.add_connection(1, "north", -1),
+        lambda graph: graph.record_failure(-1, "north", prune_after=3),
+    ],
+    ids=["room", "exits", "from", "to", "failure"],
+)
+def test_a_negative_id_is_refused_and_changes_nothing(add: Callable[[MapGraph], object]) -> None:
+    graph = MapGraph()
+    with pytest.raises(ValueError, match="-1 is no location"):
+        add(graph)
+    assert graph == MapGraph()

@@ -1,0 +1,33 @@
+"""The log is lines of JSON, and never stands in the way of play."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from orchestration.run_log import open_log
+from session.errors import StoreError
+
+
+def test_a_message_is_in_the_file_at_once_as_a_line_of_json(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with open_log(path) as log:
+        log.warning("no way", exit="no\rth\udc80")
+        line = json.loads(path.read_text(encoding="utf-8"))
+    assert line.pop("timestamp")
+    assert line == {"event": "no way", "level": "warning", "exit": "no\rth\udc80"}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_on_a_full_disk_messages_are_lost_and_nothing_is_raised(tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").symlink_to("/dev/full")
+    with open_log(tmp_path / "log.jsonl") as log:
+        log.warning("no way")
+        log.info("no way either")
+
+
+def test_a_log_that_cannot_be_opened_is_a_store_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="cannot write the log"), open_log(tmp_path):
+        pass

@@ -1,0 +1,57 @@
+"""A work folder belongs to the first story that was played in it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestration.story_binding import bind_to_story
+from session.errors import ConfigurationError, StoreError
+from session.values import StoryFacts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VATS = StoryFacts("vats.z5", "vats", "a" * 64, version=5, release=1, serial="260101", known=False)
+MOOR = replace(VATS, path="moor.z5", name="moor", sha256="b" * 64)
+
+
+def test_a_new_work_folder_belongs_to_its_first_story(tmp_path: Path) -> None:
+    bind_to_story(tmp_path / "new", VATS)
+    assert json.loads((tmp_path / "new" / "story.json").read_text()) == {"name": "vats", "sha256": "a" * 64}
+
+
+def test_the_same_story_is_welcome_again_wherever_its_file_is(tmp_path: Path) -> None:
+    bind_to_story(tmp_path, VATS)
+    bind_to_story(tmp_path, replace(VATS, path="elsewhere.z5", name="elsewhere"))
+    assert json.loads((tmp_path / "story.json").read_text())["name"] == "vats"
+
+
+def test_another_story_is_refused_with_both_names_and_the_mend(tmp_path: Path) -> None:
+    bind_to_story(tmp_path, VATS)
+    with pytest.raises(ConfigurationError, match=r"learnt of vats, this is moor: .*--workdir DIR"):
+        bind_to_story(tmp_path, MOOR)
+    bind_to_story(tmp_path, VATS)
+
+
+def test_another_release_of_the_same_name_is_another_story(tmp_path: Path) -> None:
+    bind_to_story(tmp_path, VATS)
+    with pytest.raises(ConfigurationError, match="learnt of vats, this is another file of the same name"):
+        bind_to_story(tmp_path, replace(VATS, sha256="c" * 64))
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"name": "vats"}'])
+def test_a_broken_file_is_an_error_that_says_the_mend_and_is_left_alone(tmp_path: Path, content: str) -> None:
+    (tmp_path / "story.json").write_text(content)
+    with pytest.raises(StoreError, match="without that file"):
+        bind_to_story(tmp_path, VATS)
+    assert (tmp_path / "story.json").read_text() == content
+
+
+def test_a_work_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot tell the story"):
+        bind_to_story(tmp_path / "file" / "work", VATS)

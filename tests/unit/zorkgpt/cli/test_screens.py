@@ -1,0 +1,98 @@
+"""What a run looks like on each screen."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from rich.console import Console
+
+from session.events import EpisodeEnded, EpisodeStarted, Event, ModelFailed, RunPaused, RunStarted, TurnPlayed
+from session.values import Location, Observation, Proposal, StoryFacts, TurnRecord, Verdict
+from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen
+
+STORY = StoryFacts("p/mill.z5", "mill", "0" * 64, 5, 1, "260101", known=False)
+STARTED = RunStarted("run-1", STORY, "mill.z5 (asked for)", "a model", ("valid-actions",), 2, 9)
+BEFORE = Observation("A mill.\x1b[2J", Location(3, "Mill"), score=0)
+AFTER = Observation("The wheel [bold]turns[/bold].", Location(3, "Mill"), score=5)
+RECORD = TurnRecord(
+    1,
+    4,
+    BEFORE,
+    (Proposal("save"), Proposal("turn wheel", "It may grind.")),
+    (Verdict(False, "no saving", "parser"), Verdict(True)),
+    AFTER,
+)
+ENDED = EpisodeEnded(1, "turn_limit", 4, 5, 5, 80, 1, 12.4)
+EVENTS: list[Event] = [
+    STARTED,
+    EpisodeStarted(1, 7, BEFORE),
+    TurnPlayed(RECORD, 1.25),
+    ModelFailed("memory", "0" * 64, "gone", 1.0),
+    ModelFailed("agent", "0" * 64, "gone", 1.0),
+    ENDED,
+    RunPaused("the server is gone"),
+]
+
+
+def plain(*, quiet: bool = False) -> str:
+    out = io.StringIO()
+    screen = PlainScreen(out, quiet=quiet)
+    for event in EVENTS:
+        screen.show(event)
+    return out.getvalue()
+
+
+def live() -> str:
+    out = io.StringIO()
+    screen = LiveScreen(Console(file=out, width=100, force_terminal=False))
+    for event in EVENTS:
+        screen.show(event)
+    return out.getvalue()
+
+
+def test_the_first_line_names_model_assistance_and_story() -> None:
+    assert plain().splitlines()[0] == "a model, assisted by valid-actions, plays mill.z5 (asked for)"
+
+
+def test_a_turn_shows_room_score_time_reasoning_command_and_text() -> None:
+    for shown in (plain(), live()):
+        for part in ("Mill", "score 5", "1.2 s", "It may grind.", "> turn wheel", "Turn 4"):
+            assert part in shown
+
+
+def test_what_was_not_played_is_shown_with_the_reason_and_what_was_is_not_shown_as_refused() -> None:
+    assert plain().count("not played: ") == 1
+    assert "not played: save (no saving)" in plain()
+
+
+def test_neither_markup_nor_control_sequences_of_a_story_are_obeyed() -> None:
+    for shown in (plain(), live()):
+        assert "[bold]turns[/bold]" in shown
+        assert "\x1b[2J" not in shown
+        assert "\\x1b[2J" in shown
+
+
+def test_the_summary_says_how_it_ended() -> None:
+    assert "Episode 1 stopped at the turn limit after 4 turns: score 5 of 80, 1 room, 12 s" in plain()
+
+
+def test_a_failure_of_the_agents_model_is_told_once() -> None:
+    assert plain().count("The memory model gave no answer: gone") == 1
+    assert "The agent model" not in plain()
+    assert plain().count("the server is gone") == 1
+
+
+def test_quiet_shows_how_it_began_and_how_it_ended() -> None:
+    shown = plain(quiet=True)
+    assert "turn wheel" not in shown
+    assert "Episode 1 stopped" in shown
+
+
+def test_every_event_is_one_json_object() -> None:
+    out = io.StringIO()
+    screen = JsonScreen(out)
+    for event in EVENTS:
+        screen.show(event)
+    shown = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert [entry["kind"] for entry in shown] == [event.kind for event in EVENTS]
