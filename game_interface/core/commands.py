@@ -8,6 +8,8 @@ from functools import lru_cache
 
 LONGEST_LINE = 198
 """Bytes that the interpreter takes; a story's own buffer is often shorter."""
+ENDED = "The story has ended: reset it or restore a saved state."
+"""Why a story that is over takes no command."""
 DICTIONARY_LETTERS = 9
 """Letters of a word that a story of version 4 and up tells apart; 6 before (Z-Machine Standard 1.1 §13)."""
 

@@ -29,17 +29,17 @@ class Game(Protocol):
     def reset(self, seed: int) -> Observation:
         """The story is at its opening, its random numbers drawn from ``seed`` (1 or more).
 
-        The same seed and commands give the same observations. Raises ``ConfigurationError`` for a smaller seed.
+        The same seed and commands give the same observations. Raises ``ConfigurationError`` for any other seed.
         """
         ...
 
     def step(self, command: str) -> Observation:
         """One command was given to the story, which answered.
 
-        A command that must not reach the story (see ``commands.refusal``) leaves everything as it was and gives
-        the latest observation with the reason as ``text`` and ``refusal``.
-        Raises ``GameError`` once the story has ended, until ``reset`` or ``restore``, and where the interpreter
-        died or hung.
+        A command that must not reach the story (see ``commands.refusal``), and any command once the story has
+        ended, until ``reset`` or ``restore``, leaves everything as it was and gives the latest observation with the
+        reason as ``text`` and ``refusal``.
+        Raises ``GameError`` where the command is no text, and where the interpreter died or hung.
         """
         ...
 
@@ -63,7 +63,7 @@ class Game(Protocol):
         ...
 
     def close(self) -> None:
-        """The interpreter and what it held are gone; closing twice is fine, stepping after it a ``GameError``."""
+        """The interpreter and what it held are gone: all other methods raise ``GameError``; closing twice is fine."""
         ...
 
     def __enter__(self) -> Self: ...

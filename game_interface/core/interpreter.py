@@ -79,7 +79,8 @@ class Interpreter:
     known: Jericho has a profile of the story (and may use it)
     max_score: the most points there are, by the profile; ``None`` where there is none
     score, moves: by the profile, asked of the library; 0 where there is none
-    victory, defeat: whether the profile takes the last text for one; a defeat may be a death that is survived
+    victory, defeat: whether the profile takes the last text for one; a defeat may be a death that is survived;
+        where there is none, every story that stops is a defeat to Jericho: do not ask
     templates: the story's own kinds of commands, ``OBJ`` where a noun goes; empty where Jericho has none
     memory: dynamic memory as of the last answer
     """
@@ -109,9 +110,12 @@ class Interpreter:
         self.victory: Callable[[], int] = library.victory
         self.defeat: Callable[[], int] = library.game_over
         self._open = False
+        self._closed = False
 
     def reset(self, seed: int) -> str:
         """The story is at its first prompt; its opening text."""
+        if self._closed:
+            raise GameError("The story is closed.")
         if self._open:
             self._library.shutdown()
         content = self._story.content
@@ -125,14 +129,14 @@ class Interpreter:
 
     def send(self, line: bytes) -> str:
         """The story has read ``line`` (without line break) and stands at its next prompt; what it printed."""
-        self._require_open()
+        self.require_open()
         text: bytes = self._library.step(line + b"\n")
         self._library.getRAM(self._buffer)
         return text.decode("cp1252", "replace")
 
     def snapshot(self) -> Snapshot:
         """The machine as it stands."""
-        self._require_open()
+        self.require_open()
         library = self._library
         library.getStack(self._stack)
         registers = Registers(
@@ -149,7 +153,7 @@ class Interpreter:
 
     def restore(self, snapshot: Snapshot) -> None:
         """The machine stands where ``snapshot`` was taken, random numbers included."""
-        self._require_open()
+        self.require_open()
         if not self._fits(snapshot):
             raise GameError("The saved state does not fit the story.")
         library, registers = self._library, snapshot.registers
@@ -165,7 +169,7 @@ class Interpreter:
         library.set_narrative_text(snapshot.text)
         library.getRAM(self._buffer)
 
-    def _require_open(self) -> None:
+    def require_open(self) -> None:
         """Raise ``GameError`` after ``close``, where C would crash."""
         if not self._open:
             raise GameError("The story is closed.")
@@ -232,6 +236,7 @@ class Interpreter:
         if self._open:
             self._library.shutdown()
             self._open = False
+        self._closed = True
         self._folder.remove()
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from game_interface.core.arguments import require_command, require_seed
 from game_interface.core.nursery import Child
 from game_interface.core.private_folder import PrivateFolder
 from game_interface.core.saved_state import SavedState
@@ -41,6 +42,7 @@ class IsolatedGame:
         time_limit: float = 10.0,
         opening_limit: float = OPENING_LIMIT,
     ) -> None:
+        require_seed(seed)
         self._path = Path(rom_path).absolute()
         self._story = Story.load(self._path)
         self._seed = seed
@@ -87,11 +89,13 @@ class IsolatedGame:
 
     def reset(self, seed: int) -> Observation:
         """The story is at its opening, its random numbers drawn from ``seed``."""
+        require_seed(seed)
         self._revive()
         return self._observe(b"n" + str(seed).encode())
 
     def step(self, command: str) -> Observation:
         """The story has answered ``command``."""
+        require_command(command)
         return self._observe(b"s" + command.encode("utf-8", "surrogatepass"))
 
     def valid_actions(self) -> tuple[str, ...]:
@@ -116,14 +120,17 @@ class IsolatedGame:
         self._folder.remove()
 
     def _open(self) -> None:
-        if self._closed:
-            raise GameError("The story is closed.")
+        self._require_open()
         if self._child:
             self._child.kill()
         self._child = Child(self._folder.path)
         request = json.dumps([str(self._path), self._seed, self._use_profile]).encode()
         facts = json.loads(self._request(request, self._opening_limit))
         self._facts = StoryFacts(**facts | {"directions": tuple(facts["directions"])})
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise GameError("The story is closed.")
 
     def _revive(self) -> None:
         if self._child is None:
@@ -134,6 +141,7 @@ class IsolatedGame:
         return self._observation
 
     def _request(self, message: bytes, limit: float | None = None) -> bytes:
+        self._require_open()
         if self._child is None:
             raise GameError("The interpreter's process is gone: restore a saved state or restart.")
         try:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from game_interface.core import trial
 from game_interface.core.affordances import Affordances
+from game_interface.core.arguments import require_command, require_seed
 from game_interface.core.attribute_tables import affordances
-from game_interface.core.commands import keypress, normalised, refusal
+from game_interface.core.commands import ENDED, keypress, normalised, refusal
 from game_interface.core.dictionary import Dictionary
 from game_interface.core.endings import outcome
 from game_interface.core.interpreter import Interpreter
@@ -18,7 +19,7 @@ from game_interface.core.object_table import ObjectTable
 from game_interface.core.observer import Observer
 from game_interface.core.saved_state import SavedState
 from game_interface.core.story import Story
-from session.errors import ConfigurationError, GameError
+from session.errors import GameError
 from session.values import GameObject, Location, Observation, StoryFacts
 
 if TYPE_CHECKING:
@@ -42,13 +43,14 @@ class JerichoInterface:
     use_profile: whether Jericho's own knowledge of the story may be used, where it has any
     expendable: this process may die of a bad story file, so none other has to try it first
 
-    After its end the story takes no more commands: ``step`` raises ``GameError`` until ``reset`` or ``restore``.
+    After its end the story takes no more commands: ``step`` refuses them until ``reset`` or ``restore``.
+    After ``close`` every method raises ``GameError``; the facts and the latest observation can still be read.
     """
 
     def __init__(
         self, rom_path: str | Path, *, seed: int = 1, use_profile: bool = True, expendable: bool = False
     ) -> None:
-        _check_seed(seed)
+        require_seed(seed)
         self._story = story = Story.load(Path(rom_path))
         if not expendable:
             trial.require_loadable(story)
@@ -99,15 +101,15 @@ class JerichoInterface:
 
     def reset(self, seed: int) -> Observation:
         """The story is at its opening, its random numbers drawn from ``seed``."""
-        _check_seed(seed)
+        require_seed(seed)
         self._opening = self._read_opening(seed)
         return self._begin(self._opening)
 
     def step(self, command: str) -> Observation:
         """The story has answered ``command``; or its parser must not see it, and the observation says why."""
-        if self._observation.ending:
-            raise GameError("The story has ended: reset it or restore a saved state.")
-        if self._observation.awaits_key:
+        self._interpreter.require_open()
+        require_command(command)
+        if self._observation.awaits_key and not self._observation.ending:
             line = keypress(command)
         else:
             reason = self._refusal(command)
@@ -119,7 +121,7 @@ class JerichoInterface:
 
     def valid_actions(self) -> tuple[str, ...]:
         """Commands that would change the world now, one for each outcome."""
-        if self._observation.ending or self._interpreter.prompt_address != self._prompt_address:
+        if self._present().ending or self._interpreter.prompt_address != self._prompt_address:
             return ()
         return self._affordances.valid_actions(self._observation)
 
@@ -142,6 +144,7 @@ class JerichoInterface:
 
     def start(self) -> str:
         """The opening text; the story is not touched, since it is ready from the beginning (decision 4)."""
+        self._interpreter.require_open()
         return self._opening
 
     def send_command(self, command: str) -> str:
@@ -150,28 +153,31 @@ class JerichoInterface:
 
     def get_location_structured(self) -> Location | None:
         """Where the player is."""
-        return self._observation.location
+        return self._present().location
 
     def get_inventory_structured(self) -> list[GameObject]:
         """What the player carries; empty also where the story does not let us know."""
-        return list(self._observation.inventory or ())
+        return list(self._present().inventory or ())
 
     def get_visible_objects_in_location(self) -> list[GameObject]:
         """What can be seen besides; empty also where the story does not let us know."""
-        return list(self._observation.visible or ())
+        return list(self._present().visible or ())
 
-    def get_object_attributes(self, obj: GameObject) -> dict[str, bool] | None:
-        """What ``obj`` is and allows (``takeable``, ``open`` ...); ``None`` where attributes have no known names."""
+    def get_object_attributes(self, obj: GameObject | Location) -> dict[str, bool] | None:
+        """What ``obj`` is and allows now (``takeable``, ``open`` ...); ``None`` where attributes have no names."""
+        self._interpreter.require_open()
         names = self._observer.attribute_names
-        return affordances(names, obj.attributes) if names else None
+        return affordances(names, self._table.attributes(self._interpreter.memory, obj.num)) if names else None
 
     def get_valid_verbs(self) -> list[str]:
         """The verbs of the story's own dictionary, cut as the dictionary cuts them."""
+        self._interpreter.require_open()
         return list(self._dictionary.verbs)
 
     def get_score(self) -> tuple[int | None, int | None]:
         """Score and moves (decision 4)."""
-        return self._observation.score, self._observation.moves
+        present = self._present()
+        return present.score, present.moves
 
     def get_valid_actions(self) -> list[str]:
         """The same as ``valid_actions``."""
@@ -188,7 +194,14 @@ class JerichoInterface:
         self._prompt_address = 0
         return self._observe(opening)
 
+    def _present(self) -> Observation:
+        """The latest observation of a story that can be asked."""
+        self._interpreter.require_open()
+        return self._observation
+
     def _refusal(self, command: str) -> str | None:
+        if self._observation.ending:
+            return ENDED
         longest = self._interpreter.line_room() if len(command) > _SHORT_LINE else _SHORT_LINE
         return refusal(command, letters=self._dictionary.letters, longest=longest)
 
@@ -197,18 +210,13 @@ class JerichoInterface:
         result = outcome(
             text,
             stopped=interpreter.stop is not None,
-            victory=interpreter.victory() > 0,
-            defeat=interpreter.defeat() > 0,
+            victory=interpreter.known and interpreter.victory() > 0,
+            defeat=interpreter.known and interpreter.defeat() > 0,
         )
         if not self._prompt_address and interpreter.prompt == "line" and not text.endswith("?"):
             self._prompt_address = interpreter.prompt_address
         self._observation = self._observer.observe(text, result)
         return self._observation
-
-
-def _check_seed(seed: int) -> None:
-    if seed < 1:
-        raise ConfigurationError(f"A story's seed has to be 1 or more, not {seed}: below that its luck has no seed.")
 
 
 def _without_status_line(text: str, version: int) -> str:

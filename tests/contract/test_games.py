@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +16,7 @@ from tests.fixtures.scripted_game import ScriptedGame
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from game_interface.core.game import Game
@@ -51,10 +52,19 @@ def test_the_same_seed_and_commands_show_the_same(game: Game) -> None:
     assert (game.reset(7), play(game, 12)) == first
 
 
-@pytest.mark.parametrize("seed", [0, -1])
-def test_a_seed_below_one_is_a_configuration_error(game: Game, seed: int) -> None:
+@pytest.mark.parametrize("seed", [0, -1, 2**32, 1.5, "3", True, None])
+def test_a_seed_that_the_interpreter_would_not_take_as_it_is_is_a_configuration_error(game: Game, seed: int) -> None:
+    before = game.observation
     with pytest.raises(ConfigurationError, match="1 or more"):
         game.reset(seed)
+    assert game.reset(1) == before
+
+
+@pytest.mark.parametrize("command", [None, 3, b"look"])
+def test_a_command_that_is_no_text_is_a_game_error_and_play_goes_on(game: Game, command: str) -> None:
+    with pytest.raises(GameError, match="a text"):
+        game.step(command)
+    assert game.step(WALKTHROUGH[0]).refusal is None
 
 
 @pytest.mark.parametrize("command", ["save", "", "\\n", "a\0b", "look\nlook", "quit", "日本", "x" * 5000])
@@ -92,15 +102,22 @@ def test_after_its_end_a_story_takes_no_command_until_it_is_reset_or_restored(ga
     play(game, len(WALKTHROUGH))
     ended = game.save()
     assert game.observation.won
-    with pytest.raises(GameError, match="ended"):
-        game.step("look")
+    assert_refused_as_ended(game)
     assert game.valid_actions() == ()
     assert game.restore(start).ending is None
     game.step(WALKTHROUGH[0])
     assert game.restore(ended).won
-    with pytest.raises(GameError, match="ended"):
-        game.step("look")
+    assert_refused_as_ended(game)
     assert game.reset(1).ending is None
+
+
+def assert_refused_as_ended(game: Game) -> None:
+    last, snapshot = game.observation, game.save().snapshot
+    refused = game.step("look")
+    assert refused.refusal
+    assert "ended" in refused.refusal
+    assert refused == game.observation == replace(last, text=refused.refusal, died=False, refusal=refused.refusal)
+    assert game.save().snapshot == snapshot
 
 
 def test_a_state_of_another_story_is_refused(game: Game) -> None:
@@ -111,7 +128,24 @@ def test_a_state_of_another_story_is_refused(game: Game) -> None:
 
 
 def test_a_closed_game_is_closed_for_good_and_may_be_closed_again(game: Game) -> None:
+    saved = game.save()
     game.close()
     game.close()
-    with pytest.raises(GameError):
+    uses: list[Callable[[], object]] = [
+        lambda: game.reset(1),
+        lambda: game.step("look"),
+        lambda: game.step(""),
+        game.valid_actions,
+        game.save,
+        lambda: game.restore(saved),
+    ]
+    for use in uses:
+        with pytest.raises(GameError, match="closed"):
+            use()
+
+
+def test_a_game_that_has_ended_and_is_closed_is_closed(game: Game) -> None:
+    play(game, len(WALKTHROUGH))
+    game.close()
+    with pytest.raises(GameError, match="closed"):
         game.step("look")

@@ -13,10 +13,11 @@ from game_interface.core.interpreter import Interpreter
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.story import Story
 from session.errors import ConfigurationError, GameError, StoryError
+from session.values import GameObject, Location
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 
@@ -57,11 +58,52 @@ def test_attributes_of_a_library_story_have_names(game: JerichoInterface) -> Non
     for command in WALKTHROUGH[:3]:
         game.step(command)
     lamp = next(each for each in game.get_inventory_structured() if "lamp" in each.name)
-    named = game.get_object_attributes(lamp)
-    assert named is not None
-    assert named["takeable"]
-    assert not named["container"]
-    assert not named["open"]
+    attributes = named(game, lamp)
+    assert attributes["takeable"]
+    assert not attributes["container"]
+    assert not attributes["open"]
+
+
+def named(game: JerichoInterface, thing: GameObject | Location) -> dict[str, bool]:
+    attributes = game.get_object_attributes(thing)
+    assert attributes is not None
+    return attributes
+
+
+def test_attributes_are_those_of_the_present_moment_whatever_the_object_was_when_it_was_seen(
+    game: JerichoInterface,
+) -> None:
+    for command in WALKTHROUGH[: WALKTHROUGH.index("open chest")]:
+        game.step(command)
+    chest = next(each for each in game.get_visible_objects_in_location() if "chest" in each.name)
+    assert not named(game, chest)["open"]
+    game.step("open chest")
+    assert named(game, chest)["open"]
+
+
+def test_a_location_has_attributes_too(game: JerichoInterface) -> None:
+    location = game.get_location_structured()
+    assert location is not None
+    assert named(game, location)["lit"]
+
+
+def test_the_seeds_names_say_that_the_game_is_closed(game: JerichoInterface) -> None:
+    thing = GameObject(1, "thing")
+    game.close()
+    uses: list[Callable[[], object]] = [
+        game.start,
+        lambda: game.send_command("look"),
+        game.get_location_structured,
+        game.get_inventory_structured,
+        game.get_visible_objects_in_location,
+        lambda: game.get_object_attributes(thing),
+        game.get_valid_verbs,
+        game.get_score,
+        game.get_valid_actions,
+    ]
+    for use in uses:
+        with pytest.raises(GameError, match="closed"):
+            use()
 
 
 def test_attributes_without_evidence_have_no_names(own_story: Path, tmp_path: Path) -> None:
