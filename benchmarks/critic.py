@@ -106,7 +106,7 @@ class Session:
 
     def judge(self, command: str) -> Verdict:
         """The critic's verdict on ``command`` now."""
-        return self.critic.judge(self.game.observation, Proposal(command), f"## Proposed command\n{command}")
+        return self.critic.judge(self.game.observation, Proposal(command), lambda: f"## Proposed command\n{command}")
 
     def answer(self, command: str) -> Observation:
         """What the story would say to ``command``, which it has not been given."""

@@ -27,7 +27,7 @@ def memory(number: int) -> Memory:
     return Memory(
         category="DISCOVERY",
         title=f"Brass lamp number {number} lights the way down",
-        episode=number,
+        episode=number + 1,
         turns=f"{number}-{number + 2}",
         score_change=5,
         text=TEXT.strip(),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from managers.base_manager import BaseManager, ManagerStatus
 from session.context import AgentContext, Notes, Section, render_sections
-from session.token_counter import TokenCounter
+from session.token_counter import TokenCounter, cut_at
 
 if TYPE_CHECKING:
     import logging
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 OPENING_TOKENS = 300
 RESPONSE_TOKENS = 200
 REASONING_TOKENS = 120
+STORY_TOKENS = 1000
+LONGEST_ACTION = 200
+LONGEST_INVENTORY = 800
+LONGEST_REASON = 400
 NO_REASONING = "(No reasoning recorded)"
 NO_RESPONSE = "(No response recorded)"
 NOTHING_LEARNT = Notes()
@@ -38,7 +43,8 @@ class ContextManager(BaseManager):
 
     Order (decision 25): the story's opening, knowledge, objectives, history, and then what changes with every turn:
     map, memory, room description, the present, rejections, valid actions. Dropped first (decision 26): the opening,
-    the earlier half of the history, then knowledge, map, room description, objectives, memory, the other half.
+    the earlier half of the history, then knowledge, map, room description, objectives, memory, the other half. What
+    is left then is cut, the longest first.
     """
 
     def __init__(
@@ -87,9 +93,9 @@ class ContextManager(BaseManager):
             Section("Map", notes.map, 5),
             Section(self._room_title(observation), self._room_description(observation), 4),
             Section("Location Memory", notes.memory, 2),
-            Section("Present", _present(observation)),
+            Section("Present", self._present(observation)),
             Section("Going round in circles", notes.circling),
-            Section("Not played this turn", _bullets(f"`{action}`: {why}" for action, why in rejections)),
+            Section("Not played this turn", _bullets(map(_rejected, rejections))),
             Section("Commands that would do something now", _bullets(valid_actions or ())),
         )
         kept = self._fit([section for section in sections if section.text], self.prompt_budget, system)
@@ -104,9 +110,9 @@ class ContextManager(BaseManager):
             Section("Map", notes.map, 4),
             Section(self._room_title(observation), self._room_description(observation), 3),
             Section("Location Memory", notes.memory, 1),
-            Section("Present", _present(observation)),
+            Section("Present", self._present(observation)),
             Section("Going round in circles", notes.circling),
-            Section("Proposed command", action),
+            Section("Proposed command", cut_at(action, LONGEST_ACTION)),
         )
         kept = [section for section in sections if section.text]
         return render_sections(self._fit(kept, self.config.prompt_budgets.critic, system))
@@ -116,10 +122,14 @@ class ContextManager(BaseManager):
 
         A response is found by its command, the latest first; an entry that is no dict is left out, and logged.
         """
-        return self._formatted(self.game_state.action_reasoning_history[-num_turns:])
+        entries = self._entries(self.game_state.action_reasoning_history)
+        return self._formatted(entries[max(0, len(entries) - max(0, num_turns)) :])
 
-    def _formatted(self, entries: Sequence[Any]) -> str:
-        return "\n\n".join(self._turn_text(entry) for entry in entries if self._is_entry(entry))
+    def _formatted(self, entries: Sequence[dict[str, Any]]) -> str:
+        return "\n\n".join(map(self._turn_text, entries))
+
+    def _entries(self, history: Sequence[Any]) -> list[dict[str, Any]]:
+        return [entry for entry in history if self._is_entry(entry)]
 
     def _is_entry(self, entry: object) -> bool:
         if isinstance(entry, dict):
@@ -128,11 +138,11 @@ class ContextManager(BaseManager):
         return False
 
     def _turn_text(self, entry: dict[str, Any]) -> str:
-        action = entry.get("action")
+        action = cut_at(str(entry.get("action") or "(No action recorded)"), LONGEST_ACTION)
         reasoning = self.tokens.cut(str(entry.get("reasoning") or NO_REASONING), REASONING_TOKENS)
         return (
             f"Turn {entry.get('turn', '?')}:\nReasoning: {reasoning}\n"
-            f"Action: {action or '(No action recorded)'}\nResponse: {self._response(entry)}"
+            f"Action: {action}\nResponse: {self._response(entry)}"
         )
 
     def _response(self, entry: dict[str, Any]) -> str:
@@ -151,11 +161,13 @@ class ContextManager(BaseManager):
         earlier, recent = history[max(0, middle - block) : middle], history[middle:]
         return self._shown(earlier), self._shown(recent)
 
-    def _shown(self, entries: Sequence[Any]) -> str:
+    def _shown(self, history: Sequence[Any]) -> str:
+        entries = self._entries(history)
         if self.config.agent.show_reasoning:
             return self._formatted(entries)
-        kept = [entry for entry in entries if self._is_entry(entry)]
-        return "\n".join(f"> {entry.get('action')}\n{self._response(entry)}" for entry in kept)
+        return "\n".join(
+            f"> {cut_at(str(entry.get('action')), LONGEST_ACTION)}\n{self._response(entry)}" for entry in entries
+        )
 
     def _opening(self) -> str:
         """The story's first text, once it is no longer the present one: aims and hints are often told only there."""
@@ -179,32 +191,50 @@ class ContextManager(BaseManager):
             return None
         return state.turn_count - state.last_room_description_turn
 
+    def _present(self, observation: Observation) -> str:
+        lines = []
+        if observation.location is not None:
+            label = cut_at(observation.location.label, LONGEST_ACTION)
+            lines.append(f"Location: {label} (ID: {observation.location.num})")
+        if observation.inventory is not None:
+            carried = ", ".join(thing.name or f"object #{thing.num}" for thing in observation.inventory)
+            lines.append(f"Inventory: {cut_at(carried, LONGEST_INVENTORY) or 'nothing'}")
+        if observation.score is not None:
+            of = "" if observation.max_score is None else f" of {observation.max_score}"
+            lines.append(f"Score: {observation.score}{of}")
+        speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
+        lines.append(f"{speaker}:\n{self.tokens.cut(observation.text.strip(), STORY_TOKENS)}")
+        return "\n".join(lines)
+
     def _fit(self, sections: list[Section], budget: int, system: str) -> list[Section]:
-        """The sections that fit into ``budget`` tokens together with ``system``, the least wanted dropped first."""
-        kept = sections
-        while self.tokens.estimate(system + render_sections(kept)) > budget:
+        """The sections within ``budget`` tokens together with ``system``: the least wanted are dropped, the rest cut.
+
+        Holds as long as ``system`` leaves room for their titles.
+        """
+        kept, room = sections, self.tokens.characters(budget) - len(system)
+        while len(render_sections(kept)) > room:
             worst = max(kept, key=lambda section: section.priority)
             if worst.priority == 0:
-                break
+                return _cut_to(kept, room)
             kept = [section for section in kept if section is not worst]
             self._dropped += 1
         return kept
 
 
+def _cut_to(sections: list[Section], characters: int) -> list[Section]:
+    """The sections, rendered within so many characters; what the short ones leave of their share goes to the long."""
+    room = characters - len(render_sections([replace(section, text="") for section in sections]))
+    cut: dict[str, Section] = {}
+    for place, section in enumerate(sorted(sections, key=lambda section: len(section.text))):
+        text = cut_at(section.text, room // (len(sections) - place))
+        cut[section.title] = replace(section, text=text)
+        room -= len(text)
+    return [cut[section.title] for section in sections]
+
+
+def _rejected(rejection: Rejection) -> str:
+    return f"`{cut_at(rejection.action, LONGEST_ACTION)}`: {cut_at(rejection.reason, LONGEST_REASON)}"
+
+
 def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
-
-
-def _present(observation: Observation) -> str:
-    lines = []
-    if observation.location is not None:
-        lines.append(f"Location: {observation.location.label} (ID: {observation.location.num})")
-    if observation.inventory is not None:
-        carried = ", ".join(thing.name or f"object #{thing.num}" for thing in observation.inventory)
-        lines.append(f"Inventory: {carried or 'nothing'}")
-    if observation.score is not None:
-        of = "" if observation.max_score is None else f" of {observation.max_score}"
-        lines.append(f"Score: {observation.score}{of}")
-    speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
-    lines.append(f"{speaker}:\n{observation.text.strip()}")
-    return "\n".join(lines)

@@ -18,8 +18,6 @@ _LOCATION = re.compile(r"#+\s*Location\s+#?([0-9]{1,9})\b\s*[:\u2013\u2014-]?\s*
 _TOP_HEADING = re.compile(r"##?(?!#)")
 _BROKEN_LOCATION = re.compile(r"##\s*Loca|[*_]*Location\s+#?\w+[*_]*\s*:", re.IGNORECASE)
 _STARTS_OF_HEADINGS = frozenset("#*_Ll")
-_RULE = re.compile(r"-{3,}|\*{3,}|_{3,}")
-_STARTS_OF_RULES = frozenset(("---", "***", "___"))
 
 _NO_LOCATION = 'This names no location: write "## Location 15: Kitchen".'
 _NOWHERE = 'This memory belongs to no location: put it below a heading like "## Location 15: Kitchen".'
@@ -63,33 +61,33 @@ def _usual_line_end(text: str) -> str:
 
 
 class _Reader:
-    """Takes block after block off the lines of a file. ``at`` is the number of the next line, from 0."""
+    """Takes block after block off the lines of a file; ``_at`` is the next line, from 0."""
 
-    __slots__ = ("_bare", "_count", "_lines", "at")
+    __slots__ = ("_at", "_bare", "_count", "_lines")
 
     def __init__(self, text: str) -> None:
         self._lines = StringIO(text, newline="").readlines()
         self._bare = [line.strip() for line in self._lines]
         self._count = len(self._lines)
-        self.at = 0
+        self._at = 0
 
     @property
     def has_more(self) -> bool:
         """Some lines were not taken yet."""
-        return self.at < self._count
+        return self._at < self._count
 
     def heading(self) -> _Heading | None:
         """The heading that the next line is, if it ends the section above it."""
-        return _read_heading(self._bare[self.at])
+        return _read_heading(self._bare[self._at])
 
     def take_heading(self, heading: _Heading) -> Block:
         """The next line, which is that heading."""
-        return self._take(self.at + 1, problem=heading.problem)
+        return self._take(self._at + 1, problem=heading.problem)
 
     def take_block(self, *, located: bool) -> Block:
-        """The block that begins at the next line, which is no section's heading; ``located``: in a location's section."""
-        line = self._bare[self.at]
-        if not line or _is_rule(line):
+        """The block at the next line, which is no section's heading; ``located``: in a section of a location."""
+        line = self._bare[self._at]
+        if not line:
             return self._take_space()
         if line.startswith("**["):
             return self._take_memory(located=located)
@@ -98,20 +96,20 @@ class _Reader:
         if line.lower().startswith("**visits:"):
             return self._take_visits()
         if ends_text(line):
-            return self._take(self.at + 1)
-        return self._take(self._end_of_text(self.at + 1), problem=_STRAY if located else "")
+            return self._take(self._at + 1)
+        return self._take(self._end_of_text(self._at + 1), problem=_STRAY if located else "")
 
     def _take(self, end: int, content: Memory | Visits | None = None, problem: str = "") -> Block:
-        text = "".join(self._lines[self.at : end])
-        self.at = end
+        text = "".join(self._lines[self._at : end])
+        self._at = end
         return Block(text, content, problem)
 
     def _take_space(self) -> Block:
-        bare, end = self._bare, self.at + 1
-        while end < self._count and (not bare[end] or _is_rule(bare[end])):
+        bare, end = self._bare, self._at + 1
+        while end < self._count and not bare[end]:
             end += 1
-        text = "".join(self._lines[self.at : end])
-        self.at = end
+        text = "".join(self._lines[self._at : end])
+        self._at = end
         return _space(text)
 
     def _take_memory(self, *, located: bool) -> Block:
@@ -119,14 +117,14 @@ class _Reader:
         if not located:
             return self._take(end, problem=_NOWHERE)
         try:
-            memory, problem = read_memory(self._bare[self.at : end])
+            memory, problem = read_memory(self._bare[self._at : end])
         except NotUnderstood as error:
             return self._take(end, problem=str(error))
         return self._take(end, memory, problem)
 
     def _end_of_memory(self) -> int:
         """Behind a header, the references right below it, and the paragraph that follows."""
-        bare, head = self._bare, self.at + 1
+        bare, head = self._bare, self._at + 1
         if head < self._count and is_reference(bare[head]):
             head += 1
         text = head
@@ -140,20 +138,20 @@ class _Reader:
 
     def _take_comment(self) -> Block:
         """Up to the line that closes the comment. One that another comment interrupts was meant to end before it."""
-        for number in range(self.at, self._count):
+        for number in range(self._at, self._count):
             line = self._bare[number]
-            if number > self.at and "<!--" in line:
+            if number > self._at and "<!--" in line:
                 break
             if "-->" in line:
                 return self._take(number + 1)
-        return self._take(self.at + 1, problem=_UNCLOSED)
+        return self._take(self._at + 1, problem=_UNCLOSED)
 
     def _take_visits(self) -> Block:
-        line = VISITS.fullmatch(self._bare[self.at])
+        line = VISITS.fullmatch(self._bare[self._at])
         if line is None:
-            return self._take(self.at + 1, problem=_NO_VISITS)
+            return self._take(self._at + 1, problem=_NO_VISITS)
         episodes = tuple(int(episode) for episode in EPISODE.findall(line[2]))
-        return self._take(self.at + 1, Visits(int(line[1]), episodes))
+        return self._take(self._at + 1, Visits(int(line[1]), episodes))
 
     def _end_of_text(self, end: int) -> int:
         bare = self._bare
@@ -174,10 +172,6 @@ def _read_heading(line: str) -> _Heading | None:
     if _TOP_HEADING.match(line) and ends_text(line):
         return _Heading(None, "")
     return None
-
-
-def _is_rule(line: str) -> bool:
-    return line[:3] in _STARTS_OF_RULES and _RULE.fullmatch(line) is not None
 
 
 @lru_cache(maxsize=64)

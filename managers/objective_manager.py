@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from managers.base_manager import BaseManager, ManagerStatus
@@ -255,11 +256,16 @@ class ObjectiveManager(BaseManager):
     def _format_memories(self, memories: list[Memory]) -> str:
         return format_memories(memories, self.tokens)
 
-    def _get_adjacent_room_ids(self, location_id: int) -> list[int]:
-        """The locations one move away, whichever way the passage leads (seed 4)."""
+    def _get_adjacent_room_ids(self, location_id: int, max_depth: int = 1) -> list[int]:
+        """The locations within so many moves, nearest first, whichever way the passages lead (seed 4)."""
         if self.map_manager is None:
             return []
-        return list(adjacent_ids(location_id, self.map_manager.game_map.connections))
+        found, newest = [location_id], {location_id}
+        for _ in range(max_depth):
+            next_door = (adjacent_ids(each, self.map_manager.game_map.connections) for each in newest)
+            newest = set(chain.from_iterable(next_door)).difference(found)
+            found += sorted(newest)
+        return found[1:]
 
     def _room_name(self, location_id: int) -> str:
         names = {} if self.map_manager is None else self.map_manager.game_map.room_names

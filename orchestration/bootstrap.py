@@ -24,6 +24,7 @@ from managers.state_manager import StateManager
 from orchestration.learning import Learning
 from orchestration.model_choice import ChosenModel, choose_model
 from orchestration.run_log import open_log
+from orchestration.story_binding import bind_to_story
 from orchestration.story_choice import ChosenStory, choose_story
 from orchestration.turn import Turn
 from orchestration.zork_orchestrator import Plan, ZorkOrchestrator
@@ -31,8 +32,10 @@ from session.episode_numbers import take_episode_number
 from session.events import RunStarted
 from session.game_state import GameState
 from session.journal import Journal, Manifest, new_run_id
+from session.run_folders import MEMORIES_AT_END, MEMORIES_AT_START, RUNS, keep_copy
 from session.token_counter import TokenCounter
 from session.vocabulary import Vocabulary
+from zorkgpt.llm.breaker import CircuitBreaker
 from zorkgpt.llm.language_model import LanguageModel
 from zorkgpt.llm.recording import RecordedModel
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
@@ -66,18 +69,20 @@ class Parts:
 
 
 @contextmanager
-def open_parts(configuration: GameConfiguration, progress: Progress | None = None) -> Iterator[Parts]:
+def open_parts(
+    configuration: GameConfiguration, progress: Progress | None = None, stop: Flag | None = None
+) -> Iterator[Parts]:
     """The story is at its opening in a process of its own and the model is ready to answer.
 
-    ``progress`` is told of a model that has to be fetched first. Raises ``ConfigurationError``, ``StoryError``,
-    ``LanguageModelUnavailable``.
+    ``progress`` is told of a model that has to be fetched first; ``stop`` ends a wait for a model. Raises
+    ``ConfigurationError``, ``StoryError``, ``LanguageModelUnavailable``.
     """
     story = choose_story(configuration)
     with ExitStack() as stack:
         game = stack.enter_context(
             IsolatedGame(story.path, seed=configuration.game.seed, time_limit=configuration.game.time_limit)
         )
-        model = stack.enter_context(choose_model(configuration, progress))
+        model = stack.enter_context(choose_model(configuration, progress, stop))
         yield Parts(game, model, story, read_vocabulary(Story.load(story.path)))
 
 
@@ -92,15 +97,19 @@ def open_run(
 ) -> Iterator[ZorkOrchestrator]:
     """A run folder exists and the orchestrator is ready to play; every event goes to the journal, then to ``show``."""
     workdir = configuration.zork_game_workdir
+    bind_to_story(workdir, parts.game.facts)
     seeds = tuple(configuration.game.seed + episode for episode in range(episodes))
     manifest = _manifest(configuration, parts, seeds)
-    journal = Journal.create(workdir / "runs", manifest)
+    journal = Journal.create(workdir / RUNS, manifest)
 
     def emit(event: Event) -> None:
         journal.append(event)
         show(event)
 
+    memories = workdir / configuration.simple_memory.memory_file
+    keep_copy(memories, journal.folder / MEMORIES_AT_START)
     with ExitStack() as stack:
+        stack.callback(keep_copy, memories, journal.folder / MEMORIES_AT_END)
         stack.callback(journal.close)
         log = stack.enter_context(open_log(journal.folder / "log.jsonl"))
         emit(
@@ -115,7 +124,7 @@ def open_run(
             )
         )
         tokens = TokenCounter()
-        model = RecordedModel(parts.model.model, emit, tokens)
+        model = CircuitBreaker(RecordedModel(parts.model.model, emit, tokens))
         learning = build_learning(configuration, model, log, parts.game.facts, parts.vocabulary, tokens)
         yield ZorkOrchestrator(
             game=parts.game,

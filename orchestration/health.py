@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
@@ -55,13 +56,14 @@ class _Server:
 
 
 def examine(resolved: ResolvedConfiguration, folder: Path, store: ModelStore) -> Iterator[Finding]:
-    """A finding on Python, Jericho, story, keys, servers and models, one after the other as each is looked at.
+    """A finding on Python, Jericho, work folder, story, keys, servers and models, each as it is looked at.
 
     folder: where a run would be started
     store: where the embedded model is kept
     """
     yield _python()
     yield _jericho()
+    yield _work_folder(folder / resolved.configuration.zork_game_workdir)
     yield _story(resolved.configuration, folder)
     yield _keys(resolved)
     for server, models in _roles_by_model(resolved.configuration).items():
@@ -83,6 +85,19 @@ def _jericho() -> Finding:
         return Finding("Jericho", well=True, words=version("jericho"))
     except PackageNotFoundError:
         return Finding("Jericho", well=False, words="not installed", mend="run make setup")
+
+
+def _work_folder(folder: Path) -> Finding:
+    """What would be written there is written, nameless, where the folder is or would be made."""
+    try:
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        with TemporaryFile(dir=existing) as file:
+            file.write(b"x")
+    except OSError as error:
+        words = f"{folder} cannot be written: {error.strerror or error}"
+        return Finding("Work folder", well=False, words=words, mend="name another with --workdir or zork_game_workdir")
+    words = "can be written" if existing == folder else "does not exist yet, can be made"
+    return Finding("Work folder", well=True, words=f"{folder} {words}")
 
 
 def _story(configuration: GameConfiguration, folder: Path) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from game_interface.core.game import Game
@@ -87,7 +88,8 @@ class Turn:
         return self.agent.propose(context)
 
     def _judge(self, before: Observation, notes: Notes, proposal: Proposal) -> Verdict:
-        context = self.context.get_critic_context(before, proposal.action, notes, system=self.critic.system_prompt)
+        system = self.critic.system_prompt
+        context = partial(self.context.get_critic_context, before, proposal.action, notes, system=system)
         return self.critic.judge(before, proposal, context)
 
     def _with_reading(self, proposals: list[Proposal], before: Observation) -> tuple[Proposal, ...]:

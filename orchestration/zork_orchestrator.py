@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from game_interface.core.game import Game
 from orchestration.learning import Learning
 from orchestration.turn import Turn
-from session.errors import LanguageModelError
-from session.events import EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
+from session.errors import GameError, LanguageModelError, StoreError
+from session.events import EpisodeEnd, EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
 from session.game_state import GameState
 
 if TYPE_CHECKING:
-    from session.events import EpisodeEnd
     from session.values import Observation
 
 
@@ -28,7 +27,14 @@ class Plan:
     max_turns: int
 
 
-RunEnd = Literal["done", "interrupted", "paused"]
+RunEnd = Literal["done", "interrupted", "paused", "failed"]
+
+
+class _Stop(NamedTuple):
+    """Why no further turn is played, in one line where it was not to be expected."""
+
+    end: EpisodeEnd
+    reason: str = ""
 
 
 @dataclass(slots=True)
@@ -46,26 +52,28 @@ class ZorkOrchestrator:
     emit: Callable[[Event], None]
     take_number: Callable[[], int]
     stop: Flag
-    _pause: str = field(default="", init=False)
 
     def play(self) -> RunEnd:
         """Every episode of the plan was played, or the run was interrupted or paused on the way.
 
-        Raises ``GameError`` and ``StoreError``.
+        An episode whose interpreter failed does not keep the next from being played. Raises ``StoreError`` where
+        not even that can be written down.
         """
-        played = 0
+        ends: list[EpisodeEnd] = []
         for seed in self.plan.seeds:
-            end = self._play_episode(seed)
-            if end == "paused":
-                self.emit(RunPaused(self._pause))
+            ended = self._play_episode(seed)
+            if ended.end == "paused":
+                self.emit(RunPaused(ended.reason))
                 return "paused"
-            played += 1
-            if end == "interrupted":
+            ends.append(ended.end)
+            if self.stop.is_set():
                 break
-        self.emit(RunEnded(episodes=played))
+        self.emit(RunEnded(episodes=len(ends)))
+        if "failed" in ends:
+            return "failed"
         return "interrupted" if self.stop.is_set() else "done"
 
-    def _play_episode(self, seed: int) -> EpisodeEnd:
+    def _play_episode(self, seed: int) -> EpisodeEnded:
         start = time.monotonic()
         state = GameState(episode=self.take_number())
         opening = self.game.reset(seed)
@@ -73,16 +81,24 @@ class ZorkOrchestrator:
         self.learning.begin(state)
         self.emit(EpisodeStarted(state.episode, seed, opening))
         tally = _Tally(opening)
+        stop = self._play_turns(state, tally)
+        try:
+            self.learning.end()
+        except StoreError as error:
+            stop = _Stop("paused", str(error))
+        ended = tally.ended(state, stop, time.monotonic() - start)
+        self.emit(ended)
+        return ended
+
+    def _play_turns(self, state: GameState, tally: _Tally) -> _Stop:
         while (end := self._end(state)) is None:
             try:
                 self._play_turn(state, tally)
-            except LanguageModelError as error:
-                self._pause = str(error)
-                end = "paused"
-                break
-        self.learning.end()
-        self.emit(tally.ended(state, end, time.monotonic() - start))
-        return end
+            except (LanguageModelError, StoreError) as error:
+                return _Stop("interrupted") if self.stop.is_set() else _Stop("paused", str(error))
+            except GameError as error:
+                return _Stop("failed", str(error))
+        return _Stop(end)
 
     def _play_turn(self, state: GameState, tally: _Tally) -> None:
         start = time.monotonic()
@@ -117,14 +133,15 @@ class _Tally:
         if observation.location is not None:
             self._rooms.add(observation.location.num)
 
-    def ended(self, state: GameState, end: EpisodeEnd, seconds: float) -> EpisodeEnded:
+    def ended(self, state: GameState, stop: _Stop, seconds: float) -> EpisodeEnded:
         return EpisodeEnded(
             episode=state.episode,
-            end=end,
+            end=stop.end,
             turns=state.turn_count,
             score=self._latest.score,
             best_score=self._best,
             max_score=self._latest.max_score,
             rooms=len(self._rooms),
             seconds=round(seconds, 1),
+            reason=stop.reason,
         )

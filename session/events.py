@@ -9,7 +9,7 @@ from pydantic import Field
 
 from session.values import Observation, StoryFacts, TurnRecord
 
-EpisodeEnd = Literal["won", "lost", "over", "turn_limit", "interrupted", "paused"]
+EpisodeEnd = Literal["won", "lost", "over", "turn_limit", "interrupted", "paused", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,12 @@ class TurnPlayed:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeEnded:
-    """An episode is over. ``score`` and ``best_score``: ``None`` where the story keeps none; ``rooms``: seen in it."""
+    """An episode is over.
+
+    score, best_score: ``None`` where the story keeps none
+    rooms: how many were seen in it
+    reason: in one line, where it was paused or failed
+    """
 
     episode: int
     end: EpisodeEnd
@@ -85,6 +90,7 @@ class EpisodeEnded:
     max_score: int | None
     rooms: int
     seconds: float
+    reason: str = ""
     kind: Literal["episode_ended"] = "episode_ended"
 
 

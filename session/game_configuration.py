@@ -19,7 +19,6 @@ from session.option_groups import (
     AgentOptions,
     AnyPath,
     Assistance,
-    BudgetOptions,
     CirclingOptions,
     CommaSeparated,
     CriticOptions,
@@ -91,14 +90,16 @@ class GameConfiguration(Options):
     analysis_sampling: Sampling = Sampling()
     memory_sampling: MemorySampling = MemorySampling()
 
-    knowledge_update_interval: PositiveInt = Field(100, description="turns between updates of the knowledge")
+    knowledge_update_interval: PositiveInt = Field(
+        100, description="turns between updates of the knowledge; used once there is a knowledge manager"
+    )
     objective_update_interval: PositiveInt = Field(20, description="turns between searches for objectives")
     enable_enhanced_objectives: bool = Field(
         True,
         description="objectives are found from knowledge, memories and map too, not from recent play alone",
     )
     room_description_age_window: PositiveInt = Field(
-        10, description="turns for which a room's description stays in prompts (1-20)"
+        10, le=20, description="turns for which a room's description stays in prompts"
     )
     show_persistence_markers: bool = Field(True, description="[spawn] and [session] on memories shown to the agent")
     debug_ephemeral: bool = Field(False, description="log everything done to ephemeral memories")
@@ -115,7 +116,6 @@ class GameConfiguration(Options):
     objectives: ObjectiveOptions = ObjectiveOptions()
     circling: CirclingOptions = CirclingOptions()
     simple_memory: SimpleMemoryOptions = SimpleMemoryOptions()
-    budgets: BudgetOptions = BudgetOptions()
     prompt_budgets: PromptBudgetOptions = PromptBudgetOptions()
 
     @classmethod

@@ -22,19 +22,22 @@ class PlayedAction(NamedTuple):
 class GameState:
     """One episode, with one writer: :meth:`record`. Everybody else reads.
 
-    episode: its number, counted up across runs; also there as text in ``episode_id``
+    episode: its number, counted up across runs
+    episode_id: names it (seed 1); where none is given, its number as text
     turn_count: turns recorded so far; the turn being played is ``turn_count + 1``
     current_room_id, current_room_name_for_map: where the player is; ``None`` and "" where not known
     previous_zork_score: points after the last recorded turn; ``None`` where the story keeps no score
     opening: what the story printed before the first turn
     action_history: every command with its response, oldest first
     action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
+    memory_log_history: a list that seed 4 names; what has been learnt is in ``Memories.md``, so nothing writes to it
     visited_locations: location ids in which a turn was begun (seed 1: the flag falls after the first turn there)
     times_played: how often each command was played at each location, by (location id, command)
     last_room_description…: original text, turn and location id of the last text read as a room description
     """
 
     episode: int = 1
+    episode_id: str = ""
     turn_count: int = 0
     current_room_id: int | None = None
     current_room_name_for_map: str = ""
@@ -52,10 +55,8 @@ class GameState:
     last_room_description_turn: int = 0
     last_room_description_location_id: int | None = None
 
-    @property
-    def episode_id(self) -> str:
-        """The episode's number as text."""
-        return str(self.episode)
+    def __post_init__(self) -> None:
+        self.episode_id = self.episode_id or str(self.episode)
 
     def begin(self, opening: Observation) -> None:
         """The state shows the opening of the story; no turn has been played."""

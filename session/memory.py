@@ -75,12 +75,13 @@ class Memory:
                 raise ValueError(f"{self.status} and superseded at once: {self.title}")
         elif self.invalidation_reason is not None and self.superseded_by != INVALIDATION_MARKER:
             raise ValueError(f"an invalidation_reason needs superseded_by={INVALIDATION_MARKER}: {self.title}")
-        if not self.title.strip():
+        title = one_line(self.title)
+        if not title:
             raise ValueError("a memory needs a title: it is known by it")
         given = (self.category, self.title, self.turns, self.superseded_by, self.invalidation_reason)
         normalised = (
             normalised_category(self.category),
-            one_line(self.title),
+            title,
             _normalised_turns(self.turns),
             self.superseded_by and one_line(self.superseded_by),
             self.invalidation_reason and one_line(self.invalidation_reason),

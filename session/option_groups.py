@@ -181,14 +181,6 @@ class SimpleMemoryOptions(Options):
     flush_on_death: bool = Field(True, description="memories are on disk before play goes on after a death")
 
 
-class BudgetOptions(Options):
-    """Limits of one run; reaching one pauses it, resumable."""
-
-    max_cost: PositiveFloat | None = Field(None, description="dollars")
-    max_tokens: PositiveInt | None = Field(None, description="tokens, prompts and answers together")
-    max_time: PositiveFloat | None = Field(None, description="seconds")
-
-
 class PromptBudgetOptions(Options):
     """The longest prompt of each role, in tokens (decision 26)."""
 

@@ -25,3 +25,11 @@ def find_run(workdir: Path, run: str) -> Path:
         raise StoreError(f"there is no run {run}: {workdir / RUNS} holds none yet")
     closest = get_close_matches(run, ids, n=3) or ids[:1]
     raise StoreError(f"there is no run {run} in {workdir / RUNS}; there is {', '.join(closest)}")
+
+
+def keep_copy(file: Path, copy: Path) -> None:
+    """``copy`` holds what ``file`` holds, nothing where there is none. Raises ``StoreError``."""
+    try:
+        copy.write_bytes(file.read_bytes() if file.exists() else b"")
+    except OSError as error:
+        raise StoreError(f"cannot copy {file} to {copy}: {error.strerror}") from error

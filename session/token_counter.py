@@ -6,12 +6,18 @@ import math
 from dataclasses import dataclass
 
 FIRST_GUESS = 0.25
+FEWEST_A_CHARACTER, MOST_A_CHARACTER = 0.15, 1.0
 SHARE_OF_NEWEST = 0.2
+CUT_MARK = " […]"
 
 
 @dataclass(slots=True)
 class TokenCounter:
-    """Estimates tokens from characters. ``tokens_per_character`` follows the server's own counts."""
+    """Estimates tokens from characters.
+
+    tokens_per_character: follows the server's own counts; one beyond what texts can have (a server that counts only
+        what it had not cached, say) moves it to the nearest that they can
+    """
 
     tokens_per_character: float = FIRST_GUESS
 
@@ -22,14 +28,25 @@ class TokenCounter:
     def learn(self, characters: int, tokens: int) -> None:
         """A prompt of so many characters was counted as so many tokens; zero tokens means it was not counted."""
         if characters > 0 and tokens > 0:
-            newest = tokens / characters
+            newest = min(max(tokens / characters, FEWEST_A_CHARACTER), MOST_A_CHARACTER)
             self.tokens_per_character += SHARE_OF_NEWEST * (newest - self.tokens_per_character)
+
+    def characters(self, tokens: int) -> int:
+        """The length of the longest text of at most so many tokens."""
+        length = max(0, int(tokens / self.tokens_per_character))
+        is_too_long = math.ceil(length * self.tokens_per_character) > tokens  # by the rounding of floats
+        return max(0, length - is_too_long)
 
     def cut(self, text: str, tokens: int) -> str:
         """``text``, or its beginning up to so many tokens with a mark that something is missing."""
-        if self.estimate(text) <= tokens:
-            return text
-        return text[: max(0, int(tokens / self.tokens_per_character) - len(CUT_MARK))].rstrip() + CUT_MARK
+        return cut_at(text, self.characters(tokens))
 
 
-CUT_MARK = " […]"
+def cut_at(text: str, characters: int) -> str:
+    """``text``, or its beginning up to so many characters with a mark that something is missing.
+
+    The mark alone is left where there is no room for more.
+    """
+    if len(text) <= characters:
+        return text
+    return text[: max(0, characters - len(CUT_MARK))].rstrip() + CUT_MARK

@@ -122,7 +122,7 @@ class Verdict:
 class TurnRecord:
     """One turn, whole: what was seen, what was proposed and judged, what was played, what came of it.
 
-    turn: counts from 1 within an episode; a refused command costs none
+    turn: counts from 1 within an episode; a proposal that is sent back costs none
     proposals, verdicts: in the order they were made, pairwise; the last proposal is the one played
     """
 

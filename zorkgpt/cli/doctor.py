@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 def doctor(
     game: Annotated[Path | None, typer.Option(help="Story file to look at.", metavar="FILE")] = None,
+    workdir: Annotated[Path | None, typer.Option(help="Folder that a run would write to.", metavar="DIR")] = None,
     model: Annotated[str | None, typer.Option(help="Model by name, or a .gguf file.", metavar="M")] = None,
     base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
 ) -> None:
     """Look at everything that a run needs; exit status 1 if something of it is missing."""
     from orchestration.health import examine
 
-    overrides = {"game.file": game, "agent_model": model, "llm.base_url": base_url}
+    overrides = {"game.file": game, "zork_game_workdir": workdir, "agent_model": model, "llm.base_url": base_url}
     resolved = load_configuration(overrides, os.environ, Path.cwd())
     fit = True
     for finding in examine(resolved, Path.cwd(), ModelStore()):
@@ -36,4 +37,4 @@ def doctor(
 
 def _line(finding: Finding) -> str:
     mark, mend = ("✓", "") if finding.well else ("✗", f": {finding.mend}")
-    return printable(f"{mark} {finding.subject:<8} {finding.words}{mend}")
+    return printable(f"{mark} {finding.subject:<11} {finding.words}{mend}")

@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import (
+    BaseModel,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    create_model,
+    field_validator,
+)
 
 from session.values import Proposal
 from zorkgpt.llm.language_model import LanguageModel, Prompt
@@ -19,19 +26,28 @@ if TYPE_CHECKING:
 class AgentAnswer(BaseModel):
     """What the agent's model is asked for; reasoning first, so that the command follows from it."""
 
-    reasoning: str = Field(description="Why this command now, in a sentence or two")
+    reasoning: str = Field(default="", description="Why this command now, in a sentence or two")
     action: str = Field(min_length=1, description="The one command to type")
 
 
 class ReadingAgentAnswer(BaseModel):
     """The same from an agent that reads the story's text for the map and the history, too (decision 24).
 
-    A model that leaves the reading out has read nothing; that costs no turn.
+    A model that leaves the reading out, or gets it wrong, has read nothing; that costs no turn.
     """
 
     reading: ReadingAnswer = Field(default_factory=ReadingAnswer)
-    reasoning: str = Field(description="Why this command now, in a sentence or two")
+    reasoning: str = Field(default="", description="Why this command now, in a sentence or two")
     action: str = Field(min_length=1, description="The one command to type")
+
+    @field_validator("reading", mode="wrap")
+    @classmethod
+    def _nothing_for_nonsense(cls, value: object, validate: ValidatorFunctionWrapHandler) -> ReadingAnswer:
+        try:
+            reading: ReadingAnswer = validate(value)
+        except ValidationError:
+            return ReadingAnswer()
+        return reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from zorkgpt.players.repetitions import Repetitions
 from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from session.values import Observation, Proposal, TurnRecord
     from zorkgpt.players.object_check import ObjectCheck, Opinion
 
@@ -61,8 +63,8 @@ class Critic:
         self._check.learn(turn)
         self.repetitions.learn(turn)
 
-    def judge(self, observation: Observation, proposal: Proposal, context: str) -> Verdict:
-        """Whether the proposal should be played; ``context`` is what the model may know, the proposal included.
+    def judge(self, observation: Observation, proposal: Proposal, context: Callable[[], str]) -> Verdict:
+        """Whether the proposal should be played; ``context`` gives what the model may know, the proposal included.
 
         Never raises ``LanguageModelError``: a critic that cannot be asked does not stop play.
         """
@@ -71,7 +73,7 @@ class Critic:
             return Verdict(accepted=False, reason=opinion.reason, source=opinion.source)
         repetition = self.repetitions.of(observation, proposal.action)
         if self._asks(opinion, repetition):
-            return self._ask(context, repetition)
+            return self._ask(context(), repetition)
         return Verdict(accepted=True, reason=repetition, source=opinion.source)
 
     def _asks(self, opinion: Opinion, repetition: str) -> bool:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from managers.context_manager import ContextManager, Rejection
 from session.context import Notes
@@ -11,9 +15,6 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState, PlayedAction
 from session.token_counter import TokenCounter
 from session.values import GameObject, Location, Observation
-
-if TYPE_CHECKING:
-    import pytest
 
 MILL = Observation(
     "The wheel turns slowly.",
@@ -73,6 +74,11 @@ def test_the_recent_turns_have_the_seeds_format() -> None:
     assert manager(5).get_recent_reasoning_formatted().startswith("Turn 3:")
 
 
+@pytest.mark.parametrize("num_turns", [0, -1])
+def test_no_turns_asked_for_are_no_turns(num_turns: int) -> None:
+    assert manager(5).get_recent_reasoning_formatted(num_turns) == ""
+
+
 def test_without_a_past_there_is_no_history() -> None:
     assert manager().get_recent_reasoning_formatted() == ""
 
@@ -102,6 +108,13 @@ def test_an_entry_that_is_no_dict_is_left_out_and_logged(caplog: pytest.LogCaptu
     with caplog.at_level(logging.WARNING):
         assert context.get_recent_reasoning_formatted().startswith("Turn 1:")
     assert "no dict" in caplog.text
+
+
+def test_an_entry_that_is_no_dict_takes_no_turns_place() -> None:
+    context = manager(2)
+    history: list[Any] = context.game_state.action_reasoning_history
+    history.append("not a dict")
+    assert context.get_recent_reasoning_formatted(1).startswith("Turn 2:")
 
 
 def test_the_window_slides_in_blocks_so_that_the_prefix_stays() -> None:
@@ -152,6 +165,70 @@ def test_a_long_response_and_reasoning_are_cut_in_the_history() -> None:
     context.game_state.action_history.append(PlayedAction("read", "blah " * 1000))
     assert len(context.get_recent_reasoning_formatted()) < 1400
     assert context.get_recent_reasoning_formatted().count("[…]") == 2
+
+
+def test_a_long_action_story_and_inventory_are_cut_and_the_history_stays() -> None:
+    long = "xyzzy " * 10_000
+    carried = tuple(GameObject(number, "brass lantern") for number in range(2000))
+    hall = Observation(long, Location(12, long), carried, ())
+    context = manager(2).get_agent_context(hall, rejections=[Rejection(long, long)])
+    assert [section.title for section in context.sections] == [
+        "Previous Reasoning and Actions",
+        "Present",
+        "Not played this turn",
+    ]
+    present, rejected = context.sections[1:]
+    assert present.text.count("[…]") == 3
+    assert rejected.text.count("[…]") == 2
+    proposed = manager(2).get_critic_context(MILL, long).rpartition("## Proposed command\n")[2]
+    assert (len(proposed), proposed[-3:]) == (200, "[…]")
+
+
+LENGTHS = st.sampled_from((0, 1, 30, 400, 5_000, 60_000))
+
+
+@settings(deadline=None)
+@given(
+    lengths=st.lists(LENGTHS, min_size=9, max_size=9),
+    counts=st.tuples(st.integers(0, 2000), st.integers(0, 3), st.integers(0, 300)),
+    rate=st.floats(0.15, 1.0),
+    left=st.integers(500, 4000),
+)
+def test_no_prompt_is_over_its_budget_while_the_instructions_leave_room(
+    lengths: list[int], counts: tuple[int, int, int], rate: float, left: int
+) -> None:
+    story, label, action, reason, *notes = ("wd " * length for length in lengths)
+    carried, rejected, valid = counts
+    tokens = TokenCounter(rate)
+    system = "rule " * 200
+    budget = tokens.estimate(system) + left
+    context = manager(3, prompt_budgets={"agent": budget, "critic": budget})
+    context.tokens = tokens
+    context.game_state.opening = story
+    context.add_reasoning(4, reason, action)
+    hall = Observation(story, Location(12, label), (GameObject(3, "brass lantern"),) * carried, (), 15, 80)
+    notes_of_all = Notes(*notes)
+    shown = context.get_agent_context(
+        hall,
+        notes_of_all,
+        valid_actions=(f"put {action[:90]}",) * valid,
+        rejections=[Rejection(action, reason)] * rejected,
+        system=system,
+    ).render()
+    assert tokens.estimate(system + shown) <= budget
+    assert "## Present" in shown
+    judged = context.get_critic_context(hall, action, notes_of_all, system=system)
+    assert tokens.estimate(system + judged) <= budget
+
+
+def test_what_is_never_dropped_is_cut_the_longest_first() -> None:
+    notes = Notes(circling="round and round")
+    context = manager(prompt_budgets={"agent": 500})
+    commands = tuple(f"turn wheel number {number}" for number in range(500))
+    present, circling, valid = context.get_agent_context(MILL, notes, valid_actions=commands).sections
+    assert (present.text.endswith(MILL.text), circling.text) == (True, notes.circling)
+    assert valid.text.startswith("- turn wheel number 0\n")
+    assert valid.text.endswith(" […]")
 
 
 def test_the_count_of_tokens_follows_the_servers() -> None:

@@ -156,6 +156,11 @@ def test_two_sections_of_one_location_are_one_list_of_memories() -> None:
     assert [found.title for found in document.memories()[5]] == ["T", "T", "U"]
 
 
+def test_a_location_has_the_first_name_that_a_heading_gives_it() -> None:
+    document = parse("## Location 5\n## Location 5: Tide Pool\n## Location 5: Pool\n## Location 5\n## Location 8\n")
+    assert document.names() == {5: "Tide Pool", 8: ""}
+
+
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_line_ends_and_byte_order_mark_do_not_matter(line_end: str, mark: str) -> None:
@@ -256,6 +261,13 @@ def test_a_memory_is_added_at_the_end_of_its_section_and_nothing_else_changes() 
     rendered = parse(EXAMPLE).add_memory(5, "ignored", memory()).render()
     added = "**[NOTE - PERMANENT] Lamp burns oil** *(Ep1, T12, +0)*\nFill it at the cask.\n\n"
     assert rendered == EXAMPLE.replace("---\n\n## Location 8", f"{added}---\n\n## Location 8")
+
+
+def test_a_rule_right_below_a_text_still_closes_its_section() -> None:
+    rendered = (
+        parse("## Location 5: A\n**[NOTE] T**\nText.\n---\n\n## Location 8: B\n").add_memory(5, "", memory()).render()
+    )
+    assert rendered.index("Lamp burns oil") < rendered.index("---") < rendered.index("Location 8")
 
 
 @pytest.mark.parametrize(("location_id", "order"), [(1, [1, 5, 8]), (6, [5, 6, 8]), (9, [5, 8, 9])])

@@ -143,6 +143,8 @@ def test_next_door_is_where_a_passage_leads_or_comes_from(tmp_path: Path) -> Non
     play.map.game_map.add_connection(GATE.num, "east", VATS.num)
     play.map.game_map.add_connection(LOFT.num, "jump", GATE.num)
     assert play.manager._get_adjacent_room_ids(GATE.num) == [VATS.num, LOFT.num]
+    assert play.manager._get_adjacent_room_ids(LOFT.num) == [GATE.num]
+    assert play.manager._get_adjacent_room_ids(LOFT.num, max_depth=2) == [GATE.num, VATS.num]
     assert bare_manager(tmp_path)._get_adjacent_room_ids(GATE.num) == []
 
 

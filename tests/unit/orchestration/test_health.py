@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -42,6 +43,31 @@ def test_a_file_that_is_no_story_is_refused(tmp_path: Path) -> None:
     (tmp_path / "text.z5").write_text("It is pitch black.")
     story = _only("Story", _examined(tmp_path, {"game.file": tmp_path / "text.z5"}))
     assert (story.well, story.needed) == (False, True)
+
+
+class TestWorkFolder:
+    def test_one_that_is_there_is_written_to_and_left_as_it_was(self, tmp_path: Path) -> None:
+        found = _only("Work folder", _examined(tmp_path, {"zork_game_workdir": tmp_path}))
+        assert (found.well, found.words) == (True, f"{tmp_path} can be written")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_one_that_is_not_there_can_be_made_and_is_not_made_by_looking(self, tmp_path: Path) -> None:
+        work = tmp_path / "a" / "b"
+        found = _only("Work folder", _examined(tmp_path, {"zork_game_workdir": work}))
+        assert (found.well, found.words) == (True, f"{work} does not exist yet, can be made")
+        assert list(tmp_path.iterdir()) == []
+
+    def test_one_below_a_file_stops_a_run(self, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        found = _only("Work folder", _examined(tmp_path, {"zork_game_workdir": tmp_path / "file" / "work"}))
+        assert (found.well, found.needed) == (False, True)
+        assert "--workdir" in found.mend
+
+    @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+    def test_one_that_may_not_be_written_stops_a_run(self, tmp_path: Path) -> None:
+        sealed = tmp_path / "sealed"
+        sealed.mkdir(mode=0o500)
+        assert not _only("Work folder", _examined(tmp_path, {"zork_game_workdir": sealed})).well
 
 
 class TestEmbedded:

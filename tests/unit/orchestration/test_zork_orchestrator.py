@@ -7,13 +7,12 @@ from dataclasses import replace
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
-import pytest
 import structlog
 
 from orchestration.bootstrap import build_learning
 from orchestration.turn import Turn
 from orchestration.zork_orchestrator import Plan, ZorkOrchestrator
-from session.errors import GameError, LanguageModelUnavailable
+from session.errors import LanguageModelUnavailable
 from session.events import EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.token_counter import TokenCounter
@@ -165,6 +164,30 @@ def test_valid_actions_are_shown_only_as_assistance(tmp_path: Path) -> None:
     assert "- board boat" in assisted.model.calls[0].prompt.user
 
 
-def test_an_interpreter_that_dies_is_not_covered_up(tmp_path: Path) -> None:
-    with pytest.raises(GameError):
-        Run(tmp_path, says("dive")).orchestrator.play()
+def test_an_interpreter_that_dies_fails_its_episode_and_the_next_is_played(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("dive", "board boat", "row home"), seeds=(1, 2))
+    assert run.orchestrator.play() == "failed"
+    first, second = (event for event in run.events if isinstance(event, EpisodeEnded))
+    assert (first.end, first.turns) == ("failed", 0)
+    assert "died" in first.reason
+    assert second.end == "won"
+
+
+def test_what_cannot_be_kept_pauses_the_run(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("board boat", "row home"))
+    (tmp_path / "map_state.json").mkdir()
+    assert run.orchestrator.play() == "paused"
+    assert isinstance(run.events[-1], RunPaused)
+    assert "map_state.json" in run.ended.reason
+
+
+def test_an_interruption_while_the_model_is_away_is_an_interruption(tmp_path: Path) -> None:
+    run = Run(tmp_path, [])
+
+    def away(*_call: object) -> Reply:
+        run.stop.set()
+        return LanguageModelUnavailable("interrupted while waiting")
+
+    run.orchestrator.turn = replace(run.orchestrator.turn, agent=Agent(ScriptedLLM(away)))
+    assert run.orchestrator.play() == "interrupted"
+    assert (run.ended.end, run.ended.turns) == ("interrupted", 0)

@@ -69,6 +69,17 @@ def test_an_option_that_a_seed_names_is_a_keyword_and_an_attribute(name: str) ->
     assert value != getattr(GameConfiguration(), name)
 
 
+@pytest.mark.parametrize("turns", [0, 21])
+def test_the_age_of_a_room_description_has_its_bounds(turns: int) -> None:
+    with pytest.raises(ValidationError, match="room_description_age_window"):
+        GameConfiguration(room_description_age_window=turns)
+
+
+def test_a_budget_of_a_run_that_nothing_would_enforce_is_an_error() -> None:
+    with pytest.raises(ValidationError, match="budgets"):
+        GameConfiguration.model_validate({"budgets": {"max_cost": 1.0}})
+
+
 def test_defaults_are_the_seeds() -> None:
     configuration = GameConfiguration()
     assert configuration.room_description_age_window == 10

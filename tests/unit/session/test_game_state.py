@@ -21,6 +21,13 @@ def test_a_new_state_shows_the_opening() -> None:
     assert state.visited_locations == set()
 
 
+def test_an_episode_may_have_a_name_of_its_own() -> None:
+    state = GameState(episode_id="the-third-try")
+    assert (state.episode_id, state.episode) == ("the-third-try", 1)
+    state.episode_id = "renamed"
+    assert state.episode_id == "renamed"
+
+
 def test_recording_a_turn_moves_the_present_and_keeps_the_past() -> None:
     state = GameState()
     state.begin(YARD)

@@ -32,9 +32,8 @@ def server() -> Iterator[MisbehavingServer]:
 def test_all_well_is_status_0_and_a_tick_a_line(server: MisbehavingServer, own_story: Path) -> None:
     result = _run("--base-url", server.base_url, "--model", "big", "--game", str(own_story))
     lines = result.output.splitlines()
-    assert [line.split()[:2] for line in lines] == [
-        ["✓", subject] for subject in ("Python", "Jericho", "Story", "Key", "Server", "Model")
-    ]
+    subjects = ("Python", "Jericho", "Work folder", "Story", "Key", "Server", "Model")
+    assert [line[:13].rstrip() for line in lines] == [f"✓ {subject}" for subject in subjects]
     assert result.exit_code == 0
 
 
@@ -43,6 +42,18 @@ def test_a_need_that_is_not_met_is_status_1_with_its_mend(server: MisbehavingSer
     (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
     assert failed.startswith("✗ Story ")
     assert failed.endswith("name a story file with --game or game.file")
+    assert result.exit_code == 1
+
+
+def test_a_work_folder_that_cannot_be_made_is_a_need(
+    server: MisbehavingServer, own_story: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    arguments = ("--base-url", server.base_url, "--model", "big", "--game", str(own_story))
+    result = _run(*arguments, "--workdir", str(tmp_path / "file" / "work"))
+    (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
+    assert failed.startswith("✗ Work folder ")
+    assert "--workdir" in failed
     assert result.exit_code == 1
 
 

@@ -59,9 +59,16 @@ def test_a_reading_agent_answers_with_its_reading_first() -> None:
     assert "in_combat" in model.calls[0].prompt.system
 
 
-def test_a_reading_that_is_left_out_costs_nothing() -> None:
-    model = ScriptedLLM([{"reasoning": "why", "action": "up"}])
-    assert Agent(model, reads=True).propose(AgentContext(SECTIONS)).reading == Reading()
+@pytest.mark.parametrize(
+    "reading", [{}, {"reading": None}, {"reading": {"exits": "north", "in_combat": None}}, {"reading": "none"}]
+)
+def test_a_reading_that_is_left_out_or_wrong_costs_nothing(reading: dict[str, object]) -> None:
+    model = ScriptedLLM([{**reading, "reasoning": "why", "action": "up"}])
+    assert Agent(model, reads=True).propose(AgentContext(SECTIONS)) == Proposal("up", "why", Reading())
+
+
+def test_an_answer_without_reasoning_is_an_answer() -> None:
+    assert Agent(ScriptedLLM([{"action": "up"}])).propose(AgentContext(SECTIONS)) == Proposal("up")
 
 
 @pytest.mark.parametrize("reasoning", ["I look for a way up.", "I want to see what the tide, if it comes, will do."])

@@ -32,7 +32,7 @@ def critic(mode: CriticMode = "hybrid", *replies: Reply) -> tuple[Critic, Script
 
 
 def judge(judging: Critic, action: str, observation: Observation | None = None) -> Verdict:
-    return judging.judge(observation or moment(), Proposal(action), f"## Proposed command\n{action}")
+    return judging.judge(observation or moment(), Proposal(action), lambda: f"## Proposed command\n{action}")
 
 
 @pytest.mark.parametrize(
