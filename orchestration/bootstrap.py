@@ -115,6 +115,7 @@ def open_run(
         emit(
             RunStarted(
                 run_id=manifest.run_id,
+                folder=str(journal.folder),
                 story=parts.game.facts,
                 story_choice=parts.story.describe(),
                 model=parts.model.description,

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from session.values import StoryFacts
 
 
+STORY_FILE = "story.json"
+
+
 class BoundStory(BaseModel):
     """The story of a work folder, as ``story.json`` has it. ``sha256`` is of the whole story file."""
 
@@ -25,12 +28,21 @@ class BoundStory(BaseModel):
     sha256: str
 
 
+def folder_for_story(workdir: Path, facts: StoryFacts) -> Path:
+    """``workdir``, or the folder of the story's name in it where it belongs to another story already."""
+    try:
+        bound = BoundStory.model_validate_json((workdir / STORY_FILE).read_bytes())
+    except (OSError, ValidationError):
+        return workdir
+    return workdir if bound.sha256 == facts.sha256 else workdir / facts.name
+
+
 def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
     """The work folder belongs to this story, from now on if it belonged to none.
 
     Raises ``ConfigurationError`` where it belongs to another, ``StoreError`` where that cannot be told.
     """
-    path = workdir / "story.json"
+    path = workdir / STORY_FILE
     try:
         workdir.mkdir(parents=True, exist_ok=True)
         with FileLock(workdir / "story.json.lock"):

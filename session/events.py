@@ -14,9 +14,15 @@ EpisodeEnd = Literal["won", "lost", "over", "turn_limit", "interrupted", "paused
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run begins. ``model`` and ``story`` say in words what plays what, ``assistance`` what help it is given."""
+    """A run begins.
+
+    folder: where it is written down
+    story_choice, model: in words, which story and model, and why those
+    assistance: the help that the agent is given
+    """
 
     run_id: str
+    folder: str
     story: StoryFacts
     story_choice: str
     model: str

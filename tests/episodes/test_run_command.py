@@ -214,3 +214,37 @@ def test_nothing_is_written_outside_the_work_folder(tmp_path: Path) -> None:
     with MisbehavingServer(proposes("save"), proposes("script"), proposes("look")) as server:
         played(tmp_path, server, "--max-turns", "1")
     assert [path.name for path in tmp_path.iterdir()] == ["work"]
+
+
+def test_a_folder_that_nobody_named_takes_a_second_story_in_a_folder_of_its_own(
+    tmp_path: Path, own_story: Path
+) -> None:
+    copy = tmp_path / "other.z5"
+    copy.write_bytes(own_story.read_bytes() + b"\0" * 512)
+    for arguments in ((), ("--game", str(copy))):
+        with MisbehavingServer(proposes("north")) as server:
+            command = [
+                sys.executable,
+                "-m",
+                "zorkgpt",
+                "run",
+                "--base-url",
+                server.base_url,
+                "--max-turns",
+                "1",
+                *arguments,
+            ]
+            subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, timeout=60, check=True)
+    folder = tmp_path / "game_files"
+    assert (folder / "map_state.json").is_file()
+    assert (folder / "other" / "map_state.json").is_file()
+
+
+def test_a_folder_that_was_named_for_another_story_is_a_mendable_error(tmp_path: Path, own_story: Path) -> None:
+    copy = tmp_path / "other.z5"
+    copy.write_bytes(own_story.read_bytes() + b"\0" * 512)
+    with MisbehavingServer(proposes("north")) as server:
+        played(tmp_path, server, "--max-turns", "1")
+        result = played(tmp_path, server, "--max-turns", "1", "--game", str(copy))
+    assert result.returncode == 2
+    assert "holds what was learnt of tidehouse" in result.stderr

@@ -20,6 +20,11 @@ from zorkgpt.cli.streams import WatchedScreen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from session.configuration_sources import ResolvedConfiguration
+    from session.game_configuration import GameConfiguration
+    from session.values import StoryFacts
+
+WORKDIR = "zork_game_workdir"
 EXIT_STATUS = {"done": 0, "paused": 1, "failed": 1, "interrupted": 130}
 
 
@@ -46,23 +51,35 @@ def run(
         "max_turns_per_episode": max_turns,
         "game.file": game,
         "game.seed": seed,
-        "zork_game_workdir": workdir,
+        WORKDIR: workdir,
         "agent_model": model,
         "llm.base_url": base_url,
         "assist": assist,
     }
-    configuration = load_configuration(options, os.environ, Path.cwd()).configuration
+    resolved = load_configuration(options, os.environ, Path.cwd())
     stop = Flag()
     screen = WatchedScreen(_screen(quiet=quiet, as_json=as_json), stop)
     with (
         _leaving_on_second_interrupt(),
         DownloadBar(quiet=quiet or as_json) as bar,
-        open_parts(configuration, bar, stop) as parts,
-        open_run(configuration, parts, episodes=episodes, show=screen.show, stop=stop) as orchestrator,
+        open_parts(resolved.configuration, bar, stop) as parts,
+        open_run(
+            _in_folder_of_story(resolved, parts.game.facts), parts, episodes=episodes, show=screen.show, stop=stop
+        ) as orchestrator,
         _stopping_on_interrupt(stop),
     ):
         end = orchestrator.play()
     raise typer.Exit(EXIT_STATUS[end])
+
+
+def _in_folder_of_story(resolved: ResolvedConfiguration, facts: StoryFacts) -> GameConfiguration:
+    """The configuration; a work folder that nobody named and that belongs to another story gives way to one within."""
+    from orchestration.story_binding import folder_for_story
+
+    configuration = resolved.configuration
+    if WORKDIR in resolved.origins:
+        return configuration
+    return configuration.model_copy(update={WORKDIR: folder_for_story(configuration.zork_game_workdir, facts)})
 
 
 def _screen(*, quiet: bool, as_json: bool) -> Screen:

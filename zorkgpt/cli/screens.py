@@ -104,7 +104,7 @@ def _headline(event: Event) -> list[str]:
         help_given = f", assisted by {', '.join(event.assistance)}," if event.assistance else ""
         return [
             f"{event.model}{help_given} plays {event.story_choice}",
-            f"Run {event.run_id}: {_count(event.episodes, 'episode')} of at most {_count(event.max_turns, 'turn')}",
+            f"{_count(event.episodes, 'episode')} of at most {_count(event.max_turns, 'turn')}, in {event.folder}",
         ]
     if isinstance(event, EpisodeEnded):
         return [_summary(event)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.story_binding import bind_to_story
+from orchestration.story_binding import bind_to_story, folder_for_story
 from session.errors import ConfigurationError, StoreError
 from session.values import StoryFacts
 
@@ -55,3 +55,10 @@ def test_a_work_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> N
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot tell the story"):
         bind_to_story(tmp_path / "file" / "work", VATS)
+
+
+def test_a_folder_of_another_story_gives_way_to_one_within_it(tmp_path: Path) -> None:
+    assert folder_for_story(tmp_path, MOOR) == tmp_path
+    bind_to_story(tmp_path, VATS)
+    assert folder_for_story(tmp_path, VATS) == tmp_path
+    assert folder_for_story(tmp_path, MOOR) == tmp_path / "moor"

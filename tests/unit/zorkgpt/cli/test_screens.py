@@ -12,7 +12,7 @@ from session.values import Location, Observation, Proposal, StoryFacts, TurnReco
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen
 
 STORY = StoryFacts("p/mill.z5", "mill", "0" * 64, 5, 1, "260101", known=False)
-STARTED = RunStarted("run-1", STORY, "mill.z5 (asked for)", "a model", ("valid-actions",), 2, 9)
+STARTED = RunStarted("run-1", "w/runs/run-1", STORY, "mill.z5 (asked for)", "a model", ("valid-actions",), 2, 9)
 BEFORE = Observation("A mill.\x1b[2J", Location(3, "Mill"), score=0)
 AFTER = Observation("The wheel [bold]turns[/bold].", Location(3, "Mill"), score=5)
 RECORD = TurnRecord(
