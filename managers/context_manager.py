@@ -117,6 +117,11 @@ class ContextManager(BaseManager):
         kept = [section for section in sections if section.text]
         return render_sections(self._fit(kept, self.config.prompt_budgets.critic, system))
 
+    def get_extractor_text(self, observation: Observation, *, system: str = "") -> str:
+        """The story's text for the extractor, cut to the role's token budget."""
+        room = self.config.prompt_budgets.info_ext - self.tokens.estimate(system)
+        return self.tokens.cut(observation.text, max(room, 1))
+
     def get_recent_reasoning_formatted(self, num_turns: int = 3) -> str:
         """The last ``num_turns`` turns with reasoning, command and response (seed 2); "" before the first.
 

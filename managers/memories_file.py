@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from io import StringIO
@@ -12,6 +14,8 @@ from managers.memories_document import BYTE_ORDER_MARK, EPISODE, VISITS, Block, 
 from managers.memories_text import NotUnderstood, ends_text, is_reference, read_memory, unescape
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from session.memory import Memory
 
 _LOCATION = re.compile(r"#+\s*Location\s+#?([0-9]{1,9})\b\s*[:\u2013\u2014-]?\s*(.*)", re.IGNORECASE)
@@ -35,6 +39,23 @@ class _Heading:
 
 def parse(text: str) -> Document:
     """The document whose ``render()`` is ``text`` again, whatever it is."""
+    with _without_collections():
+        return _parsed(text)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """The collector waits: a document is many objects without a cycle, which it would walk again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _parsed(text: str) -> Document:
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
     reader = _Reader(text[len(mark) :])
     sections: list[Section] = []

@@ -96,7 +96,8 @@ class Turn:
         if self.extractor is None:
             return tuple(proposals)
         try:
-            reading = self.extractor.read(before.text)
+            text = self.context.get_extractor_text(before, system=self.extractor.system_prompt)
+            reading = self.extractor.read(text)
         except LanguageModelError as error:
             self.context.log_warning("the text was not read", error=str(error))
             return tuple(proposals)

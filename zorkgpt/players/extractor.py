@@ -29,7 +29,12 @@ class Extractor:
 
     model: LanguageModel
 
+    @property
+    def system_prompt(self) -> str:
+        """The fixed instructions."""
+        return fill_prompt("extractor")
+
     def read(self, text: str) -> Reading:
         """What the story's ``text`` says. Raises ``LanguageModelError``."""
-        prompt = Prompt(system=fill_prompt("extractor"), user=text)
+        prompt = Prompt(system=self.system_prompt, user=text)
         return self.model.complete("info_ext", prompt, ReadingAnswer).value.reading()

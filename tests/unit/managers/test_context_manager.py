@@ -253,3 +253,10 @@ def test_the_storys_opening_stays_before_everything_once_it_is_past() -> None:
     context.game_state.turn_count = 1
     shown = context.get_agent_context(MILL, NOTES).sections
     assert (shown[0].title, shown[0].text) == ("How the story began", MILL.text)
+
+
+def test_the_extractors_text_keeps_to_its_budget_together_with_the_instructions() -> None:
+    context = manager(prompt_budgets={"info_ext": 300})
+    text = context.get_extractor_text(Observation("story " * 2000), system="rules " * 100)
+    assert context.tokens.estimate(text + "rules " * 100) <= 300
+    assert context.get_extractor_text(MILL) == MILL.text
