@@ -46,6 +46,7 @@ from zorkgpt.players.object_check import ObjectCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
     from threading import Event as Flag
 
     from structlog.typing import FilteringBoundLogger
@@ -112,18 +113,7 @@ def open_run(
         stack.callback(keep_copy, memories, journal.folder / MEMORIES_AT_END)
         stack.callback(journal.close)
         log = stack.enter_context(open_log(journal.folder / "log.jsonl"))
-        emit(
-            RunStarted(
-                run_id=manifest.run_id,
-                folder=str(journal.folder),
-                story=parts.game.facts,
-                story_choice=parts.story.describe(),
-                model=parts.model.description,
-                assistance=manifest.assistance,
-                episodes=episodes,
-                max_turns=configuration.max_turns_per_episode,
-            )
-        )
+        emit(_started(configuration, parts, manifest, journal.folder))
         tokens = TokenCounter()
         model = CircuitBreaker(RecordedModel(parts.model.model, emit, tokens))
         learning = build_learning(configuration, model, log, parts.game.facts, parts.vocabulary, tokens)
@@ -136,6 +126,19 @@ def open_run(
             take_number=partial(take_episode_number, workdir),
             stop=stop,
         )
+
+
+def _started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, folder: Path) -> RunStarted:
+    return RunStarted(
+        run_id=manifest.run_id,
+        folder=str(folder),
+        story=parts.game.facts,
+        story_choice=parts.story.describe(),
+        model=parts.model.description,
+        assistance=manifest.assistance,
+        episodes=len(manifest.seeds),
+        max_turns=configuration.max_turns_per_episode,
+    )
 
 
 def build_turn(configuration: GameConfiguration, model: LanguageModel, game: Game, learning: Learning) -> Turn:
