@@ -111,11 +111,15 @@ def _common_prefix(text: str, other: str) -> int:
 
 
 def measure(story: Path, commands: Sequence[str], seed: int) -> TurnCost:
-    """The cost of playing ``commands`` on ``story``."""
+    """The cost of playing ``commands`` on ``story``, before memories and knowledge."""
     player = _Player(commands)
     with tempfile.TemporaryDirectory() as folder:
         model = ScriptedLLM(player.answer)
-        options: dict[str, Any] = {"max_turns_per_episode": len(commands), "simple_memory": {"enabled": False}}
+        options: dict[str, Any] = {
+            "max_turns_per_episode": len(commands),
+            "simple_memory": {"enabled": False},
+            "knowledge": {"enabled": False},
+        }
         (ended,) = play_run(story, model, Path(folder), seed=seed, **options).episodes
     return TurnCost(ended.turns, ended.score, player.calls, player.tokens, dict(player.shared))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
 
@@ -19,23 +19,17 @@ if TYPE_CHECKING:
 MAX_TURNS_SHOWN = 5
 
 
-class WorldState(NamedTuple):
-    """A state of the world that one can come back to."""
-
-    world_hash: str
-    location_id: int | None
-
-
 class CirclingDetector(BaseManager):
-    """Remembers the turns that led to each state of the world, and the last that brought points.
+    """Remembers the turns that led to each moment as the player notices it, and the last that brought points.
 
-    ``config.circling`` says when either is worth a word.
+    ``config.circling`` says when either is worth a word. What is out of sight does not count: in many stories somebody
+    walks about there, and no state of the whole world ever comes back.
     """
 
     _turn: int
     _no_points_since: int | None
-    _seen_on: defaultdict[WorldState, list[int]]
-    _same_state_on: tuple[int, ...]
+    _seen_on: defaultdict[tuple[object, ...], list[int]]
+    _same_seen_on: tuple[int, ...]
 
     def __init__(
         self, logger: logging.Logger | FilteringBoundLogger, config: GameConfiguration, game_state: GameState
@@ -49,7 +43,7 @@ class CirclingDetector(BaseManager):
         self._forget()
 
     def learn(self, record: TurnRecord) -> None:
-        """The state that the turn led to is seen; so is, before the first turn, the opening (as turn 0)."""
+        """What the turn led to is seen; so is, before the first turn, the opening (as turn 0)."""
         if not self._turn:
             self._see(record.before, record.turn - 1)
         self._see(record.after, record.turn)
@@ -64,21 +58,21 @@ class CirclingDetector(BaseManager):
     def text(self) -> str:
         """What the agent should know of going in circles, in a sentence; "" where there is nothing to say."""
         parts = []
-        if len(self._same_state_on) >= self.config.circling.repeated_states:
-            parts.append(f"the same state as on turns {_listed(self._same_state_on)}")
+        if len(self._same_seen_on) >= self.config.circling.repeated_states:
+            parts.append(f"everything you can see is as it was on turns {_listed(self._same_seen_on)}")
         if self._turns_without_score >= self.config.circling.turns_without_score:
             parts.append(f"no point scored for {self._turns_without_score} turns")
         sentence = "; ".join(parts)
         return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
     def get_status(self) -> ManagerStatus:
-        """How often the present state was there before, and for how long no point was scored."""
+        """How often all was seen as it is now before, and for how long no point was scored."""
         return {
             "type": "circling",
             "state": {"text": self.text()},
             "metrics": {
                 "states": len(self._seen_on),
-                "same_state_before": len(self._same_state_on),
+                "same_state_before": len(self._same_seen_on),
                 "turns_without_score": self._turns_without_score,
             },
         }
@@ -91,15 +85,15 @@ class CirclingDetector(BaseManager):
         self._turn = 0
         self._no_points_since = None
         self._seen_on = defaultdict(list)
-        self._same_state_on = ()
+        self._same_seen_on = ()
 
     def _see(self, observation: Observation, turn: int) -> None:
-        if not observation.world_hash:
-            self._same_state_on = ()
+        noticed = observation.noticed
+        if noticed is None:
+            self._same_seen_on = ()
             return
-        location = observation.location
-        turns = self._seen_on[WorldState(observation.world_hash, location.num if location else None)]
-        self._same_state_on = tuple(turns)
+        turns = self._seen_on[noticed]
+        self._same_seen_on = tuple(turns)
         turns.append(turn)
 
 

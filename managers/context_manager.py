@@ -41,10 +41,13 @@ class Rejection(NamedTuple):
 class ContextManager(BaseManager):
     """Assembles contexts in a fixed order, each within its token budget.
 
-    Order (decision 25): the story's opening, knowledge, objectives, history, and then what changes with every turn:
-    map, memory, room description, the present, rejections, valid actions. Dropped first (decision 26): the opening,
-    the earlier half of the history, then knowledge, map, room description, objectives, memory, the other half. What
-    is left then is cut, the longest first.
+    Order (decision 25): the story's opening, knowledge, command syntax, objectives, history, and then what changes
+    with every turn: map, memory, room description, the present, rejections, valid actions. Dropped first (decision
+    26): the opening, the earlier half of the history, then knowledge, map, command syntax, room description,
+    objectives, memory, the other half. What is left then is cut, the longest first.
+
+    The story's latest text stands once: at the end of the history, where the next prompts find it in the server's
+    cache, or in the present where the history does not have the whole of it.
     """
 
     def __init__(
@@ -84,21 +87,29 @@ class ContextManager(BaseManager):
     ) -> AgentContext:
         """What the agent may know now; with ``system`` it stays within the role's token budget."""
         earlier, recent = self._history_blocks()
+        latest = recent or earlier
+        is_told = self._ends_with_the_text_of(observation)
+        present = self._present(observation, with_text=not is_told)
         sections = (
-            Section("How the story began", self._opening(), 8),
-            Section("What is known of this game", notes.knowledge, 6),
+            Section("How the story began", self._opening(), 9),
+            Section("What is known of this game", notes.knowledge, 7),
+            Section("COMMAND SYNTAX", notes.syntax, 5),
             Section("Objectives", notes.objectives, 3),
-            Section("Previous Reasoning and Actions", earlier, 7),
+            Section("Previous Reasoning and Actions", earlier, 8),
             Section("Previous Reasoning and Actions" if not earlier else "And then", recent, 1),
-            Section("Map", notes.map, 5),
+            Section("Map", notes.map, 6),
             Section(self._room_title(observation), self._room_description(observation), 4),
             Section("Location Memory", notes.memory, 2),
-            Section("Present", self._present(observation)),
+            Section("Present", present or self._present(observation)),
             Section("Going round in circles", notes.circling),
             Section("Not played this turn", _bullets(map(_rejected, rejections))),
             Section("Commands that would do something now", _bullets(valid_actions or ())),
         )
         kept = self._fit([section for section in sections if section.text], self.prompt_budget, system)
+        if is_told and all(section.text != latest for section in kept):
+            full = self._present(observation)
+            kept = [replace(each, text=full) if each.title == "Present" else each for each in kept]
+            kept = self._fit(kept, self.prompt_budget, system)
         return AgentContext(tuple(kept), valid_actions)
 
     def get_critic_context(
@@ -174,6 +185,12 @@ class ContextManager(BaseManager):
             f"> {cut_at(str(entry.get('action')), LONGEST_ACTION)}\n{self._response(entry)}" for entry in entries
         )
 
+    def _ends_with_the_text_of(self, observation: Observation) -> bool:
+        """The history's last response is all that the story says now."""
+        entries = self._entries(self.game_state.action_reasoning_history[-1:])
+        told = [self._response(entry) for entry in entries]
+        return observation.refusal is None and told == [observation.text.strip()]
+
     def _opening(self) -> str:
         """The story's first text, once it is no longer the present one: aims and hints are often told only there."""
         return self.tokens.cut(self.game_state.opening.strip(), OPENING_TOKENS) if self.game_state.turn_count else ""
@@ -196,7 +213,7 @@ class ContextManager(BaseManager):
             return None
         return state.turn_count - state.last_room_description_turn
 
-    def _present(self, observation: Observation) -> str:
+    def _present(self, observation: Observation, *, with_text: bool = True) -> str:
         lines = []
         if observation.location is not None:
             label = cut_at(observation.location.label, LONGEST_ACTION)
@@ -207,8 +224,9 @@ class ContextManager(BaseManager):
         if observation.score is not None:
             of = "" if observation.max_score is None else f" of {observation.max_score}"
             lines.append(f"Score: {observation.score}{of}")
-        speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
-        lines.append(f"{speaker}:\n{self.tokens.cut(observation.text.strip(), STORY_TOKENS)}")
+        if with_text:
+            speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
+            lines.append(f"{speaker}:\n{self.tokens.cut(observation.text.strip(), STORY_TOKENS)}")
         return "\n".join(lines)
 
     def _fit(self, sections: list[Section], budget: int, system: str) -> list[Section]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
+from managers.map_store import MapState, MapStore, digest
 from zorkgpt.mapping import map_render, navigation
-from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
 
 if TYPE_CHECKING:
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
+    from managers.document_store import Watch
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import Location, Observation, TurnRecord
+    from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.mapping.movement_analyzer import Attempt
     from zorkgpt.mapping.navigation import FrontierRoom, Route
 
@@ -58,7 +60,10 @@ class MapManager(BaseManager):
     ) -> None:
         super().__init__(logger, config, game_state)
         self.path = config.zork_game_workdir / config.map_state_file
-        self.game_map = graph or MapGraph.load_from_json(self.path, self.log_warning) or MapGraph()
+        self._store = MapStore(self.path, self.log_warning)
+        self.game_map = graph or self._store.load()
+        self._holds = False
+        self._is_due = False
         self._movements = MovementAnalyzer(directions)
         self._previous_command = ""
 
@@ -68,7 +73,7 @@ class MapManager(BaseManager):
         self._previous_command = ""
 
     def learn(self, turn: TurnRecord) -> MapChange:
-        """The map holds what the turn showed, and is on disk where rooms or edges changed.
+        """The map holds what the turn showed, and is on disk where rooms or edges changed, unless it is held.
 
         Raises ``StoreError`` where the file cannot be written; the map in memory has learnt the turn then.
         """
@@ -77,8 +82,9 @@ class MapManager(BaseManager):
             self._previous_command = repeated(turn.action, self._previous_command)
         entered = [self._enter(observation) for observation in (turn.before, turn.after)]
         change = self._learn_attempt(attempt, new_room=any(entered))
-        if change != MapChange():
-            self.save_map_state()
+        self._is_due = self._is_due or change != MapChange()
+        if not self._holds:
+            self.commit()
         return change
 
     def note_exits(self, location: Location, exits: Iterable[str]) -> tuple[str, ...]:
@@ -86,9 +92,40 @@ class MapManager(BaseManager):
         self.game_map.add_room(location.num, location.name)
         return self.game_map.add_exits(location.num, self._movements.exits_named(exits))
 
+    def hold(self, watch: Watch) -> None:
+        """The file changes in :meth:`commit` alone, and looks at it are told to ``watch``."""
+        self._holds, self._store.watch = True, watch
+
+    def conclude(self) -> None:
+        """The episode is over: the map goes to its file with the next commit, changed or not."""
+        self._is_due = True
+
+    def commit(self) -> None:
+        """The map is on disk where rooms or edges changed since the last time. Raises ``StoreError``."""
+        if self._is_due:
+            self.save_map_state()
+
+    @property
+    def digest(self) -> str:
+        """64 hex digits, equal for equal maps."""
+        return digest(self.game_map)
+
     def save_map_state(self) -> None:
         """The map is on disk. Raises ``StoreError``."""
-        self.game_map.save_to_json(self.path)
+        self._store.save(self.game_map)
+        self._is_due = False
+
+    def state(self) -> MapState:
+        """The map as it stands, for a snapshot."""
+        store = self._store
+        return MapState(self.game_map.to_dict(), self._is_due, store.known, store.reads, self._previous_command)
+
+    def restore(self, state: MapState) -> None:
+        """The map, which stays the same object, stands as it did when ``state`` was taken."""
+        restored = self._store.restore(state)
+        for each in fields(restored):
+            setattr(self.game_map, each.name, getattr(restored, each.name))
+        self._is_due, self._previous_command = state.is_due, state.previous_command
 
     def route(self, from_id: int, to_id: int) -> Route | None:
         """The surest short way by known edges; ``None`` where there is none."""

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
+from managers.markdown_text import BYTE_ORDER_MARK, gap_after
 from managers.memories_text import escape, write_memory, write_superseded
 from session.memory import Memory, MemoryStatus, one_line, title_key
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 TITLE = "# Location Memories"
-BYTE_ORDER_MARK = "\ufeff"
 VISITS = re.compile(r"\*\*Visits:\*\*\s*([0-9]{1,9})\s*\|\s*\*\*Episodes:\*\*\s*([^\r\n]*)", re.IGNORECASE)
 EPISODE = re.compile(r"\b[0-9]{1,9}\b")
 
@@ -142,8 +142,22 @@ class Document:
         needs_blank_line = not _starts_blank(tail) if tail else at + 1 < len(self.sections)
         if needs_blank_line:
             tail = self.line_end + tail
-        gap = self._gap_after(above[-1].text)
+        gap = gap_after(above[-1].text, self.line_end)
         return self._with_section(at, (*above, *_some(gap), entry, *_some(tail)))
+
+    def remove_memory(self, title: str) -> Document:
+        """No location has a memory of that title; the very same document where none had one."""
+        key = title_key(title)
+
+        def others(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+            return tuple(
+                block
+                for block in blocks
+                if not (isinstance(block.content, Memory) and title_key(block.content.title) == key)
+            )
+
+        sections = tuple(replace(section, blocks=others(section.blocks)) for section in self.sections)
+        return self if sections == self.sections else replace(self, sections=sections)
 
     def mark_superseded(self, location_id: int, title: str, by: str, turn: int | None) -> Document:
         """Every memory of that title that still stood is superseded by the one titled ``by``.
@@ -198,7 +212,7 @@ class Document:
             Block(f"{end}---{end}{end if below else ''}"),
         )
         text_above = next((block.text for section in reversed(above) for block in reversed(section.blocks)), "")
-        gap = self._gap_after(text_above) if text_above.strip(BYTE_ORDER_MARK) else f"{TITLE}{end}{end}"
+        gap = gap_after(text_above, self.line_end) if text_above.strip(BYTE_ORDER_MARK) else f"{TITLE}{end}{end}"
         last = replace(above[-1], blocks=(*above[-1].blocks, *_some(gap)))
         return replace(self, sections=(*above[:-1], last, Section(location_id, name, blocks), *below))
 
@@ -212,12 +226,6 @@ class Document:
 
     def _first_visit(self, episode: int) -> Block:
         return Block(f"**Visits:** 1 | **Episodes:** {episode}{self.line_end}", Visits(1, (episode,)))
-
-    def _gap_after(self, text: str) -> str:
-        """The line ends that are missing for the next line to begin a paragraph."""
-        if not text.endswith(("\n", "\r")):
-            return self.line_end * 2
-        return "" if not _LINE_END.split(text)[-2].strip() else self.line_end
 
     def _with_each(self, location_id: int, title: str, change: Callable[[Memory], Memory]) -> Document:
         key = title_key(title)

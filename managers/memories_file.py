@@ -10,7 +10,8 @@ from functools import lru_cache
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from managers.memories_document import BYTE_ORDER_MARK, EPISODE, VISITS, Block, Document, Section, Visits
+from managers.markdown_text import BYTE_ORDER_MARK, usual_line_end
+from managers.memories_document import EPISODE, VISITS, Block, Document, Section, Visits
 from managers.memories_text import NotUnderstood, ends_text, is_reference, read_memory, unescape
 
 if TYPE_CHECKING:
@@ -69,16 +70,7 @@ def _parsed(text: str) -> Document:
             sections.append(Section(heading.location_id, heading.name, tuple(blocks)))
             heading, blocks = next_heading, [reader.take_heading(next_heading)]
     sections.append(Section(heading.location_id, heading.name, tuple(blocks)))
-    return Document(tuple(sections), _usual_line_end(text))
-
-
-def _usual_line_end(text: str) -> str:
-    if "\r" not in text:
-        return "\n"
-    windows, unix = text.count("\r\n"), text.count("\n")
-    if not unix:
-        return "\r"
-    return "\r\n" if 2 * windows > unix else "\n"
+    return Document(tuple(sections), usual_line_end(text))
 
 
 class _Reader:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from managers.memory_outcome import Outcome
 
 MOST_REMEMBERED = 50_000  # outcomes, of 17 bytes each
+_PASSING = "~"  # before the key of an outcome of which an ephemeral memory was made
 
 
 class NewsLedger:
@@ -26,6 +27,7 @@ class NewsLedger:
         self.path = path
         lines = self._lines()
         self._seen = set(lines[-MOST_REMEMBERED:])
+        self._unwritten: tuple[str, ...] = ()
         if len(lines) > 2 * MOST_REMEMBERED:
             write_atomically(path, _written(lines[-MOST_REMEMBERED:]), durable=False)
 
@@ -41,20 +43,41 @@ class NewsLedger:
             return True
         return outcome.is_significant and outcome.key not in self._seen
 
-    def note(self, outcomes: Collection[Outcome]) -> None:
-        """They are no news from now on. Raises ``StoreError`` where the file does not know it."""
+    def was_passing(self, outcome: Outcome) -> bool:
+        """Its like was once found to be true of an episode alone."""
+        return _PASSING + outcome.key in self._seen
+
+    def note(self, outcomes: Collection[Outcome], passing: Collection[Outcome] = ()) -> None:
+        """They are no news from now on, and ``passing`` are true of this episode alone.
+
+        The file knows it after the next :meth:`commit`.
+        """
         keys = {outcome.key for outcome in outcomes}
         keys |= {outcome.arrival_key for outcome in outcomes if outcome.arrival_text}
-        new = sorted(keys - self._seen)
+        keys |= {_PASSING + outcome.key for outcome in passing}
+        self._unwritten += tuple(sorted(keys - self._seen))
         self._seen |= keys
-        if not new:
+
+    def commit(self) -> None:
+        """The file knows all that was noted. Raises ``StoreError``; the next commit tries again."""
+        if not self._unwritten:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab") as file:
-                file.write(_written(new))
+                file.write(_written(self._unwritten))
         except OSError as error:
             raise StoreError(f"{self.path} cannot be written: {error.strerror or error}") from error
+        self._unwritten = ()
+
+    def state(self) -> tuple[str, ...]:
+        """The outcomes that the file does not know yet, for a snapshot."""
+        return self._unwritten
+
+    def restore(self, unwritten: tuple[str, ...]) -> None:
+        """These outcomes are no news either; the file gets those that it has not got since."""
+        self._unwritten = tuple(key for key in unwritten if key not in self._seen)
+        self._seen.update(unwritten)
 
     def _lines(self) -> list[str]:
         try:

@@ -75,14 +75,11 @@ class Outcome:
     def key(self) -> str:
         """Equal for the same command with the same outcome at the same location.
 
-        Where a command led is the outcome of a walk, whatever the text says. A refused direction counts as the same
-        everywhere: the map keeps such exits, so only the words of the refusal can be news.
+        Where a command led is the outcome of a walk, whatever the text says.
         """
         if self.moved:
             return _digest("moved", self.location_id, self.command, self.destination_id)
         words = " ".join(_WORD.findall(self.response.lower()))
-        if self.is_direction:
-            return _digest("no way", words)
         return _digest("did", self.location_id, self.command, self.inventory_changed, words)
 
     @property

@@ -27,7 +27,8 @@ REASONED_RESPONSE_TOKENS = 40  # the whole response stands in the action sequenc
 NO_ACTION = "(No action recorded)"
 NO_REASONING = "(No reasoning recorded)"
 NO_RESPONSE = "(No response recorded)"
-BRIEF_RESPONSE_TOKENS = 60
+BRIEF_ARRIVAL_TOKENS = 40
+BRIEF_RESPONSE_TOKENS = 25
 NONE = "(none)"
 NO_SIGNALS = "• No strong signals from context"
 
@@ -39,19 +40,22 @@ def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:
     return 2 * tokens.estimate(fill_prompt("memory")) > budget
 
 
-def visit_prompt(visit: Visit, state: GameState, tokens: TokenCounter, *, window: int, budget: int) -> Prompt:
+def visit_prompt(
+    visit: Visit, state: GameState, tokens: TokenCounter, *, window: int, budget: int, syntax: str = ""
+) -> Prompt:
     """The question what to remember of the visit, within ``budget`` tokens if leaving out the oldest turns can do it.
 
     window: turns up to the first news that are shown with all later ones. What never changes is in the system role, so
     that it caches (decision 25).
+    syntax: how forms of commands fared; the brief prompt of a small model has no room for it
     """
     is_brief = wants_brief_prompt(budget, tokens)
-    name, response_tokens = ("memory_brief", BRIEF_RESPONSE_TOKENS) if is_brief else ("memory", RESPONSE_TOKENS)
+    name = "memory_brief" if is_brief else "memory"
     system, template = fill_prompt(name), f"{name}_visit"
     turns = max(state.turn_count, visit.outcomes[-1].turn) - visit.outcomes[0].turn + window
     prompt = Prompt(system, "")
     for count in range(turns, 0, -1):
-        texts = _texts(visit, state, tokens, count, response_tokens)
+        texts = {**_texts(visit, state, tokens, count, is_brief=is_brief), "syntax": syntax or NONE}
         prompt = Prompt(system, fill_prompt(template, **{field: texts[field] for field in prompt_fields(template)}))
         if tokens.estimate(prompt.system + prompt.user) <= budget:
             break
@@ -73,12 +77,10 @@ def format_existing(memories: Sequence[Memory], tokens: TokenCounter) -> str:
     return "\n".join(lines) or NONE
 
 
-def format_recent_actions(
-    actions: Sequence[tuple[str, str]], start_turn: int, tokens: TokenCounter, response_tokens: int = RESPONSE_TOKENS
-) -> str:
+def format_recent_actions(actions: Sequence[tuple[str, str]], start_turn: int, tokens: TokenCounter) -> str:
     """Commands with their responses, oldest first, the first of them played in ``start_turn`` (seed 2)."""
     return "\n\n".join(
-        f"Turn {turn}: {action}\nResponse: {tokens.cut(response.strip(), response_tokens)}"
+        f"Turn {turn}: {action}\nResponse: {tokens.cut(response.strip(), RESPONSE_TOKENS)}"
         for turn, (action, response) in enumerate(actions, start=start_turn)
     )
 
@@ -101,10 +103,9 @@ def _reasoned_turn(entry: dict[str, object], played: Sequence[tuple[str, str]], 
     )
 
 
-def _texts(
-    visit: Visit, state: GameState, tokens: TokenCounter, count: int, response_tokens: int = RESPONSE_TOKENS
-) -> dict[str, str]:
+def _texts(visit: Visit, state: GameState, tokens: TokenCounter, count: int, *, is_brief: bool) -> dict[str, str]:
     """The fields of the templates, with the latest ``count`` turns."""
+    arrival_tokens = BRIEF_ARRIVAL_TOKENS if is_brief else ARRIVAL_TOKENS
     last = visit.outcomes[-1]
     last_turn = max(state.turn_count, last.turn)
     played = _played_until(last, state)
@@ -114,10 +115,10 @@ def _texts(
         "location": one_line(last.location_name) or f"Location #{last.location_id}",
         "location_id": str(last.location_id),
         "memories": format_existing(visit.memories, tokens),
-        "actions": format_recent_actions(recent, last_turn - len(recent) + 1, tokens, response_tokens),
+        "actions": format_recent_actions(recent, last_turn - len(recent) + 1, tokens),
         "reasoning": format_recent_reasoning(reasoned, played, tokens) or NONE,
-        "arrival": "\n".join(_arrival_lines(visit, tokens)),
-        "outcomes": "\n".join(_outcome_lines(visit)),
+        "arrival": "\n".join(_arrival_lines(visit, tokens, arrival_tokens)),
+        "outcomes": "\n".join(_answered_lines(visit, tokens) if is_brief else _outcome_lines(visit)),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
         "visit": "FIRST VISIT" if visit.is_first else "RETURN VISIT (no CORE)",
     }
@@ -131,15 +132,22 @@ def _played_until(outcome: Outcome, state: GameState) -> list[tuple[str, str]]:
     return played
 
 
-def _arrival_lines(visit: Visit, tokens: TokenCounter) -> Iterator[str]:
+def _arrival_lines(visit: Visit, tokens: TokenCounter, longest: int) -> Iterator[str]:
     for outcome in visit.outcomes:
         if outcome.first_visit and outcome.arrival_text.strip():
-            yield f"On arrival the story showed: {tokens.cut(outcome.arrival_text.strip(), ARRIVAL_TOKENS)}"
+            yield f"On arrival the story showed: {tokens.cut(outcome.arrival_text.strip(), longest)}"
 
 
 def _outcome_lines(visit: Visit) -> Iterator[str]:
     for outcome in visit.outcomes:
         yield f"Turn {outcome.turn}: {outcome.action} ({', '.join(_effects(outcome))})"
+
+
+def _answered_lines(visit: Visit, tokens: TokenCounter) -> Iterator[str]:
+    """The same with the beginning of the story's answer, where that is not another place."""
+    for outcome, line in zip(visit.outcomes, _outcome_lines(visit), strict=True):
+        told = "" if outcome.moved else tokens.cut(one_line(outcome.response), BRIEF_RESPONSE_TOKENS)
+        yield f"{line} {told}".rstrip()
 
 
 def _effects(outcome: Outcome) -> Iterator[str]:

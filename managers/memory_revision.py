@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from session.memory import Memory, MemoryStatus, title_key
 
@@ -27,6 +27,7 @@ class Revision:
     invalidated: tuple[str, ...] = ()
     reason: str = ""
     turn: int | None = None
+    kind: Literal["revision"] = "revision"
 
     @property
     def title(self) -> str | None:
@@ -66,7 +67,7 @@ class Revision:
         invalidated = {title_key(title) for title in self.invalidated}
         return [self._revised(memory, superseded, invalidated) for memory in memories]
 
-    def revised_document(self, document: Document) -> Document:
+    def apply_to(self, document: Document) -> Document:
         """The document with it; the very same where there is nothing to do, or the new title stands there already."""
         revised = document
         for title in self.invalidated:
@@ -88,6 +89,34 @@ class Revision:
         if key in superseded and self.new is not None:
             return memory.superseded(self.new.title, self.turn)
         return memory
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """The location was visited once more."""
+
+    location_id: int
+    episode: int
+    kind: Literal["visited"] = "visited"
+
+    def apply_to(self, document: Document) -> Document:
+        """The document with one visit more; the very same where it has no section for the location."""
+        return document.update_visits(self.location_id, self.episode)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Memories of that title are gone, wherever they stood."""
+
+    title: str
+    kind: Literal["removed"] = "removed"
+
+    def apply_to(self, document: Document) -> Document:
+        """The document without them; the very same where there are none."""
+        return document.remove_memory(self.title)
+
+
+MemoryEdit = Revision | Visited | Removed
 
 
 def _memories_at(location_id: int, document: Document) -> Iterator[Memory]:

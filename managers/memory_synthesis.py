@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, create_model, model_validator
 
 from managers.memory_outcome import Outcome
 from managers.memory_revision import Revision
 from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 LONGEST_TITLE = 120  # characters
 LONGEST_TEXT = 1000  # characters
@@ -73,6 +76,11 @@ class Visit:
         """The first and the last turn: ``12-14``, or ``12``."""
         first, last = self.outcomes[0].turn, self.outcomes[-1].turn
         return str(first) if first == last else f"{first}-{last}"
+
+    def of_turns(self, turns: Iterable[int]) -> list[Outcome]:
+        """The outcomes of those turns."""
+        wanted = set(turns)
+        return [outcome for outcome in self.outcomes if outcome.turn in wanted]
 
     def brief_schema(self) -> type[BriefMemory]:
         """A ``BriefMemory`` of one of the turns that are news."""

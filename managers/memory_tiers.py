@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from managers.memory_store import MemoryStore
+from managers.document_store import DocumentStore, StoreState
+from managers.memories_file import parse
+from managers.memory_revision import MemoryEdit, Removed, Visited
 from session.errors import StoreError
+from session.memory import title_key
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from managers.base_manager import BaseManager
+    from managers.document_store import Watch
     from managers.memories_document import Document
     from managers.memory_revision import Revision
     from session.memory import Memory
+
+
+def open_memories(path: Path) -> DocumentStore[Document, MemoryEdit]:
+    """The store of a file of memories. Raises ``StoreError``."""
+    return DocumentStore(path, parse)
 
 
 class MemoryTiers:
@@ -34,7 +43,7 @@ class MemoryTiers:
         self.refused = 0
         self.is_failing = False
         self._owner = owner
-        self._store = MemoryStore(path)
+        self._store = open_memories(path)
         self._follow()
         self._report_problems()
 
@@ -48,13 +57,32 @@ class MemoryTiers:
         self._refresh()
         return [*self.lasting.get(location_id, ()), *self.passing.get(location_id, ())]
 
+    @property
+    def digest(self) -> str:
+        """Of the file's document as it stands, 64 hex digits."""
+        return self._store.digest
+
+    @property
+    def holds(self) -> bool:
+        """Changes to the file wait for :meth:`commit`."""
+        return self._store.holds
+
+    def hold(self, watch: Watch) -> None:
+        """Changes to the file wait for :meth:`commit`, and looks at it are told to ``watch``."""
+        self._store.hold(watch)
+
+    def state(self) -> StoreState[MemoryEdit]:
+        """What of the lasting tier is not in the file, for a snapshot."""
+        return self._store.state()
+
+    def restore(self, state: StoreState[MemoryEdit]) -> None:
+        """The lasting tier is what it was, with what the file has got since."""
+        self._store.restore(state)
+        self._follow()
+
     def visit(self, location_id: int, episode: int) -> None:
         """The location was visited once more; the file will say so with the next change to it."""
-
-        def visited(document: Document) -> Document:
-            return document.update_visits(location_id, episode)
-
-        self._store.defer(visited)
+        self._store.defer(Visited(location_id, episode))
 
     def revise(self, revision: Revision) -> bool:
         """The revision is made in both tiers, and its part of the file is on the disk.
@@ -79,20 +107,39 @@ class MemoryTiers:
             return self._revise_file(revision)
         return has_passing_part
 
-    def flush(self) -> None:
-        """What could not be written before, or could wait, is in the file if it can be written now."""
+    def remove(self, title: str) -> bool:
+        """No memory of that title is left; false where there was none. Raises ``StoreError``."""
+        key, were_passing = title_key(title), sum(map(len, self.passing.values()))
+        for location_id, memories in self.passing.items():
+            self.passing[location_id] = [memory for memory in memories if title_key(memory.title) != key]
+        is_done = self._store.apply(Removed(title))
+        self._follow()
+        return is_done or sum(map(len, self.passing.values())) < were_passing
+
+    def demand(self) -> None:
+        """What could not be written before, or could wait, is due."""
+        self._store.demand()
+
+    def commit(self) -> None:
+        """What is due is in the file if it can be written, and what others wrote is known.
+
+        Raises ``StoreError`` where changes are held for this.
+        """
         try:
-            self._store.flush()
+            self._store.commit()
         except StoreError as error:
             self._report_failure(error)
+            if self.holds:
+                raise
         else:
             self.is_failing = False
         self._follow()
+        self._refresh()
 
     def _revise_file(self, revision: Revision) -> bool:
         is_done = False
         try:
-            is_done = self._store.apply(revision.revised_document)
+            is_done = self._store.apply(revision)
         except StoreError as error:
             self._report_failure(error)
         else:

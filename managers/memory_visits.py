@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from managers.document_store import StoreState
 from managers.memory_outcome import Outcome
+from managers.memory_revision import MemoryEdit
 from session.memory import Memory
 
 if TYPE_CHECKING:
@@ -22,12 +24,24 @@ class MemoryState:
     news: of the visit that goes on, not yet considered
     visited: locations in which a turn was begun
     location_id: the location of the visit that goes on
+    passing_turns: those whose like was once found to be true of an episode alone
+    file: what is not in ``Memories.md`` yet
+    considered: keys of outcomes that the file of news does not know yet
+    counts: the metrics of ``get_status``
     """
 
     ephemeral: dict[int, tuple[Memory, ...]] = field(default_factory=dict)
     news: tuple[Outcome, ...] = ()
     visited: frozenset[int] = frozenset()
     location_id: int | None = None
+    passing_turns: frozenset[int] = frozenset()
+    file: StoreState[MemoryEdit] = field(default_factory=StoreState)
+    considered: tuple[str, ...] = ()
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def committed(self) -> MemoryState:
+        """The same once what is due has reached the files."""
+        return replace(self, file=self.file.committed(), considered=())
 
 
 class VisitTracker:

@@ -12,6 +12,7 @@ from managers.objective_book import Moment, ObjectiveBook, ObjectivesAnswer, wit
 from managers.objective_prompt import (
     KNOWLEDGE_TOKENS,
     NO_MEMORIES,
+    NONE,
     format_frontier,
     format_memories,
     format_neighbourhood,
@@ -27,13 +28,14 @@ from zorkgpt.mapping.map_render import adjacent_ids, routing_summary
 
 if TYPE_CHECKING:
     import logging
+    from collections.abc import Callable
 
     from structlog.typing import FilteringBoundLogger
 
     from managers.map_manager import MapManager
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
-    from session.memory import Memory
+    from session.memory import LocationMemories, Memory
     from session.objective import Objective
     from session.values import TurnRecord
     from zorkgpt.llm.language_model import LanguageModel, Prompt
@@ -42,28 +44,26 @@ LONGEST_TEXT = 800  # characters, about 200 tokens; not counted in tokens, whose
 NO_KNOWLEDGE = "No strategic knowledge available."
 
 
-class ModelOwner(Protocol):
-    """What is needed of the knowledge manager: the model that it asks, too."""
+class KnowledgeOwner(Protocol):
+    """What is needed of the knowledge manager: what it knows, and the model that it asks, too."""
 
     @property
     def model(self) -> LanguageModel:
         """Answers in the role ``analysis``."""
         ...
 
-
-class LocationMemories(Protocol):
-    """What is needed of the memory manager: memories by location id, lasting ones and this episode's."""
-
-    memory_cache: dict[int, list[Memory]]
-    ephemeral_cache: dict[int, list[Memory]]
+    def full_text(self) -> str:
+        """All that is known of the game, as its file has it; "" for nothing."""
+        ...
 
 
 class ObjectiveManager(BaseManager):
     """Owns the objectives of an episode.
 
-    adaptive_knowledge_manager: lends its language model; the knowledge itself is read from its file
+    adaptive_knowledge_manager: tells what is known, and lends its language model
     map_manager, memory_manager: without them objectives are found without a map, without memories
     tokens: how texts are counted
+    syntax: says how forms of commands fared, "" where nothing is known of it
     """
 
     def __init__(
@@ -71,17 +71,19 @@ class ObjectiveManager(BaseManager):
         logger: logging.Logger | FilteringBoundLogger,
         config: GameConfiguration,
         game_state: GameState,
-        adaptive_knowledge_manager: ModelOwner,
+        adaptive_knowledge_manager: KnowledgeOwner,
         map_manager: MapManager | None = None,
         memory_manager: LocationMemories | None = None,
         *,
         tokens: TokenCounter | None = None,
+        syntax: Callable[[], str] = str,
     ) -> None:
         super().__init__(logger, config, game_state)
         self.adaptive_knowledge_manager = adaptive_knowledge_manager
         self.map_manager = map_manager
         self.memory_manager = memory_manager
         self.tokens = tokens or TokenCounter()
+        self.syntax = syntax
         self._state = ObjectivesState()
 
     @property
@@ -156,7 +158,7 @@ class ObjectiveManager(BaseManager):
             self._state = replace(self._state, failures=self._state.failures + 1)
             self.log_warning("objectives are not updated: the model gave no answer", error=str(error))
             return ()
-        self.tokens.learn(len(prompt.system) + len(prompt.user), completion.usage.prompt)
+        self.tokens.learn(len(prompt.system) + len(prompt.user), completion.question_tokens)
         return self._enter(completion.value)
 
     def _is_due(self) -> bool:
@@ -216,6 +218,7 @@ class ObjectiveManager(BaseManager):
         here = self.game_state.current_room_id
         return {
             "knowledge": self.tokens.cut(self._get_full_knowledge(), KNOWLEDGE_TOKENS),
+            "syntax": self.syntax() or NONE,
             "memories": self._get_memories_with_adjacent(here),
             "map": self._get_map_context(),
             "routing": self._get_routing_summary(here),
@@ -223,14 +226,7 @@ class ObjectiveManager(BaseManager):
 
     def _get_full_knowledge(self) -> str:
         """The whole file of knowledge (seed 4)."""
-        path = self.config.zork_game_workdir / self.config.knowledge_file
-        try:
-            return path.read_text(encoding="utf-8", errors="replace").strip() or NO_KNOWLEDGE
-        except FileNotFoundError:
-            return NO_KNOWLEDGE
-        except OSError as error:
-            self.log_warning("knowledge cannot be read", file=str(path), error=str(error))
-            return NO_KNOWLEDGE
+        return self.adaptive_knowledge_manager.full_text().strip() or NO_KNOWLEDGE
 
     def _get_memories_with_adjacent(self, current_location_id: int | None) -> str:
         """The memories of the location and of at most five next to it (seed 4)."""

@@ -36,6 +36,7 @@ LEAVING_ORDER = (
     ("map", "routing"),
     ("knowledge", None),
     ("map", None),
+    ("syntax", None),
     ("memories", None),
     ("play", "latest_play"),
     ("facts", "latest_facts"),

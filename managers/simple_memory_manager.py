@@ -23,10 +23,11 @@ from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from structlog.typing import FilteringBoundLogger
 
+    from managers.document_store import Watch
     from managers.memory_outcome import Outcome
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
@@ -53,10 +54,12 @@ class SimpleMemoryManager(BaseManager):
 
     memory_cache: core and permanent memories by location id, as the file has them; superseded ones too
     ephemeral_cache: the episode's own, by location id
+    passing_turns: those of the episode whose like was found, in this episode or before, to be true of one alone
 
     llm_client: says what to remember; without one nothing is learnt from play
     directions: the story's own direction words (``StoryFacts.directions``)
     tokens: how texts are counted
+    syntax: how forms of commands fared, above all at the location of that id, for the model
 
     A file that cannot be written is logged once, as an error; the memory stays in the cache and goes to the file with
     the next one that does. Raises ``StoreError``, when made, for a file that cannot be read.
@@ -71,9 +74,11 @@ class SimpleMemoryManager(BaseManager):
         *,
         directions: Iterable[str] = (),
         tokens: TokenCounter | None = None,
+        syntax: Callable[[int], str] = lambda _location_id: "",
     ) -> None:
         super().__init__(logger, config, game_state)
         self.llm_client = llm_client
+        self._syntax = syntax
         self.tokens = tokens or TokenCounter()
         self.memory_file = config.zork_game_workdir / config.simple_memory.memory_file
         self._tiers = MemoryTiers(self.memory_file, self)
@@ -83,6 +88,7 @@ class SimpleMemoryManager(BaseManager):
         self._movements = MovementAnalyzer(directions)
         self._window = config.get_memory_history_window()
         self._visit = VisitTracker()
+        self.passing_turns: set[int] = set()
         self._counts: Counter[str] = Counter()
 
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
@@ -117,6 +123,10 @@ class SimpleMemoryManager(BaseManager):
         turn = self.game_state.turn_count if turn is None else turn
         self._tiers.revise(Revision(location_id, invalidated=titles, reason=reason, turn=turn))
         return found
+
+    def remove_memory(self, title: str) -> bool:
+        """No location has a memory of that title; false where none had one. Raises ``StoreError``."""
+        return self._tiers.remove(title)
 
     def get_location_memory(self, location_id: int | None) -> str:
         """What the agent may believe of the location, lasting memories first; "" where nothing is known."""
@@ -158,6 +168,8 @@ class SimpleMemoryManager(BaseManager):
             self._tiers.visit(location.num, record.episode)
         context = context_of(record, first_visit=self._visit.enter(location.num))
         outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
+        if self._ledger.was_passing(outcome):
+            self.passing_turns.add(record.turn)
         if self._is_news(outcome):
             self._visit.add(outcome)
         if self._visit.is_due(record, flush_on_death=self.config.simple_memory.flush_on_death):
@@ -180,10 +192,36 @@ class SimpleMemoryManager(BaseManager):
         if self._is_news(outcome):
             self._synthesise((outcome,))
 
+    @property
+    def digest(self) -> str:
+        """Of ``Memories.md`` as it stands or is about to, 64 hex digits."""
+        return self._tiers.digest
+
+    def hold(self, watch: Watch) -> None:
+        """Files change in :meth:`commit` alone, and looks at ``Memories.md`` are told to ``watch``."""
+        self._tiers.hold(watch)
+
+    def commit(self) -> None:
+        """What was learnt since the last time is in the files, as far as they can be written."""
+        self._tiers.commit()
+        try:
+            self._ledger.commit()
+        except StoreError as error:
+            if not self._counts["notes_failed"]:
+                self.log_warning("what was considered may be considered again in the next run", error=str(error))
+            self._counts["notes_failed"] += 1
+
+    def conclude(self) -> None:
+        """The episode is over: its last news were considered, and nothing waits longer than for the next commit."""
+        self._synthesise(self._visit.take())
+        self._tiers.demand()
+        if not self._tiers.holds:
+            self.commit()
+
     def flush(self) -> None:
         """Nothing waits any longer: news were considered, and what could not be written was tried again."""
-        self._synthesise(self._visit.take())
-        self._tiers.flush()
+        self.conclude()
+        self.commit()
 
     def reset_episode(self) -> None:
         """A new episode begins in the same ``game_state``: ephemeral memories are gone, the others stay."""
@@ -191,22 +229,36 @@ class SimpleMemoryManager(BaseManager):
 
     def reset(self, game_state: GameState | None = None) -> None:
         """A new episode begins, in ``game_state`` where one is given; what the last one taught is remembered."""
-        self.flush()
+        self.conclude()
         self.log_info("ephemeral memories are gone", count=self.get_ephemeral_count())
         self.ephemeral_cache.clear()
+        self.passing_turns = set()
         self._visit = VisitTracker()
         super().reset(game_state)
 
     def state(self) -> MemoryState:
         """What a snapshot has to hold of the episode."""
         ephemeral = {location_id: tuple(memories) for location_id, memories in self.ephemeral_cache.items()}
-        return MemoryState(ephemeral, self._visit.news, self._visit.visited, self._visit.location_id)
+        return MemoryState(
+            ephemeral,
+            self._visit.news,
+            self._visit.visited,
+            self._visit.location_id,
+            frozenset(self.passing_turns),
+            self._tiers.state(),
+            self._ledger.state(),
+            dict(self._counts),
+        )
 
     def restore(self, state: MemoryState) -> None:
         """The episode stands as it did when ``state`` was taken."""
         self.ephemeral_cache.clear()
         self.ephemeral_cache.update({location_id: list(memories) for location_id, memories in state.ephemeral.items()})
         self._visit = VisitTracker(state.news, state.visited, state.location_id)
+        self.passing_turns = set(state.passing_turns)
+        self._tiers.restore(state.file)
+        self._ledger.restore(state.considered)
+        self._counts = Counter(state.counts)
 
     def get_status(self) -> ManagerStatus:
         """Where memories are kept, how many there are, and how learning them went."""
@@ -241,19 +293,26 @@ class SimpleMemoryManager(BaseManager):
             self._counts["synthesis_failures"] += 1
             self.log_warning("nothing learnt from a visit", location_id=outcomes[0].location_id, error=str(error))
             return
-        for answer in answers[:MOST_MEMORIES]:
-            self._adopt(answer, visit)
-        self._note(outcomes)
+        adopted = [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]]
+        passing = visit.of_turns(turn for memory in adopted if memory is not None for turn in memory.passing_turns)
+        self.passing_turns.update(outcome.turn for outcome in passing)
+        self._ledger.note(outcomes, passing)
+        if not self._tiers.holds:
+            self.commit()
 
     def _ask(self, model: LanguageModel, visit: Visit) -> list[VisitMemory]:
         budget = self.config.prompt_budgets.memory
-        prompt = visit_prompt(visit, self.game_state, self.tokens, window=self._window, budget=budget)
+        syntax = self._syntax(visit.outcomes[0].location_id)
+        prompt = visit_prompt(visit, self.game_state, self.tokens, window=self._window, budget=budget, syntax=syntax)
         if wants_brief_prompt(budget, self.tokens):
             return [visit.quoted(model.complete("memory", prompt, visit.brief_schema()).value)]
         return model.complete("memory", prompt, VisitSynthesis).value.memories
 
-    def _adopt(self, answer: VisitMemory, visit: Visit) -> None:
-        """The answer's memory is known and what it gives up is given up; if the first is refused, the second alone."""
+    def _adopt(self, answer: VisitMemory, visit: Visit) -> Memory | None:
+        """The answer's memory is known and what it gives up is given up; if the first is refused, the second alone.
+
+        The memory, if it is known now.
+        """
         if answer.persistence == "core" and not visit.is_first:
             self._counts["core_validation_downgrade"] += 1
             self.log_warning(
@@ -269,16 +328,10 @@ class SimpleMemoryManager(BaseManager):
         )
         if revision.new is not None and self._tiers.revise(revision):
             self._counts["memories_learnt"] += 1
-        elif revision.invalidated:
+            return revision.new
+        if revision.invalidated:
             self._tiers.revise(replace(revision, new=None, superseded=()))
-
-    def _note(self, outcomes: tuple[Outcome, ...]) -> None:
-        try:
-            self._ledger.note(outcomes)
-        except StoreError as error:
-            if not self._counts["notes_failed"]:
-                self.log_warning("what was considered may be considered again in the next run", error=str(error))
-            self._counts["notes_failed"] += 1
+        return None
 
 
 def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:

@@ -25,7 +25,7 @@ CURRENT_STATE_FILE = "current_state.json"
 class StateManager(BaseManager):
     """Writes ``current_state.json`` in the work folder: the episode's present and how every manager stands.
 
-    managers: those whose status is in the file, under the names of their classes
+    The status of each manager that it was told to show is there under the name of the manager's class.
     """
 
     def __init__(
@@ -33,11 +33,10 @@ class StateManager(BaseManager):
         logger: logging.Logger | FilteringBoundLogger,
         config: GameConfiguration,
         game_state: GameState,
-        managers: Iterable[BaseManager] = (),
     ) -> None:
         super().__init__(logger, config, game_state)
         self.path = config.zork_game_workdir / CURRENT_STATE_FILE
-        self._managers = tuple(managers)
+        self._managers: tuple[BaseManager, ...] = ()
         self._failures = 0
         self._warned = False
 
@@ -45,6 +44,10 @@ class StateManager(BaseManager):
         """A new episode begins; a failure to write will be worth a warning again."""
         super().reset(game_state)
         self._warned = False
+
+    def show(self, managers: Iterable[BaseManager]) -> None:
+        """The file shows how these stand, from the next time on."""
+        self._managers = tuple(managers)
 
     def export_current_state(self) -> None:
         """The file shows the present, or there is one warning in the episode that it does not.
@@ -76,5 +79,5 @@ class StateManager(BaseManager):
             "score": state.previous_zork_score,
             "inventory": state.current_inventory,
             "game_over": state.game_over,
-            "managers": {type(manager).__name__: manager.get_status() for manager in (*self._managers, self)},
+            "managers": {type(manager).__name__: manager.get_status() for manager in self._managers},
         }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import platform
 import sys
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from game_interface.core.game import Game
@@ -17,27 +18,35 @@ from game_interface.core.story import Story
 from game_interface.core.vocabulary import read_vocabulary
 from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager
+from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.knowledge_manager import KnowledgeManager
+from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
+from orchestration.keeper import Keeper
 from orchestration.learning import Learning
 from orchestration.model_choice import ChosenModel, choose_model
+from orchestration.restoring_game import RestoringGame
 from orchestration.run_log import open_log
+from orchestration.run_record import ContinuedRecord, FileWatch, Record
 from orchestration.story_binding import bind_to_story
 from orchestration.story_choice import ChosenStory, choose_story
 from orchestration.turn import Turn
-from orchestration.zork_orchestrator import Plan, ZorkOrchestrator
-from session.episode_numbers import take_episode_number
-from session.events import RunStarted
+from orchestration.zork_orchestrator import Plan, RunEnd, Standing, ZorkOrchestrator
+from session.episode_numbers import take_episode_numbers
+from session.events import MemoryRemoved, RunStarted
 from session.game_state import GameState
 from session.journal import Journal, Manifest, new_run_id
-from session.run_folders import MEMORIES_AT_END, MEMORIES_AT_START, RUNS, keep_copy
+from session.recording import Recording
+from session.run_folders import AT_END, AT_START, RUNS, digests_at_start, held, keep_shared_files
 from session.token_counter import TokenCounter
 from session.vocabulary import Vocabulary
 from zorkgpt.llm.breaker import CircuitBreaker
-from zorkgpt.llm.language_model import LanguageModel
+from zorkgpt.llm.budget import BudgetedModel, Spending
 from zorkgpt.llm.recording import RecordedModel
+from zorkgpt.llm.replayed import ReplayedModel
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.agent import Agent
 from zorkgpt.players.critic import Critic
@@ -46,7 +55,6 @@ from zorkgpt.players.object_check import ObjectCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
     from threading import Event as Flag
 
     from structlog.typing import FilteringBoundLogger
@@ -54,6 +62,7 @@ if TYPE_CHECKING:
     from session.events import Event
     from session.game_configuration import GameConfiguration
     from session.values import StoryFacts
+    from zorkgpt.llm.language_model import LanguageModel
     from zorkgpt.llm.model_store import Progress
 
 _PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
@@ -61,10 +70,10 @@ _PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a run is played with; the caller closes game and model."""
+    """What a run is played with; the caller closes game and model. ``model``: ``None`` where it is only repeated."""
 
     game: Game
-    model: ChosenModel
+    model: ChosenModel | None
     story: ChosenStory
     vocabulary: Vocabulary
 
@@ -78,13 +87,20 @@ def open_parts(
     ``progress`` is told of a model that has to be fetched first; ``stop`` ends a wait for a model. Raises
     ``ConfigurationError``, ``StoryError``, ``LanguageModelUnavailable``.
     """
+    with open_story(configuration) as parts, choose_model(configuration, progress, stop) as model:
+        yield replace(parts, model=model)
+
+
+@contextmanager
+def open_story(configuration: GameConfiguration) -> Iterator[Parts]:
+    """The story is at its opening in a process of its own; there is no model.
+
+    Raises ``ConfigurationError``, ``StoryError``.
+    """
     story = choose_story(configuration)
-    with ExitStack() as stack:
-        game = stack.enter_context(
-            IsolatedGame(story.path, seed=configuration.game.seed, time_limit=configuration.game.time_limit)
-        )
-        model = stack.enter_context(choose_model(configuration, progress, stop))
-        yield Parts(game, model, story, read_vocabulary(Story.load(story.path)))
+    options = configuration.game
+    with IsolatedGame(story.path, seed=options.seed, time_limit=options.time_limit) as game:
+        yield Parts(game, None, story, read_vocabulary(Story.load(story.path)))
 
 
 @contextmanager
@@ -95,49 +111,106 @@ def open_run(
     episodes: int,
     show: Callable[[Event], None],
     stop: Flag,
-) -> Iterator[ZorkOrchestrator]:
-    """A run folder exists and the orchestrator is ready to play; every event goes to the journal, then to ``show``."""
+) -> Iterator[Run]:
+    """A run folder exists and the run is ready to be played; every event goes to the journal, then to ``show``."""
     workdir = configuration.zork_game_workdir
     bind_to_story(workdir, parts.game.facts)
-    seeds = tuple(configuration.game.seed + episode for episode in range(episodes))
-    manifest = _manifest(configuration, parts, seeds)
-    journal = Journal.create(workdir / RUNS, manifest)
+    manifest = _manifest(configuration, parts, episodes)
+    with ExitStack() as stack:
+        journal = Journal.create(workdir / RUNS, manifest)
+        stack.enter_context(held(journal.folder))
+        stack.callback(journal.close)
+        keep_shared_files(configuration, journal.folder / AT_START)
+        stack.callback(keep_shared_files, configuration, journal.folder / AT_END)
+        record = ContinuedRecord(journal, Recording(), show)
+        run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal))
+        record.emit(started(configuration, parts, manifest, journal.folder))
+        yield run
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that is ready to be played.
+
+    folder: of its journal, or of what is written without one
+    keeper: commits its turns
+    standing: where it begins
+    """
+
+    folder: Path
+    orchestrator: ZorkOrchestrator
+    keeper: Keeper
+    standing: Standing = field(default_factory=Standing)
+
+    def play(self) -> RunEnd:
+        """The run was played to its end, or paused on the way. Raises ``StoreError``."""
+        return self.orchestrator.play(self.standing)
+
+
+@contextmanager
+def assemble(
+    configuration: GameConfiguration,
+    parts: Parts,
+    manifest: Manifest,
+    record: Record,
+    stop: Flag,
+    journal: Journal | None = None,
+) -> Iterator[Run]:
+    """The parts of a run, put together at its beginning.
+
+    record: gets the events, and has the answers that are given again
+    journal: of the run; without one it is only repeated, in a work folder of its own, and no snapshots are taken
+    """
+    spending = Spending(configuration)
 
     def emit(event: Event) -> None:
-        journal.append(event)
-        show(event)
+        record.emit(event)
+        spending.count(event)
 
-    memories = workdir / configuration.simple_memory.memory_file
-    keep_copy(memories, journal.folder / MEMORIES_AT_START)
-    with ExitStack() as stack:
-        stack.callback(keep_copy, memories, journal.folder / MEMORIES_AT_END)
-        stack.callback(journal.close)
-        log = stack.enter_context(open_log(journal.folder / "log.jsonl"))
-        emit(_started(configuration, parts, manifest, journal.folder))
-        tokens = TokenCounter()
-        model = CircuitBreaker(RecordedModel(parts.model.model, emit, tokens))
-        learning = build_learning(configuration, model, log, parts.game.facts, parts.vocabulary, tokens)
-        yield ZorkOrchestrator(
-            game=parts.game,
-            turn=build_turn(configuration, model, parts.game, learning),
-            learning=learning,
-            plan=Plan(seeds=seeds, max_turns=configuration.max_turns_per_episode),
-            emit=emit,
-            take_number=partial(take_episode_number, workdir),
-            stop=stop,
+    tokens = TokenCounter()
+    replayed = ReplayedModel(record.recording, parts.model.model if parts.model else None)
+    breaker = CircuitBreaker(RecordedModel(replayed, emit, tokens))
+    model = BudgetedModel(breaker, spending)
+    game = RestoringGame(parts.game, emit, record.recording)
+    folder = journal.folder if journal else configuration.zork_game_workdir
+    with open_log(folder / "log.jsonl") as log:
+        learning = build_learning(configuration, model, log, game.facts, parts.vocabulary, tokens)
+        learning.hold(FileWatch(record))
+        keeper = Keeper(journal, game, learning, tokens, breaker, spending)
+
+        def remove_memories() -> None:
+            while isinstance(removed := record.recording.next_event, MemoryRemoved):
+                emit(removed)
+                learning.remove_memory(removed.title)
+
+        yield Run(
+            folder,
+            ZorkOrchestrator(
+                game=game,
+                turn=build_turn(configuration, model, game, learning),
+                learning=learning,
+                plan=Plan(manifest.seeds, configuration.max_turns_per_episode, manifest.first_episode),
+                emit=emit,
+                commit=keeper.commit,
+                stop=stop,
+                before_turn=remove_memories,
+            ),
+            keeper,
         )
 
 
-def _started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, folder: Path) -> RunStarted:
+def started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, folder: Path) -> RunStarted:
+    """The first event of the run in that folder."""
     return RunStarted(
         run_id=manifest.run_id,
         folder=str(folder),
         story=parts.game.facts,
         story_choice=parts.story.describe(),
-        model=parts.model.description,
+        model=manifest.model,
         assistance=manifest.assistance,
         episodes=len(manifest.seeds),
         max_turns=configuration.max_turns_per_episode,
+        files=digests_at_start(folder),
     )
 
 
@@ -166,45 +239,63 @@ def build_learning(
     """What learns in a run, built in the order of its dependencies (seed 0)."""
     state = GameState()
     map_manager = MapManager(log, configuration, state, directions=story.directions)
+    lexicon = LexiconManager(log, configuration, state, vocabulary, directions=story.directions)
+    shown_map = map_manager if configuration.map.shown else None
     memory = None
     if configuration.simple_memory.enabled:
-        memory = SimpleMemoryManager(log, configuration, state, model, directions=story.directions, tokens=tokens)
+        memory = SimpleMemoryManager(
+            log,
+            configuration,
+            state,
+            model,
+            directions=story.directions,
+            tokens=tokens,
+            syntax=lexicon.known_at,
+        )
     context = ContextManager(log, configuration, state, tokens=tokens)
     circling = CirclingDetector(log, configuration, state)
+    knowledge = KnowledgeManager(
+        log, configuration, state, model, memory_manager=memory, map_manager=shown_map, tokens=tokens
+    )
     objectives = None
     if configuration.objectives.enabled:
-        objectives = ObjectiveManager(log, configuration, state, _Knowledge(model), map_manager, memory, tokens=tokens)
+        syntax = partial(lexicon.text, SYNTAX_TOKENS)
+        objectives = ObjectiveManager(
+            log, configuration, state, knowledge, shown_map, memory, tokens=tokens, syntax=syntax
+        )
     check = ObjectCheck(vocabulary, map_manager.game_map, MovementAnalyzer(story.directions))
-    shown = [manager for manager in (map_manager, memory, context, circling, objectives) if manager]
-    return Learning(
+    state_manager = StateManager(log, configuration, state)
+    learning = Learning(
+        options=configuration,
         context=context,
         critic=Critic(model, check, configuration.critic.mode),
         map=map_manager,
+        lexicon=lexicon,
         memory=memory,
         circling=circling,
+        knowledge=knowledge,
         objectives=objectives,
-        state=StateManager(log, configuration, state, shown),
+        episodes=EpisodeSynthesizer(log, configuration, state, knowledge, state_manager, tokens=tokens),
+        state=state_manager,
     )
+    state_manager.show(learning.managers)
+    return learning
 
 
-@dataclass(frozen=True, slots=True)
-class _Knowledge:
-    """Lends its model to the objectives, until there is a knowledge manager to do that."""
-
-    model: LanguageModel
-
-
-def _manifest(configuration: GameConfiguration, parts: Parts, seeds: tuple[int, ...]) -> Manifest:
+def _manifest(configuration: GameConfiguration, parts: Parts, episodes: int) -> Manifest:
     facts = parts.game.facts
+    seed = configuration.game.seed
     return Manifest(
         run_id=new_run_id(),
         created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
         command=tuple(sys.argv),
         configuration=configuration.without_keys(),
         story=facts.name,
+        story_path=str(parts.story.path.resolve()),
         story_sha256=facts.sha256,
-        seeds=seeds,
-        model=parts.model.description,
+        seeds=tuple(range(seed, seed + episodes)),
+        first_episode=take_episode_numbers(configuration.zork_game_workdir, episodes),
+        model=parts.model.description if parts.model else "none",
         versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
         assistance=tuple(sorted(configuration.assist)),
     )

@@ -66,8 +66,10 @@ def examine(resolved: ResolvedConfiguration, folder: Path, store: ModelStore) ->
     yield _work_folder(folder / resolved.configuration.zork_game_workdir)
     yield _story(resolved.configuration, folder)
     yield _keys(resolved)
-    for server, models in _roles_by_model(resolved.configuration).items():
-        yield from _embedded(models, store) if server is None else _served(server, models)
+    roles_by_model = _roles_by_model(resolved.configuration)
+    keys = [server.api_key for server in roles_by_model if server]
+    for server, models in roles_by_model.items():
+        yield from _embedded(models, store) if server is None else _served(server, models, keys)
 
 
 def _python() -> Finding:
@@ -134,9 +136,11 @@ def _roles_by_model(
     return servers
 
 
-def _served(server: _Server, models: Mapping[str | None, Sequence[Role]]) -> Iterator[Finding]:
+def _served(
+    server: _Server, models: Mapping[str | None, Sequence[Role]], keys: Sequence[SecretStr | None]
+) -> Iterator[Finding]:
     try:
-        names = served_models(server.base_url, server.api_key)
+        names = served_models(server.base_url, server.api_key, keys)
     except (ConfigurationError, LanguageModelUnavailable) as error:
         mend = "start the server, or set the right llm.base_url and llm.api_key"
         yield Finding("Server", well=False, words=str(error), mend=mend)

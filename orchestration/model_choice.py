@@ -47,7 +47,8 @@ def choose_model(
         for role in ROLES:
             options = configuration.role(role)
             if options.engine == "embedded" and options.model not in embedded:
-                server = EmbeddedServer(_model_file(options.model, progress), proven=options.model is None)
+                file = _model_file(options.model, progress)
+                server = EmbeddedServer(file, proven=options.model is None, threads=configuration.llm.threads)
                 embedded[options.model] = stack.enter_context(server)
             settings[role] = _role_settings(configuration, options, embedded)
         model = stack.enter_context(OpenAIModel(settings, sleep=partial(_wait, stop or Flag())))
@@ -79,7 +80,9 @@ def _role_settings(
     sampling = Sampling(**options.sampling.model_dump(include={field.name for field in fields(Sampling)}))
     if options.engine == "embedded":
         server = embedded[options.model]
-        return RoleSettings(server.model, server.base_url, server.api_key, sampling, limits, SAMPLING_EXTRAS)
+        return RoleSettings(
+            server.model, server.base_url, server.api_key, sampling, limits, SAMPLING_EXTRAS, compact=True
+        )
     if options.base_url is None and options.model is None:
         raise ConfigurationError("a key is set, but no model is named for it: name one with --model or agent_model")
     key = options.api_key.get_secret_value() if options.api_key else None

@@ -1,7 +1,8 @@
-"""The log of a run: one JSON object a line, beside its journal."""
+"""The log of a run: one JSON object a line, beside its journal; what a person must know is told by ``logging``."""
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,12 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from structlog.typing import FilteringBoundLogger
+    from structlog.typing import EventDict, FilteringBoundLogger
+
+_PROGRAM = logging.getLogger("zorkgpt")
+_TOLD = logging.getLogger("zorkgpt.run")
 
 
 @contextmanager
 def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
     """A logger whose lines are appended to ``path``. Raises ``StoreError`` where that cannot be.
+
+    Its errors are told by ``logging`` too, in a line without particulars; warnings that the program tells by
+    ``logging`` meanwhile are in the file.
 
     Once it is open, a line that the disk refuses is lost: what a run cannot do without is in its journal, whose
     refusal does end the run, and logging often happens while another error is on its way.
@@ -27,18 +34,42 @@ def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
         file = path.open("ab", buffering=0)
     except OSError as error:
         raise StoreError(f"cannot write the log {path}: {error.strerror}") from error
+    log = structlog.wrap_logger(
+        _Lines(file),
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _tell_errors,
+            structlog.processors.JSONRenderer(),
+        ],
+    )
+    forward = _Forward(log)
+    _PROGRAM.addHandler(forward)
     try:
-        yield structlog.wrap_logger(
-            _Lines(file),
-            processors=[
-                structlog.processors.add_log_level,
-                structlog.processors.TimeStamper(fmt="iso", utc=True),
-                structlog.processors.JSONRenderer(),
-            ],
-        )
+        yield log
     finally:
+        _PROGRAM.removeHandler(forward)
         with suppress(OSError):
             file.close()
+
+
+def _tell_errors(_logger: object, level: str, event: EventDict) -> EventDict:
+    if level == "error":
+        _TOLD.error("%s: %s", event["event"], event.get("error", "see the log"))
+    return event
+
+
+class _Forward(logging.Handler):
+    """What the program tells by ``logging`` is a line of the run's log."""
+
+    def __init__(self, log: FilteringBoundLogger) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+        self.addFilter(lambda record: record.name != _TOLD.name)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """The message is a line, with the module that it comes from."""
+        self._log.warning(record.getMessage(), logger=record.name)
 
 
 class _Lines:

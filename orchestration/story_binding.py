@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from session.atomic_write import write_atomically
 from session.errors import ConfigurationError, StoreError
+from session.run_folders import RUNS
+from session.shared_files import is_plain_name, locked, read_shared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,12 +30,16 @@ class BoundStory(BaseModel):
 
 
 def folder_for_story(workdir: Path, facts: StoryFacts) -> Path:
-    """``workdir``, or the folder of the story's name in it where it belongs to another story already."""
+    """``workdir``, or the folder of the story's name in it where it belongs to another story already.
+
+    A story whose name no folder there can have gets one that is named for its content.
+    """
     try:
-        bound = BoundStory.model_validate_json((workdir / STORY_FILE).read_bytes())
-    except (OSError, ValidationError):
+        bound = BoundStory.model_validate_json(read_shared(workdir / STORY_FILE) or b"")
+    except (StoreError, ValidationError):
         return workdir
-    return workdir if bound.sha256 == facts.sha256 else workdir / facts.name
+    name = facts.name if is_plain_name(facts.name) and facts.name != RUNS else f"story-{facts.sha256[:8]}"
+    return workdir if bound.sha256 == facts.sha256 else workdir / name
 
 
 def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
@@ -43,15 +48,13 @@ def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
     Raises ``ConfigurationError`` where it belongs to another, ``StoreError`` where that cannot be told.
     """
     path = workdir / STORY_FILE
+    this = BoundStory(name=facts.name, sha256=facts.sha256)
     try:
-        workdir.mkdir(parents=True, exist_ok=True)
-        with FileLock(workdir / "story.json.lock"):
-            if not path.exists():
-                story = BoundStory(name=facts.name, sha256=facts.sha256)
-                write_atomically(path, story.model_dump_json(indent=2).encode() + b"\n")
-            bound = BoundStory.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise StoreError(f"cannot tell the story of {workdir}: {error.strerror}") from error
+        with locked(path):
+            content = read_shared(path)
+            bound = this if content is None else BoundStory.model_validate_json(content)
+            if content is None:
+                write_atomically(path, this.model_dump_json(indent=2).encode() + b"\n")
     except ValidationError as error:
         raise StoreError(f"{path} names no story; without that file the folder is bound anew") from error
     if bound.sha256 != facts.sha256:

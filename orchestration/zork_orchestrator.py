@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from game_interface.core.game import Game
 from orchestration.learning import Learning
 from orchestration.turn import Turn
-from session.errors import GameError, LanguageModelError, StoreError
+from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError
 from session.events import EpisodeEnd, EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
 from session.game_state import GameState
+from session.values import Observation
 
 if TYPE_CHECKING:
-    from session.values import Observation
+    from session.values import TurnRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,24 +26,82 @@ class Plan:
 
     seeds: tuple[int, ...]
     max_turns: int
+    first_episode: int = 1
 
 
-RunEnd = Literal["done", "interrupted", "paused", "failed"]
+RunEnd = Literal["done", "interrupted", "paused"]
 
 
-class _Stop(NamedTuple):
-    """Why no further turn is played, in one line where it was not to be expected."""
+class Commit(Protocol):
+    """Makes what was played last: see ``orchestration.keeper.Keeper.commit``."""
 
-    end: EpisodeEnd
-    reason: str = ""
+    def __call__(self, episode_index: int, *, in_episode: bool) -> None:
+        """The run can be resumed from here."""
+        ...
+
+
+@dataclass(slots=True)
+class Episode:
+    """An episode being played: its state, and the figures that its end will tell."""
+
+    state: GameState
+    opening: Observation
+    best_score: int | None = None
+    rooms: set[int] = field(default_factory=set)
+    seconds: float = 0.0
+    latest: Observation = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.state.begin(self.opening)
+        self._see(self.opening)
+
+    def count(self, record: TurnRecord, seconds: float) -> None:
+        """The turn is part of the figures."""
+        self.seconds += seconds
+        self._see(record.after)
+
+    def ended(self, end: EpisodeEnd) -> EpisodeEnded:
+        """The figures."""
+        return EpisodeEnded(
+            episode=self.state.episode,
+            end=end,
+            turns=self.state.turn_count,
+            score=self.latest.score,
+            best_score=self.best_score,
+            max_score=self.latest.max_score,
+            rooms=len(self.rooms),
+            seconds=round(self.seconds, 1),
+        )
+
+    def _see(self, observation: Observation) -> None:
+        self.latest = observation
+        if observation.score is not None:
+            self.best_score = observation.score if self.best_score is None else max(self.best_score, observation.score)
+        if observation.location is not None:
+            self.rooms.add(observation.location.num)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a run has come. ``episode`` is under way in place ``index`` of the plan; ``None``: it is to begin."""
+
+    index: int = 0
+    episode: Episode | None = None
+
+    def describe(self) -> str:
+        """The place in words that end a sentence; "" for the beginning."""
+        if self.episode is not None:
+            return f", episode {self.episode.state.episode}, after turn {self.episode.state.turn_count}"
+        return f", from its episode in place {self.index + 1}" if self.index else ""
 
 
 @dataclass(slots=True)
 class ZorkOrchestrator:
     """Plays episodes and tells ``emit`` of everything as it happens.
 
-    take_number: gives the next episode's number
-    stop: set from outside, ends the run after the turn in flight
+    commit: called after every turn and every episode
+    stop: set from outside, pauses the run after the turn in flight
+    before_turn: called before every turn
     """
 
     game: Game
@@ -50,98 +109,67 @@ class ZorkOrchestrator:
     learning: Learning
     plan: Plan
     emit: Callable[[Event], None]
-    take_number: Callable[[], int]
+    commit: Commit
     stop: Flag
+    before_turn: Callable[[], None] = lambda: None
+    _episode: Episode | None = None
 
-    def play(self) -> RunEnd:
-        """Every episode of the plan was played, or the run was interrupted or paused on the way.
+    def play(self, standing: Standing = Standing()) -> RunEnd:
+        """Every episode of the plan from ``standing`` on was played, or the run was paused on the way.
 
-        An episode whose interpreter failed does not keep the next from being played. Raises ``StoreError`` where
-        not even that can be written down.
+        Raises ``StoreError`` where not even that can be written down.
         """
-        ends: list[EpisodeEnd] = []
-        for seed in self.plan.seeds:
-            ended = self._play_episode(seed)
-            if ended.end == "paused":
-                self.emit(RunPaused(ended.reason))
-                return "paused"
-            ends.append(ended.end)
-            if self.stop.is_set():
-                break
-        self.emit(RunEnded(episodes=len(ends)))
-        if "failed" in ends:
-            return "failed"
-        return "interrupted" if self.stop.is_set() else "done"
-
-    def _play_episode(self, seed: int) -> EpisodeEnded:
-        start = time.monotonic()
-        state = GameState(episode=self.take_number())
-        opening = self.game.reset(seed)
-        state.begin(opening)
-        self.learning.begin(state)
-        self.emit(EpisodeStarted(state.episode, seed, opening))
-        tally = _Tally(opening)
-        stop = self._play_turns(state, tally)
+        self._episode = standing.episode
         try:
-            self.learning.end()
-        except StoreError as error:
-            stop = _Stop("paused", str(error))
-        ended = tally.ended(state, stop, time.monotonic() - start)
-        self.emit(ended)
-        return ended
+            for index in range(standing.index, len(self.plan.seeds)):
+                if not self._play_episode(index):
+                    return self._paused("interrupted", "interrupted")
+        except (LanguageModelError, BudgetSpent, StoreError, GameError) as error:
+            return self._paused("interrupted" if self.stop.is_set() else "paused", str(error))
+        self.emit(RunEnded(len(self.plan.seeds), self.learning.digests()))
+        return "done"
 
-    def _play_turns(self, state: GameState, tally: _Tally) -> _Stop:
-        while (end := self._end(state)) is None:
-            try:
-                self._play_turn(state, tally)
-            except (LanguageModelError, StoreError) as error:
-                return _Stop("interrupted") if self.stop.is_set() else _Stop("paused", str(error))
-            except GameError as error:
-                return _Stop("failed", str(error))
-        return _Stop(end)
+    def _play_episode(self, index: int) -> bool:
+        """True where the episode is over, false where it was interrupted."""
+        episode = self._episode = self._episode or self._begin(index)
+        while (end := self._end(episode)) is None:
+            if self.stop.is_set():
+                return False
+            self._play_turn(episode)
+            self.commit(index, in_episode=True)
+        self.learning.end(end)
+        self.emit(episode.ended(end))
+        self._episode = None
+        self.commit(index + 1, in_episode=False)
+        return True
 
-    def _play_turn(self, state: GameState, tally: _Tally) -> None:
+    def _begin(self, index: int) -> Episode:
+        seed = self.plan.seeds[index]
+        opening = self.game.reset(seed)
+        episode = Episode(GameState(episode=self.plan.first_episode + index), opening)
+        self.learning.begin(episode.state)
+        self.emit(EpisodeStarted(episode.state.episode, seed, opening))
+        return episode
+
+    def _play_turn(self, episode: Episode) -> None:
+        self.before_turn()
         start = time.monotonic()
-        record = self.turn.play(state, self.learning.notes(self.game.observation))
-        self.emit(TurnPlayed(record, round(time.monotonic() - start, 3)))
+        state = episode.state
+        notes = self.learning.notes(self.game.observation)
+        record = self.turn.play(state, notes)
+        seconds = round(time.monotonic() - start, 3)
+        self.emit(TurnPlayed(record, seconds, self.learning.tokens(notes.memory)))
         state.record(record)
         self.learning.learn(record)
-        tally.count(record.after)
+        episode.count(record, seconds)
 
-    def _end(self, state: GameState) -> EpisodeEnd | None:
+    def _end(self, episode: Episode) -> EpisodeEnd | None:
         ending = self.game.observation.ending
         if ending is not None:
             return ending
-        if self.stop.is_set():
-            return "interrupted"
-        return "turn_limit" if state.turn_count >= self.plan.max_turns else None
+        return "turn_limit" if episode.state.turn_count >= self.plan.max_turns else None
 
-
-class _Tally:
-    """The figures of an episode, kept as it is played."""
-
-    def __init__(self, opening: Observation) -> None:
-        self._latest = opening
-        self._best = opening.score
-        self._rooms: set[int] = set()
-        self.count(opening)
-
-    def count(self, observation: Observation) -> None:
-        self._latest = observation
-        if observation.score is not None:
-            self._best = observation.score if self._best is None else max(self._best, observation.score)
-        if observation.location is not None:
-            self._rooms.add(observation.location.num)
-
-    def ended(self, state: GameState, stop: _Stop, seconds: float) -> EpisodeEnded:
-        return EpisodeEnded(
-            episode=state.episode,
-            end=stop.end,
-            turns=state.turn_count,
-            score=self._latest.score,
-            best_score=self._best,
-            max_score=self._latest.max_score,
-            rooms=len(self._rooms),
-            seconds=round(seconds, 1),
-            reason=stop.reason,
-        )
+    def _paused(self, end: RunEnd, reason: str) -> RunEnd:
+        state = self._episode.state if self._episode else None
+        self.emit(RunPaused(reason, state.episode if state else 0, state.turn_count if state else 0))
+        return end

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from session.errors import StoreError
+from session.shared_files import real_place
 
 
 def write_atomically(path: Path | str, content: bytes, *, durable: bool = True) -> None:
@@ -15,9 +16,9 @@ def write_atomically(path: Path | str, content: bytes, *, durable: bool = True) 
 
     durable: false does not wait for the disk, which takes milliseconds: a power cut may then lose the file
     A kill may also leave a hidden ``.NAME.….tmp`` beside it, which nothing reads. A symbolic link stays one:
-    the file behind it is replaced. Raises ``StoreError``.
+    the file behind it is replaced, unless that is outside the link's folder. Raises ``StoreError``.
     """
-    target = Path(path).resolve()
+    target = real_place(Path(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         _write(temporary, content, durable=durable)

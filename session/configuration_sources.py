@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from io import StringIO
-from typing import TYPE_CHECKING
+from operator import getitem
+from typing import TYPE_CHECKING, Any
 
 from dotenv import dotenv_values
 from pydantic import JsonValue
@@ -31,10 +33,12 @@ EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
     "assist": "valid-actions",
     "agent.history_window": 1,
     "agent.show_reasoning": False,
-    "agent.reasoning_length": 60,
+    "agent.reasoning_length": 0,
     "critic.mode": "object_tree",
     "extractor.mode": "none",
     "objectives.enabled": False,
+    "map.shown": False,
+    "simple_memory.max_tokens": 80,
     "agent_sampling.temperature": 0.7,
     "agent_sampling.min_p": 0.1,
     "agent_sampling.max_tokens": 120,
@@ -75,11 +79,13 @@ class ResolvedConfiguration:
 
     def shown(self) -> Iterator[ShownOption]:
         """Every option, in the order of their definition."""
-        values = _by_name(self.configuration.without_keys())
+        values: Any = self.configuration.without_keys()
         for option in options_of(GameConfiguration):
-            value = values.get(option.name)
-            if option.secret and option.value_in(self.configuration) is not None:
-                value = "set"
+            value: JsonValue
+            if option.secret:
+                value = None if option.value_in(self.configuration) is None else "set"
+            else:
+                value = reduce(getitem, option.name.split("."), values)
             yield ShownOption(option.name, value, self.origins.get(option.name, DEFAULT))
 
 
@@ -128,10 +134,3 @@ def _read_dotenv(path: Path) -> dict[str, str | None]:
         return dotenv_values(stream=StringIO(path.read_text(encoding="utf-8")), interpolate=False)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"cannot read {path}: {error}") from error
-
-
-def _by_name(tree: Mapping[str, JsonValue], prefix: str = "") -> dict[str, JsonValue]:
-    flat: dict[str, JsonValue] = {}
-    for name, value in tree.items():
-        flat |= _by_name(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return flat

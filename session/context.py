@@ -30,6 +30,7 @@ class Notes:
     """What the program has learnt that bears on this moment, as text for a prompt; "" where there is nothing."""
 
     knowledge: str = ""
+    syntax: str = ""
     objectives: str = ""
     map: str = ""
     memory: str = ""

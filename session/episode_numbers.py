@@ -5,34 +5,30 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from filelock import FileLock
-
 from session.atomic_write import write_atomically
 from session.errors import StoreError
+from session.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def take_episode_number(workdir: Path) -> int:
-    """The next number, which no other run of this work folder gets. Raises ``StoreError``."""
+def take_episode_numbers(workdir: Path, count: int) -> int:
+    """The first of the next ``count`` numbers, which no other run of this work folder gets. Raises ``StoreError``."""
     path = workdir / "episodes.json"
-    try:
-        workdir.mkdir(parents=True, exist_ok=True)
-        with FileLock(workdir / "episodes.json.lock"):
-            number = _last(path) + 1
-            write_atomically(path, json.dumps({"last_episode": number}).encode() + b"\n")
-    except OSError as error:
-        raise StoreError(f"cannot count episodes in {path}: {error.strerror}") from error
-    return number
+    with locked(path):
+        last = _last(path)
+        write_atomically(path, json.dumps({"last_episode": last + count}).encode() + b"\n")
+    return last + 1
 
 
 def _last(path: Path) -> int:
-    if not path.exists():
+    content = read_shared(path)
+    if content is None:
         return 0
     try:
-        last = json.loads(path.read_bytes())["last_episode"]
-    except (ValueError, KeyError, TypeError) as error:
+        last = json.loads(content)["last_episode"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise StoreError(f'{path} holds no episode number; put {{"last_episode": N}} there') from error
     if not isinstance(last, int) or last < 0:
         raise StoreError(f"{path}: last_episode is {last!r}, not a count of episodes")

@@ -7,7 +7,7 @@
       LanguageModelError        a model call that gave no usable answer
         LanguageModelUnavailable    no server, no permission, or still failing after the retries
         ResponseInvalid             an answer came, but not one that fits the schema
-        BudgetSpent                 the run's own limit on tokens, money or time is reached
+      BudgetSpent               the run's own limit on tokens, money or time is reached
       StoreError                memories, map, knowledge or journal cannot be read or written
 
 Foreign exceptions are translated where the foreign code is called, with ``raise ... from``.
@@ -48,8 +48,11 @@ class ResponseInvalid(LanguageModelError):
     """The model answered, and the answer does not fit the schema even after one repair."""
 
 
-class BudgetSpent(LanguageModelError):
-    """The run's own limit on tokens, money or time is reached."""
+class BudgetSpent(ZorkGPTError):
+    """The run's own limit on tokens, money or time is reached.
+
+    No ``LanguageModelError``: what goes on without an answer has to stop all the same.
+    """
 
 
 class StoreError(ZorkGPTError):

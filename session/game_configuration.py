@@ -19,16 +19,20 @@ from session.option_groups import (
     AgentOptions,
     AnyPath,
     Assistance,
+    BudgetOptions,
     CirclingOptions,
     CommaSeparated,
     CriticOptions,
     Engine,
     ExtractorOptions,
+    FileName,
     GameOptions,
+    KnowledgeOptions,
     LanguageModelOptions,
     MapOptions,
     MemorySampling,
     ObjectiveOptions,
+    PriceOptions,
     PromptBudgetOptions,
     Sampling,
     ServerOptions,
@@ -76,8 +80,8 @@ class GameConfiguration(Options):
     zork_game_workdir: AnyPath = Field(
         Path("game_files"), description="work folder, for all that is learned and all runs"
     )
-    knowledge_file: Text = Field("knowledgebase.md", description="file of knowledge, in the work folder")
-    map_state_file: Text = Field("map_state.json", description="file of the map, in the work folder")
+    knowledge_file: FileName = Field("knowledgebase.md", description="file of knowledge, in the work folder")
+    map_state_file: FileName = Field("map_state.json", description="file of the map, in the work folder")
 
     agent_model: Text | None = Field(None, description="model of the agent, or a .gguf file; unset: the server's first")
     critic_model: Text | None = Field(None, description="model of the critic; unset: the agent's")
@@ -90,9 +94,7 @@ class GameConfiguration(Options):
     analysis_sampling: Sampling = Sampling()
     memory_sampling: MemorySampling = MemorySampling()
 
-    knowledge_update_interval: PositiveInt = Field(
-        100, description="turns between updates of the knowledge; used once there is a knowledge manager"
-    )
+    knowledge_update_interval: PositiveInt = Field(100, description="turns between updates of the knowledge")
     objective_update_interval: PositiveInt = Field(20, description="turns between searches for objectives")
     enable_enhanced_objectives: bool = Field(
         True,
@@ -114,9 +116,14 @@ class GameConfiguration(Options):
     extractor: ExtractorOptions = ExtractorOptions()
     map: MapOptions = MapOptions()
     objectives: ObjectiveOptions = ObjectiveOptions()
+    knowledge: KnowledgeOptions = KnowledgeOptions()
     circling: CirclingOptions = CirclingOptions()
     simple_memory: SimpleMemoryOptions = SimpleMemoryOptions()
     prompt_budgets: PromptBudgetOptions = PromptBudgetOptions()
+    budgets: BudgetOptions = BudgetOptions()
+    prices: dict[str, PriceOptions] = Field(
+        {}, description="by a model's name its input, cached and output, in dollars per million tokens"
+    )
 
     @classmethod
     def from_toml(cls, path: Path | str) -> GameConfiguration:

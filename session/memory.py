@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
 
-from pydantic import BaseModel, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationInfo, field_serializer, field_validator, model_validator
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -90,6 +90,13 @@ class Memory:
             for field, value in zip(_NORMALISED_FIELDS, normalised, strict=True):
                 object.__setattr__(self, field, value)
 
+    @property
+    def passing_turns(self) -> range:
+        """The turns that it is about, where it is of this episode alone; none where they are not known."""
+        numbers = [int(number) for number in _NUMBER.findall(self.turns)]
+        is_passing = self.persistence == "ephemeral" and bool(numbers)
+        return range(min(numbers), max(numbers) + 1) if is_passing else range(0)
+
     def superseded(self, by: str, turn: int | None) -> Memory:
         """The same memory, given up for the one titled ``by``."""
         return replace(
@@ -109,6 +116,17 @@ class Memory:
             superseded_at_turn=turn,
             invalidation_reason=reason,
         )
+
+
+class LocationMemories(Protocol):
+    """What others need of the memory manager: memories by location id, lasting ones and this episode's.
+
+    passing_turns: those of the episode that taught what is true of an episode alone, now or in an earlier one
+    """
+
+    memory_cache: dict[int, list[Memory]]
+    ephemeral_cache: dict[int, list[Memory]]
+    passing_turns: set[int]
 
 
 def one_line(text: str) -> str:
@@ -132,6 +150,7 @@ MARKERS: Final = frozenset((*STATUSES, *(persistence.upper() for persistence in 
 """The words that stand behind a category in ``Memories.md``."""
 
 _WORD = re.compile(r"\w+")
+_NUMBER = re.compile(r"[0-9]+")
 _TURNS = re.compile(r"T?([0-9]{1,9})(?:\s?[-\u2013]\s?([0-9]{1,9}))?")
 
 
@@ -162,6 +181,10 @@ class MemorySynthesisResponse(BaseModel):
     invalidate_memory_titles: set[str] = Field(default_factory=set)
     invalidation_reason: str | None = None
     reasoning: str = ""
+
+    @field_serializer("supersedes_memory_titles", "invalidate_memory_titles")
+    def _in_order(self, titles: set[str]) -> list[str]:
+        return sorted(titles)
 
     @field_validator("persistence", mode="before")
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 from urllib.parse import urlsplit
@@ -10,6 +11,7 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    NonNegativeFloat,
     NonNegativeInt,
     PositiveFloat,
     PositiveInt,
@@ -17,10 +19,15 @@ from pydantic import (
 )
 
 from session.options import Options
+from session.shared_files import is_plain_name
 
 DEFAULT_MEMORY_HISTORY_WINDOW = 3
+HIGHEST_SEED = 2_000_000_000
+"""The interpreter takes no more than 2**31 - 1: that leaves the next ones to 147 million episodes."""
 
 Default = TypeVar("Default")
+
+_SECONDS_OF = {"s": 1, "m": 60, "h": 3600}
 
 
 def _split_at_commas(value: object) -> object:
@@ -33,6 +40,8 @@ def _check_address(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
         raise ValueError("an address looks like http://localhost:8080/v1")
+    if parts.query or parts.fragment:
+        raise ValueError("an address ends with its path: nothing is sent behind a ? or a #, and keys have options")
     if parts.username is not None or parts.password is not None:
         raise ValueError("an address must not hold a user name or a password: keys have options of their own")
     return address
@@ -45,13 +54,26 @@ def _expand_home(path: Path) -> Path:
         raise ValueError("the home folder that ~ stands for is not known") from error
 
 
+def _check_file_name(name: str) -> str:
+    if not is_plain_name(name):
+        raise ValueError("a plain file name is wanted, without a folder: the file is in the work folder")
+    return name
+
+
+def _in_seconds(value: object) -> object:
+    spelt = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", value) if isinstance(value, str) else None
+    return float(spelt[1]) * _SECONDS_OF[spelt[2]] if spelt else value
+
+
 Assistance = Literal["valid-actions"]
 Engine = Literal["openai", "embedded"]
 Text = Annotated[str, Field(min_length=1)]
+FileName = Annotated[Text, AfterValidator(_check_file_name)]
 Key = Annotated[SecretStr, Field(min_length=1)]
 Address = Annotated[str, AfterValidator(_check_address)]
 AnyPath = Annotated[Path, AfterValidator(_expand_home)]
 CommaSeparated = BeforeValidator(_split_at_commas)  # as the environment can write a list
+Duration = Annotated[PositiveFloat, BeforeValidator(_in_seconds)]
 
 
 class Sampling(Options):
@@ -88,7 +110,9 @@ class GameOptions(Options):
         None,
         description="story file; unset: infrastructure/zork.z5 if it is there, else the story that ships",
     )
-    seed: PositiveInt = Field(1, description="seed of the story's own chance, at least 1")
+    seed: PositiveInt = Field(
+        1, le=HIGHEST_SEED, description="seed of the story's own chance, at least 1; episodes take one after the other"
+    )
     time_limit: PositiveFloat = Field(10.0, description="seconds that one command may take")
 
 
@@ -111,7 +135,10 @@ class LanguageModelOptions(Options):
     timeout: PositiveFloat = Field(300.0, description="seconds that one request may take")
     stall_timeout: PositiveFloat = Field(120.0, description="seconds of silence within one request")
     total_time: PositiveFloat = Field(900.0, description="seconds that one answer may take, retries included")
-    max_attempts: PositiveInt = Field(6, description="requests that may fail before an answer is given up")
+    max_attempts: PositiveInt = Field(8, description="requests that may fail before an answer is given up")
+    threads: PositiveInt | None = Field(
+        None, description="threads of an embedded model; unset: all cores but one, up to 8"
+    )
     agent: ServerOptions = ServerOptions()
     critic: ServerOptions = ServerOptions()
     info_ext: ServerOptions = ServerOptions()
@@ -126,7 +153,9 @@ class AgentOptions(Options):
         6, description="recent turns in the agent's prompt, with their reasoning: so many to twice as many"
     )
     show_reasoning: bool = Field(True, description="those turns are shown with the reasoning behind them")
-    reasoning_length: PositiveInt | None = Field(None, description="longest reasoning in an answer, in characters")
+    reasoning_length: NonNegativeInt | None = Field(
+        None, description="longest reasoning in an answer, in characters; 0: none is asked for"
+    )
 
 
 class CriticOptions(Options):
@@ -153,6 +182,7 @@ class MapOptions(Options):
 
     prune_after: PositiveInt = Field(3, description="failures after which an exit that never worked is struck off")
     local_radius: PositiveInt = Field(2, description="moves from here that the map in a prompt reaches")
+    shown: bool = Field(True, description="the map is in prompts; it is learnt either way")
 
 
 class ObjectiveOptions(Options):
@@ -163,10 +193,21 @@ class ObjectiveOptions(Options):
     stale_after: PositiveInt = Field(80, description="turns without progress after which an objective is dropped")
 
 
+class KnowledgeOptions(Options):
+    """The knowledge of the game as a whole (seed 2)."""
+
+    enabled: bool = Field(True, description="learn knowledge and show it")
+    max_tokens: PositiveInt = Field(
+        3000, description="tokens of knowledge; beyond that lines are merged or go to the archive"
+    )
+
+
 class CirclingOptions(Options):
     """When the agent is told that it goes round in circles."""
 
-    repeated_states: PositiveInt = Field(3, description="earlier turns that led to the very state there is now")
+    repeated_states: PositiveInt = Field(
+        3, description="earlier turns after which all that can be seen was as it is now"
+    )
     turns_without_score: PositiveInt = Field(40, description="turns in which no point was scored")
 
 
@@ -174,11 +215,14 @@ class SimpleMemoryOptions(Options):
     """Location memories (seed 3)."""
 
     enabled: bool = Field(True, description="learn location memories and show them")
-    memory_file: Text = Field("Memories.md", description="file of memories, in the work folder")
+    memory_file: FileName = Field("Memories.md", description="file of memories, in the work folder")
     max_successful_actions_shown: NonNegativeInt = Field(5, description="memories of success shown at a location")
     max_failed_actions_shown: NonNegativeInt = Field(5, description="memories of failure shown at a location")
     max_tokens: PositiveInt = Field(500, description="tokens of all memories shown at a location")
     flush_on_death: bool = Field(True, description="memories are on disk before play goes on after a death")
+    shuffled: bool = Field(
+        False, description="each location is shown another's memories: a control, to find out what memories are worth"
+    )
 
 
 class PromptBudgetOptions(Options):
@@ -189,3 +233,19 @@ class PromptBudgetOptions(Options):
     info_ext: PositiveInt = Field(2000, description="tokens in the extractor's prompt")
     analysis: PositiveInt = Field(15_000, description="tokens in a prompt about objectives or knowledge")
     memory: PositiveInt = Field(4000, description="tokens in the memory prompt")
+
+
+class BudgetOptions(Options):
+    """What a run may use up before it pauses. A model call under way is finished."""
+
+    max_cost: PositiveFloat | None = Field(None, description="US dollars that the models of a run may cost")
+    max_tokens: PositiveInt | None = Field(None, description="tokens of a run's prompts and answers, cached ones too")
+    max_time: Duration | None = Field(None, description="seconds that a run may play; also as 90m or 2h")
+
+
+class PriceOptions(Options):
+    """What a model costs, in US dollars per million tokens."""
+
+    input: NonNegativeFloat = Field(description="tokens of prompts")
+    cached: NonNegativeFloat | None = Field(None, description="tokens of prompts that the server had; unset: as input")
+    output: NonNegativeFloat = Field(description="tokens of answers")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import reduce
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -134,7 +134,8 @@ def _nested(values: Mapping[str, object]) -> dict[str, object]:
 
 def _misfit(error: ValidationError, chosen: Mapping[str, Setting]) -> ConfigurationError:
     first = error.errors(include_input=False, include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"])
-    setting = next(leaf for name, leaf in chosen.items() if place == name or place.startswith(f"{name}."))
+    place = ".".join(part for part in first["loc"] if isinstance(part, str))
+    name = next(name for name in chosen if place == name or place.startswith(f"{name}."))
+    setting = replace(chosen[name], key=chosen[name].key + place.removeprefix(name))
     message = first["msg"].removeprefix("Value error, ")
     return ConfigurationError(f"{setting.origin}: {message}".replace(": Input should", " should"))

@@ -86,6 +86,19 @@ class Observation:
         """The story ended in defeat."""
         return self.ending == "lost"
 
+    @property
+    def noticed(self) -> tuple[object, ...] | None:
+        """What the player can tell of the moment: equal, and hashed the same, when all of it is as it was.
+
+        That is place, score, belongings and what can be seen with its attributes, in any order. The whole object tree
+        will not do: in many stories something moves out of sight in every turn. Its hash stands in where belongings or
+        sight are not known; ``None`` where it is not known either: then nothing can be said.
+        """
+        standing = (self.location.num if self.location else None, self.score)
+        if self.inventory is not None and self.visible is not None:
+            return (*standing, frozenset(self.inventory), frozenset(self.visible))
+        return (*standing, self.world_hash) if self.world_hash else None
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:

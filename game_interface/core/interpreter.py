@@ -63,7 +63,10 @@ class _Environment(FrotzEnv):  # type: ignore[misc]  # Jericho is untyped
 
     def __init__(self, story: Story, path: Path) -> None:
         self._story = story
-        super().__init__(str(path), 1)
+        try:
+            super().__init__(str(path), 1)
+        except OSError as error:
+            raise GameError(f"the interpreter cannot be copied for this game: {error.strerror or error}") from error
 
     def load(self, story_file: str, seed: int | None = None) -> None:
         self.story_file = story_file.encode()
@@ -90,7 +93,10 @@ class Interpreter:
         self._folder = PrivateFolder()
         # A copy under a name of ours: the interpreter crashes on a name without a dot, and a file may change.
         self._file = self._folder.path / ("tw-story.z8" if _is_textworld(story) else "story.z8")
-        self._file.write_bytes(story.content)
+        try:
+            self._file.write_bytes(story.content)
+        except OSError as error:
+            raise GameError(f"the story cannot be copied to {self._file}: {error.strerror or error}") from error
         if not use_profile:
             self._file = self._file.with_name("unknown.z8")
             self._file.touch()

@@ -4,7 +4,8 @@ One helper process loads the interpreter once and forks a fresh child for each g
 takes to open. (The standard library's fork server would run the caller's main module again in every child.)
 
 The helper lives as long as this process: its end of a socket closes with us, and the kernel ends the children with
-the helper. It has its own session, so that an interrupt from the terminal reaches this process only.
+the helper. Their folders it removes, since a process that is killed cannot. It has its own session, so that an
+interrupt from the terminal reaches this process only.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import atexit
 import ctypes
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -37,7 +39,10 @@ _helpers: dict[int, _Helper] = {}  # by process id: a forked copy of this proces
 
 
 class Child:
-    """A fresh process that has loaded the interpreter and answers requests, its working folder being ``folder``."""
+    """A fresh process that has loaded the interpreter and answers requests, its working folder being ``folder``.
+
+    The folder is for children alone: it is gone soon after this process at the latest.
+    """
 
     def __init__(self, folder: Path) -> None:
         ours, theirs = socket.socketpair()
@@ -117,10 +122,14 @@ class _Helper:
 def _serve_requests(requests: socket.socket, serve: Callable[[Connection], None]) -> None:
     """Runs in the helper: forks a child for every socket that arrives, until nobody can send one any more."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    folders: set[bytes] = set()
     while True:
         folder, sockets, _, _ = socket.recv_fds(requests, _LONGEST_FOLDER, 1)
         if not sockets:
+            for each in folders:
+                shutil.rmtree(each, ignore_errors=True)
             return
+        folders.add(folder)
         if os.fork() == 0:
             requests.close()
             _settle(os.fsdecode(folder))

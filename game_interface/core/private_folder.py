@@ -7,10 +7,18 @@ import tempfile
 import weakref
 from pathlib import Path
 
+from session.errors import GameError
+
 
 class PrivateFolder:
-    """An empty folder; gone with ``remove``, with this object, or with the process, whichever comes first."""
+    """An empty folder; gone with ``remove``, with this object, or with the process, whichever comes first.
+
+    Raises ``GameError`` where there is no room for one.
+    """
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="zorkgpt-"))
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix="zorkgpt-"))
+        except OSError as error:
+            raise GameError(f"no temporary folder can be made: {error.strerror or error}") from error
         self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)

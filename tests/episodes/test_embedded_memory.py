@@ -55,6 +55,7 @@ def test_two_episodes_write_a_memory_and_the_second_is_shown_it_at_its_location(
     visited: set[int] = set()
 
     with open_parts(configuration) as parts:
+        assert parts.model is not None
         model = Overheard(parts.model.model)
         file = configuration.zork_game_workdir / configuration.simple_memory.memory_file
 
@@ -67,8 +68,8 @@ def test_two_episodes_write_a_memory_and_the_second_is_shown_it_at_its_location(
                 visited.add(event.record.before.location.num)
 
         overheard = replace(parts, model=replace(parts.model, model=model))
-        with open_run(configuration, overheard, episodes=EPISODES, show=watch, stop=Flag()) as orchestrator:
-            assert orchestrator.play() == "done"
+        with open_run(configuration, overheard, episodes=EPISODES, show=watch, stop=Flag()) as run:
+            assert run.play() == "done"
 
     assert sum(map(len, after_first.values())) >= 1
     seen_again = [memory for num in visited for memory in after_first.get(num, ())]

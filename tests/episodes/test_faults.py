@@ -92,4 +92,4 @@ def test_an_agent_whose_model_is_down_pauses_the_run(own_story: Path, tmp_path: 
     )
     assert run.end == "paused"
     assert len(run.turns) == turns_before
-    assert run.events[-1] == RunPaused("the server is gone")
+    assert run.events[-1] == RunPaused("the server is gone", episode=1, turns=turns_before)

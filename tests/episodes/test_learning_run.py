@@ -48,6 +48,7 @@ def learnt(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[S
     options: dict[str, Any] = {
         "max_turns_per_episode": TURNS,
         "objectives": {"enabled": False},
+        "knowledge": {"enabled": False},
         "critic": {"mode": "object_tree"},
     }
     play_run(own_story, model, folder, episodes=2, **options)

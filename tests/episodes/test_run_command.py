@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from session.events import EpisodeEnded, TurnPlayed
+from session.events import RunPaused, TurnPlayed
 from session.journal import read_journal, read_manifest
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Silent, Step, Streams, says_error
 
@@ -133,9 +133,10 @@ def test_ctrl_c_finishes_the_turn_in_flight_and_says_how_it_stood(tmp_path: Path
             interrupting.pid = process.pid
             output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "interrupted after 1 turn" in output
+    assert "after 1 turn: interrupted" in output
+    assert "zorkgpt resume" in output
     events = [line.event for line in read_journal(run_folder(tmp_path))]
-    assert any(isinstance(event, EpisodeEnded) and event.end == "interrupted" for event in events)
+    assert isinstance(events[-1], RunPaused)
 
 
 def test_a_second_ctrl_c_stops_at_once_and_leaves_a_whole_journal(tmp_path: Path) -> None:
@@ -158,7 +159,7 @@ def test_a_model_that_fails_pauses_the_run_with_one_line(tmp_path: Path) -> None
     with MisbehavingServer(proposes("north"), says_error(401, "bad key")) as server:
         result = played(tmp_path, server, "--max-turns", "5")
     assert result.returncode == 1
-    assert "paused after 1 turn" in result.stdout
+    assert "Paused in episode 1 after 1 turn: agent: " in result.stdout
     assert "401" in result.stdout
     assert "Traceback" not in result.stdout + result.stderr
 

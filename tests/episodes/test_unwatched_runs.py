@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from session.errors import LanguageModelError, StoreError
-from session.events import Event, RunEnded, TurnPlayed
+from session.events import Event, RunEnded, RunPaused, TurnPlayed
 from session.journal import read_journal
 from tests.episodes.test_run_command import environment, proposes, run_folder, zorkgpt
 from tests.fixtures.misbehaving_server import MisbehavingServer
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from zorkgpt.llm.language_model import Prompt, Role
+
+pytestmark = pytest.mark.slow  # each case starts the program
 
 FULL = Path("/dev/full")
 needs_full_device = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
@@ -72,7 +74,7 @@ def test_a_reader_that_has_seen_enough_ends_the_run_as_interrupted(tmp_path: Pat
     assert result.returncode == 130
     assert result.stderr == ""
     assert len(result.stdout.splitlines()) == 1
-    assert isinstance(journaled(tmp_path)[-1], RunEnded)
+    assert isinstance(journaled(tmp_path)[-1], RunPaused)
 
 
 def test_with_a_corrupt_map_every_line_of_json_output_is_json(tmp_path: Path) -> None:

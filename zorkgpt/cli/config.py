@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="The options in force.", no_args_is_help=True)
 
 _BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
-_KINDS = {"integer": "whole number", "number": "number", "boolean": "true, false", "string": "text"}
+_KINDS = {"integer": "whole number", "number": "number", "boolean": "true, false", "string": "text", "object": "table"}
 
 
 @app.command()
@@ -82,7 +82,7 @@ def _as_json(option: ShownOption) -> dict[str, JsonValue]:
 
 
 def _in_words(value: JsonValue) -> str:
-    if value is None or value == []:
+    if value is None or value in ([], {}):
         return "-"
     if isinstance(value, list):
         return ", ".join(_in_words(part) for part in value)

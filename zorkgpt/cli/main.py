@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import sys
+import traceback
 from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from session.errors import ZorkGPTError
-from zorkgpt.cli import config, doctor, memories, model, run
-from zorkgpt.cli.printable import printable
-from zorkgpt.cli.streams import open_missing_streams
+from zorkgpt.cli import config, doctor, memories, model, replay, resume, run, runs, status
+from zorkgpt.cli.streams import Complaints, complain, discard_stdout, open_missing_streams
 
 app = typer.Typer(
     name="zorkgpt",
@@ -23,10 +24,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(run.run)
+app.command()(resume.resume)
+app.command()(replay.replay)
 app.command()(doctor.doctor)
+app.command()(status.status)
 app.add_typer(config.app, name="config")
 app.add_typer(memories.app, name="memories")
 app.add_typer(model.app, name="model")
+app.add_typer(runs.app, name="runs")
 
 
 def _print_version(wanted: bool) -> None:
@@ -47,15 +52,27 @@ def _options(
 
 
 def main() -> None:
-    """The command was run. What the user can mend ends in one line and status 2, what failed in one line and 1."""
+    """The command was run. What the user can mend ends in one line and status 2, what failed in one line and 1.
+
+    With ``--debug`` a traceback comes before that line. Warnings are lines on stderr.
+    """
     open_missing_streams()
+    logging.basicConfig(handlers=[Complaints()])
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
         app()
     except ZorkGPTError as error:
-        if "--debug" in sys.argv[1:2]:
-            raise
-        sys.stderr.write(f"zorkgpt: {printable(str(error))}\n")
-        sys.exit(error.exit_status)
+        _leave(error, error.exit_status)
+    except OSError as error:
+        # Files are read and written where this is translated; what is left are the standard streams.
+        discard_stdout()
+        _leave(error, 1)
+
+
+def _leave(error: Exception, status: int) -> NoReturn:
+    if "--debug" in sys.argv[1:2]:
+        complain(traceback.format_exc())
+    complain(f"zorkgpt: {error}".replace("\n", "\\n"))
+    sys.exit(status)

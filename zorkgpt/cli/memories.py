@@ -110,15 +110,15 @@ def add(
 ) -> None:
     """Add a memory."""
     from managers.memory_revision import Revision
-    from managers.memory_store import MemoryStore
+    from managers.memory_tiers import open_memories
 
-    store = MemoryStore(_memory_file(workdir))
+    store = open_memories(_memory_file(workdir))
     location_id = _location_id(store.document, location)
     try:
         memory = Memory(category, title, 0, "", None, text.strip(), persistence.value)
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
-    if not store.apply(Revision(location_id, name, memory).revised_document):
+    if not store.apply(Revision(location_id, name, memory)):
         raise ConfigurationError(f"location {location_id} has a memory of this title already: {memory.title}")
     typer.echo(printable(f"Added at location {location_id}: {memory.title}"))
 
@@ -132,11 +132,11 @@ def invalidate(
 ) -> None:
     """Mark a memory as proven false; it stays in the file, and nobody believes it."""
     from managers.memory_revision import Revision
-    from managers.memory_store import MemoryStore
+    from managers.memory_tiers import open_memories
 
-    store = MemoryStore(_memory_file(workdir))
+    store = open_memories(_memory_file(workdir))
     location_id = _location_id(store.document, location)
-    if not store.apply(Revision(location_id, invalidated=(title,), reason=reason).revised_document):
+    if not store.apply(Revision(location_id, invalidated=(title,), reason=reason)):
         titles = [memory.title for memory in _standing(store.document.memories().get(location_id, []))]
         raise ConfigurationError(
             f"location {location_id} has no memory of this title: {title}{_closest(title, titles)}"
@@ -174,9 +174,9 @@ def _memory_file(workdir: Path | None) -> Path:
 
 
 def _document(path: Path) -> Document:
-    from managers.memory_store import MemoryStore
+    from managers.memory_tiers import open_memories
 
-    return MemoryStore(path).document
+    return open_memories(path).document
 
 
 def _location_id(document: Document, wanted: str) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from session.errors import LanguageModelUnavailable
+from zorkgpt.cli.printable import printable
 from zorkgpt.cli.progress import DownloadBar
 from zorkgpt.llm.model_store import ModelStore
 
@@ -38,9 +39,9 @@ def list_models() -> None:
     """Print the model files of the folder, the embedded model first, there or not."""
     store = ModelStore()
     where = store.path if store.is_pulled else "not there yet: zorkgpt model pull"
-    typer.echo(_line(store.packaged.name, store.packaged.size, store.packaged.license, where))
+    typer.echo(printable(_line(store.packaged.name, store.packaged.size, store.packaged.license, where)))
     for other in store.others():
-        typer.echo(_line(other.stem, other.stat().st_size, "", other))
+        typer.echo(printable(_line(other.stem, other.stat().st_size, "", other)))
 
 
 def _line(name: str, size: int, license_name: str, where: object) -> str:

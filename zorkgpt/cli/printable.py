@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
-_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+import unicodedata
 
 
 def printable(text: str) -> str:
-    r"""``text`` with control characters shown instead of obeyed: ESC becomes ``\x1b``, line ends stay."""
-    return _UNPRINTABLE.sub(_shown, text.replace("\r\n", "\n").replace("\t", "    "))
+    r"""``text`` with all that is not seen shown instead of obeyed: ESC becomes ``\x1b``, line ends stay.
+
+    That is what controls the terminal, turns the direction of writing, has no width, or has no meaning that all agree
+    on (private and unassigned characters, halves of surrogate pairs).
+    """
+    spaced = text.replace("\r\n", "\n").replace("\t", "    ")
+    return spaced if spaced.isprintable() else "".join(map(_shown, spaced))
 
 
-def _shown(match: re.Match[str]) -> str:
-    return match[0].encode("unicode_escape").decode("ascii")
+def _shown(character: str) -> str:
+    if character == "\n" or character.isprintable() or unicodedata.category(character) == "Zs":
+        return character
+    return character.encode("unicode_escape").decode("ascii")

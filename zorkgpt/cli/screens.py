@@ -14,6 +14,8 @@ from session.events import (
     EpisodeEnded,
     EpisodeStarted,
     Event,
+    FileEdited,
+    GameFailed,
     ModelFailed,
     RunPaused,
     RunStarted,
@@ -108,13 +110,19 @@ def _headline(event: Event) -> list[str]:
         ]
     if isinstance(event, EpisodeEnded):
         return [_summary(event)]
+    return _trouble(event)
+
+
+def _trouble(event: Event) -> list[str]:
     if isinstance(event, ModelFailed) and event.role != "agent":
         return [f"The {event.role} model gave no answer: {event.error}"]
     if isinstance(event, RunPaused):
-        return [
-            f"Paused: {event.reason}",
-            "Once that is mended, zorkgpt run starts a new episode; what was learnt so far is kept.",
-        ]
+        where = f" in episode {event.episode} after {_count(event.turns, 'turn')}" if event.episode else ""
+        return [f"Paused{where}: {event.reason}"]
+    if isinstance(event, GameFailed):
+        return [f"The interpreter failed and was put back: {event.error}"]
+    if isinstance(event, FileEdited):
+        return [f"{event.file} was edited by somebody else, and is read again."]
     return []
 
 
@@ -123,9 +131,6 @@ _ENDS = {
     "lost": "lost",
     "over": "came to its end",
     "turn_limit": "stopped at the turn limit",
-    "interrupted": "interrupted",
-    "paused": "paused",
-    "failed": "failed",
 }
 
 
@@ -136,7 +141,6 @@ def _summary(event: EpisodeEnded) -> str:
     return (
         f"Episode {event.episode} {_ENDS[event.end]} after {_count(event.turns, 'turn')}: "
         f"{score}, {_count(event.rooms, 'room')}, {event.seconds:.0f} s"
-        + (f": {event.reason}" if event.end == "failed" else "")
     )
 
 

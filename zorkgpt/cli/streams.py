@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from zorkgpt.cli.printable import printable
+
 if TYPE_CHECKING:
     from threading import Event as Flag
 
     from session.events import Event
     from zorkgpt.cli.screens import Screen
+
+_STDERR = 2
 
 
 def open_missing_streams() -> None:
@@ -25,6 +30,30 @@ def open_missing_streams() -> None:
             stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115  open for as long as the program runs
             os.set_inheritable(stream.fileno(), True)
             setattr(sys, name, stream)
+
+
+def complain(text: str) -> None:
+    """``text`` is on stderr, its control characters shown; or nobody can read that, and it is lost.
+
+    Past Python's buffers, so that a signal handler may complain while something else is being written.
+    """
+    with suppress(OSError):
+        os.write(_STDERR, f"{printable(text)}\n".encode(errors="backslashreplace"))
+
+
+class Complaints(logging.Handler):
+    """Shows what is logged as lines on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """The message was complained of."""
+        complain(f"zorkgpt: {record.getMessage()}")
+
+
+def discard_stdout() -> None:
+    """What is written from now on, and what is still in the buffer, goes to the null device."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
 
 
 class WatchedScreen:
@@ -43,16 +72,8 @@ class WatchedScreen:
         try:
             self._screen.show(event)
         except BrokenPipeError:
-            _discard_stdout()
+            discard_stdout()
             self._stop.set()
         except OSError as error:
-            _discard_stdout()
-            with suppress(OSError):
-                sys.stderr.write(f"zorkgpt: nothing more is shown, only journaled: {error.strerror}\n")
-
-
-def _discard_stdout() -> None:
-    """What is written from now on, and what is still in the buffer, goes to the null device."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
-    os.close(null)
+            discard_stdout()
+            complain(f"zorkgpt: nothing more is shown, only journaled: {error.strerror}")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from session.errors import LanguageModelUnavailable, ResponseInvalid
 from zorkgpt.llm.language_model import ROLES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role
 
 FAILURES_TO_OPEN = 3
@@ -18,8 +20,12 @@ _LOG = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Circuit:
-    """failures: in a row; refusals_left: calls that fail at once before the next one is passed on."""
+class Circuit:
+    """How a role has fared.
+
+    failures: in a row
+    refusals_left: calls that fail at once before the next one is passed on
+    """
 
     failures: int = 0
     refusals_left: int = 0
@@ -35,7 +41,7 @@ class CircuitBreaker:
 
     def __init__(self, inner: LanguageModel) -> None:
         self._inner = inner
-        self._circuits: dict[Role, _Circuit] = {role: _Circuit() for role in ROLES if role != "agent"}
+        self._circuits: dict[Role, Circuit] = {role: Circuit() for role in ROLES if role != "agent"}
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """The answer of the inner model; ``LanguageModelUnavailable`` at once where ``role`` is not asked."""
@@ -52,6 +58,16 @@ class CircuitBreaker:
         circuit.failures = 0
         return completion
 
+    def state(self) -> dict[str, Circuit]:
+        """How each role fares, for a snapshot."""
+        return {role: replace(circuit) for role, circuit in self._circuits.items()}
+
+    def restore(self, state: Mapping[str, Circuit]) -> None:
+        """Each role fares as it did when ``state`` was taken."""
+        for role, circuit in self._circuits.items():
+            kept = state.get(role, Circuit())
+            circuit.failures, circuit.refusals_left = kept.failures, kept.refusals_left
+
     def describe(self) -> str:
         """What the inner model says of itself."""
         return self._inner.describe()
@@ -61,7 +77,7 @@ class CircuitBreaker:
         self._inner.close()
 
 
-def _refused(role: Role, circuit: _Circuit) -> LanguageModelUnavailable:
+def _refused(role: Role, circuit: Circuit) -> LanguageModelUnavailable:
     wait = circuit.refusals_left
     circuit.refusals_left -= 1
     calls = "1 call" if wait == 1 else f"{wait} calls"
@@ -70,7 +86,7 @@ def _refused(role: Role, circuit: _Circuit) -> LanguageModelUnavailable:
     )
 
 
-def _count_failure(role: Role, circuit: _Circuit) -> None:
+def _count_failure(role: Role, circuit: Circuit) -> None:
     circuit.failures += 1
     if circuit.failures >= FAILURES_TO_OPEN:
         circuit.refusals_left = CALLS_REFUSED

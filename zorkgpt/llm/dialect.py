@@ -40,15 +40,18 @@ class Dialect:
         self._max_tokens = "max_tokens"
 
     def fields(
-        self, sampling: Sampling, schema: type[BaseModel], extra: Mapping[str, JsonValue]
+        self, sampling: Sampling, schema: type[BaseModel], extra: Mapping[str, JsonValue], *, compact: bool = False
     ) -> dict[str, JsonValue]:
-        """The fields of a request beside model and messages, as this model takes them."""
+        """The fields of a request beside model and messages, as this model takes them.
+
+        compact: as in ``RoleSettings``
+        """
         fields: dict[str, JsonValue] = {"stream_options": {"include_usage": True}, "stream": True, **extra}
         fields.update({name: value for name, value in asdict(sampling).items() if value is not None})
         if "max_tokens" in fields:
             fields[self._max_tokens] = fields.pop("max_tokens")
         if self._formats:
-            fields["response_format"] = response_format(schema, constraints=self._formats[0])
+            fields["response_format"] = response_format(schema, constraints=self._formats[0], compact=compact)
         return {name: value for name, value in fields.items() if name not in self._refused}
 
     def learn(self, failure: RequestFailed, sent: Mapping[str, JsonValue]) -> str | None:

@@ -97,6 +97,9 @@ class EmbeddedServer:
         parameters.model.path = str(self.gguf)
         parameters.model_alias = {self.model}
         parameters.verbosity = _SILENT
+        # With Jinja answers come in a Markdown fence, ten tokens for nothing; without, llama.cpp fills in only the
+        # templates that it knows, such as the packaged model's.
+        parameters.use_jinja = not self._proven
         self._set_speed(parameters)
         _close_doors(parameters, self.api_key)
         return parameters

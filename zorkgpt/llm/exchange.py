@@ -23,12 +23,16 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[Answer]):
-    """A usable answer, the thoughts that led to it, the raw text and who wrote it."""
+    """A usable answer, the thoughts that led to it, the raw text and who wrote it.
+
+    question_tokens: of the prompt as it was asked; 0 where it was not counted, or was asked with a rejected answer
+    """
 
     value: Answer
     reasoning: str
     text: str
     model: str
+    question_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,8 @@ class Exchange(Generic[Answer]):
                 self._reject(split, problem)
             return None
         reasoning = joined([reply.reasoning, split.reasoning])
-        return Reading(value, reasoning, reply.text, reply.model)
+        question_tokens = 0 if self.rejected else reply.usage.prompt
+        return Reading(value, reasoning, reply.text, reply.model, question_tokens)
 
     def _enlarge(self) -> None:
         limit = self.sampling.max_tokens

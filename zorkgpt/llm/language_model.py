@@ -43,6 +43,8 @@ class Completion(Generic[Answer]):
     model: the model's name as the server gave it
     seconds: from the first request to the last byte, retries included
     requests: HTTP requests made, retries and repair included
+    question_tokens: of the prompt alone, as the server counted it in the request that was answered; 0 where it did
+        not, or where the answer was a repaired one. Unlike ``usage`` it is the same however many requests failed.
     """
 
     value: Answer
@@ -52,6 +54,7 @@ class Completion(Generic[Answer]):
     usage: TokenUsage
     seconds: float
     requests: int
+    question_tokens: int = 0
 
 
 class LanguageModel(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
@@ -14,6 +15,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from session.errors import ConfigurationError
 from zorkgpt.llm.chat_chunks import ChatChunk, Reply, ReplyBuilder, event_payloads
 from zorkgpt.llm.faults import RequestFailed, from_status, is_transient, server_message
+from zorkgpt.llm.hidden_keys import Secrets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -40,13 +42,20 @@ class ModelServer:
     """A server's address and key with the connections to it.
 
     ``address`` is the base URL fit to be shown: without a user's name and password.
+    other_keys: of other servers, hidden in what this one says as well, which may be their neighbour
     """
 
-    def __init__(self, base_url: str | None, api_key: str | None, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        base_url: str | None,
+        api_key: str | None,
+        clock: Callable[[], float],
+        other_keys: Iterable[str | None] = (),
+    ) -> None:
         url = _parsed(base_url or OPENAI_BASE_URL)
         self.address = url._replace(netloc=url.netloc.rpartition("@")[2]).geturl().rstrip("/")
         self.has_key = bool(api_key)
-        self._secrets = [secret for secret in (api_key, url.password) if secret]
+        self._secrets = Secrets([api_key, url.password, *other_keys])
         self._clock = clock
         self._client = openai.OpenAI(
             base_url=url.geturl(),
@@ -57,9 +66,10 @@ class ModelServer:
 
     def model_names(self, timeout: float) -> list[str]:
         """The models that the server lists, in its order."""
-        with self._translated():
+        with self._without_keys(), _translated():
             listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": timeout})
-            return [model.id for model in _ModelList.model_validate_json(listed.content).data]
+            models = _ModelList.model_validate_json(listed.content).data
+        return [self._secrets.hidden(model.id) for model in models]
 
     def ask(
         self,
@@ -70,7 +80,7 @@ class ModelServer:
         stall: float,
         deadline: float,
     ) -> Reply:
-        """The model's reply, read as it streams in, or whole.
+        """The model's reply, read as it streams in, or whole, without the keys that it may repeat.
 
         fields: of the request, beside model and messages
         stall: seconds of silence that are too many; an answer that does not stream is silent while it is written
@@ -83,7 +93,8 @@ class ModelServer:
         silence = max(min(stall, time_left) if streams else time_left, _SHORTEST_SECONDS)
         timeout = openai.Timeout(silence, connect=min(silence, _CONNECT_SECONDS))
         with (
-            self._translated(),
+            self._without_keys(),
+            _translated(),
             chat.create(model=model, messages=messages, extra_body=dict(fields), timeout=timeout) as response,
         ):
             kind = response.headers.get("content-type", "")
@@ -91,7 +102,9 @@ class ModelServer:
                 raise RequestFailed(f"a web page answers, no model; {BASE_URL_MEND}", transient=False)
             received = self._until(deadline, response.iter_bytes())
             payloads = [b"".join(received)] if "json" in kind or not streams else event_payloads(received)
-            return _summed(payloads, ReplyBuilder(model=model))
+            reply = _summed(payloads, ReplyBuilder(model=model))
+        hidden = self._secrets.hidden
+        return replace(reply, text=hidden(reply.text), reasoning=hidden(reply.reasoning), model=hidden(reply.model))
 
     def close(self) -> None:
         """Its connections are closed."""
@@ -104,32 +117,32 @@ class ModelServer:
             yield chunk
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _without_keys(self) -> Iterator[None]:
+        """A failure says no key; what it came from may, so it is not chained."""
         try:
             yield
-        except openai.APIStatusError as error:
-            # the server's words may repeat the key, so its exception is not chained
-            raise self._redacted(from_status(error)) from None
         except RequestFailed as failure:
-            raise self._redacted(failure) from None
-        except (openai.APITimeoutError, httpx2.TimeoutException) as error:
-            silence = type(error.__cause__ or error).__name__
-            raise RequestFailed(f"the server fell silent ({silence})") from error
-        except openai.APIConnectionError as error:
-            cause = error.__cause__
-            hint = ": is the server running there?" if isinstance(cause, httpx2.ConnectError) else ""
-            raise RequestFailed(f"no connection ({cause or error}){hint}") from error
-        except httpx2.RequestError as error:
-            raise RequestFailed(f"the connection broke within the answer ({error})") from error
-        except (openai.OpenAIError, ValueError) as error:
-            raise RequestFailed(f"the server's answer cannot be read ({type(error).__name__})") from error
+            failure.args = (self._secrets.hidden(str(failure))[:_SHOWN],)
+            raise failure from None
 
-    def _redacted(self, failure: RequestFailed) -> RequestFailed:
-        message = str(failure)
-        for secret in self._secrets:
-            message = message.replace(secret, "[key]")
-        failure.args = (message[:_SHOWN],)
-        return failure
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except openai.APIStatusError as error:
+        raise from_status(error) from error
+    except (openai.APITimeoutError, httpx2.TimeoutException) as error:
+        silence = type(error.__cause__ or error).__name__
+        raise RequestFailed(f"the server fell silent ({silence})") from error
+    except openai.APIConnectionError as error:
+        cause = error.__cause__
+        hint = ": is the server running there?" if isinstance(cause, httpx2.ConnectError) else ""
+        raise RequestFailed(f"no connection ({cause or error}){hint}") from error
+    except httpx2.RequestError as error:
+        raise RequestFailed(f"the connection broke within the answer ({error})") from error
+    except (openai.OpenAIError, ValueError) as error:
+        raise RequestFailed(f"the server's answer cannot be read ({type(error).__name__})") from error
 
 
 def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> Reply:

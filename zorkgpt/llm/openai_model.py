@@ -45,7 +45,8 @@ class OpenAIModel:
         self._sleep = sleep
         self._clock = clock
         self._models: dict[Role, ServedModel] = {}
-        server = cache(partial(ModelServer, clock=clock))
+        keys = [each.api_key for each in settings.values()]
+        server = cache(partial(ModelServer, clock=clock, other_keys=keys))
         served = cache(partial(ServedModel, clock=clock))
         for role in (role for role in ROLES if role in settings):
             place = settings[role]
@@ -80,6 +81,7 @@ class OpenAIModel:
             usage=exchange.usage,
             seconds=self._clock() - start,
             requests=exchange.requests,
+            question_tokens=reading.question_tokens,
         )
 
     def settle(self) -> None:

@@ -42,8 +42,7 @@ class RecordedModel:
         except LanguageModelError as error:
             self.emit(ModelFailed(role, digest, str(error), round(time.monotonic() - start, 3)))
             raise
-        if completion.requests == 1:
-            self.tokens.learn(len(prompt.system) + len(prompt.user), completion.usage.prompt)
+        self.tokens.learn(len(prompt.system) + len(prompt.user), completion.question_tokens)
         self.emit(
             ModelAnswered(
                 role=role,
@@ -56,6 +55,7 @@ class RecordedModel:
                 completion_tokens=completion.usage.completion,
                 requests=completion.requests,
                 seconds=round(completion.seconds, 3),
+                question_tokens=completion.question_tokens,
             )
         )
         return completion

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ValidationError
 
-from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
+from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role, TokenUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Reply = BaseModel | Mapping[str, object] | LanguageModelError
+Reply = BaseModel | Mapping[str, object] | LanguageModelError | BudgetSpent
 ReplyFunction = Callable[[Role, Prompt, type[BaseModel]], Reply]
 
 _UNCOUNTED = TokenUsage()
@@ -51,7 +51,7 @@ class ScriptedLLM:
         """The next reply as a ``schema``; takes no time and one request."""
         self.calls.append(ScriptedCall(role, prompt, schema))
         reply = self._reply(role, prompt, schema)
-        if isinstance(reply, LanguageModelError):
+        if isinstance(reply, LanguageModelError | BudgetSpent):
             raise reply
         value = _validated(reply, role, schema)
         return Completion(
@@ -62,6 +62,7 @@ class ScriptedLLM:
             usage=self._usage,
             seconds=0.0,
             requests=1,
+            question_tokens=self._usage.prompt,
         )
 
     def describe(self) -> str:

@@ -77,7 +77,9 @@ class ServedModel:
 
     def _reply(self, exchange: Exchange[Answer], settings: RoleSettings, deadline: float) -> Reply:
         while True:
-            fields = self._dialect.fields(exchange.sampling, exchange.schema, settings.extra_body)
+            fields = self._dialect.fields(
+                exchange.sampling, exchange.schema, settings.extra_body, compact=settings.compact
+            )
             name = self.settle()
             exchange.requests += 1
             try:

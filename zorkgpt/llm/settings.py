@@ -38,7 +38,7 @@ class Limits:
     request: float = 300.0
     stall: float = 120.0
     total: float = 900.0
-    attempts: int = 6
+    attempts: int = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,7 @@ class RoleSettings:
     base_url: up to and with ``/v1``; ``None`` is the ``openai`` package's own default
     api_key: never shown; ``None`` for servers that want none
     extra_body: fields that only this server knows, sent as they are (llama.cpp's ``repeat_penalty``)
+    compact: answers are written without white space between their fields
     """
 
     model: str | None = None
@@ -57,3 +58,4 @@ class RoleSettings:
     sampling: Sampling = Sampling()
     limits: Limits = Limits()
     extra_body: Mapping[str, JsonValue] = field(default_factory=lambda: MappingProxyType({}))
+    compact: bool = False

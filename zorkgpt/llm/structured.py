@@ -36,14 +36,17 @@ class SchemaIgnored(ResponseInvalid):
     """The answer is such as no server would have let pass that holds a model to the schema."""
 
 
-def response_format(schema: type[BaseModel], *, constraints: bool) -> dict[str, JsonValue]:
+def response_format(schema: type[BaseModel], *, constraints: bool, compact: bool = False) -> dict[str, JsonValue]:
     """The ``response_format`` that holds an answer to ``schema``: strict where a strict schema can.
 
     constraints: lengths, ranges and patterns are in it; llama.cpp honours them, OpenAI refuses some
+    compact: no white space between the fields, in the words of llguidance, which llama.cpp may be built with
     """
     parameters = pydantic_function_tool(schema)["function"].get("parameters", {})
     dropped = _ANNOTATIONS if constraints else _ANNOTATIONS | _CONSTRAINTS
     narrowed = _without(json.loads(json.dumps(parameters)), dropped)
+    if compact and isinstance(narrowed, dict):
+        narrowed = narrowed | {"x-guidance": {"whitespace_flexible": False}}
     name = re.sub(r"[^a-zA-Z0-9_-]", "_", schema.__name__)[:64]
     return {
         "type": "json_schema",

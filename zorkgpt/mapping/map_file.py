@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from session.errors import StoreError
+from session.shared_files import read_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,12 +78,9 @@ def read_map_file(path: Path | str, warn: Warn) -> MapFile | None:
     Raises ``StoreError`` where the file is there and cannot be read, or kept.
     """
     path = Path(path)
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
+    content = read_shared(path)
+    if content is None:
         return None
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
     try:
         state = _STATE.validate_json(content)
         faults = _faults(state)

@@ -177,6 +177,19 @@ class MapGraph:
         self.rooms[location_id] = replace(room, exits=tuple(each for each in room.exits if each != exit_))
         return "pruned"
 
+    def absorb(self, other: MapGraph) -> None:
+        """What ``other`` knows and this map does not is known here too; where both know, this map is right."""
+        for room in other.rooms.values():
+            self.add_room(room.id, "" if room.id in self.rooms else room.name)
+            self.add_exits(room.id, room.exits)
+        for from_id, exits in other.connections.items():
+            mine = self.connections.setdefault(from_id, {})
+            for exit_, to_id in exits.items():
+                if exit_ not in mine:
+                    edge = Edge(from_id, exit_)
+                    self.add_connection(from_id, exit_, to_id, other.confidence(edge))
+                    self.connection_verifications[edge] = other.connection_verifications.get(edge, 1)
+
     def is_pruned(self, location_id: int, exit_: str) -> bool:
         """The exit failed as often as it takes, and never worked."""
         return exit_ in self.pruned_exits.get(location_id, ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -56,7 +56,7 @@ class Agent:
 
     reads: the answer holds a reading of the latest text, too
     reasoning_length: holds the answer's reasoning to one plain sentence of at most so many characters, for models
-        that would ramble; ``None``: free
+        that would ramble; ``None``: free; 0: the answer has none
     """
 
     model: LanguageModel
@@ -65,8 +65,10 @@ class Agent:
 
     def system_prompt(self, *, assisted: bool) -> str:
         """The fixed instructions; ``assisted`` agents choose from valid actions."""
+        instructions = fill_prompt("agent_valid_actions" if assisted else "agent")
+        answer = fill_prompt("agent_command" if self.reasoning_length == 0 else "agent_answer")
         reading = fill_prompt("agent_reading") if self.reads else ""
-        return f"{fill_prompt('agent_valid_actions' if assisted else 'agent')}\n\n{reading}".strip()
+        return f"{instructions}\n\n{answer}\n\n{reading}".strip()
 
     def propose(self, context: AgentContext) -> Proposal:
         """The command that the model wants to play now.
@@ -91,11 +93,14 @@ class Agent:
         return create_model(
             base.__name__,
             __base__=base,
-            reasoning=(str, Field(pattern=_one_sentence(self.reasoning_length))),
+            reasoning=_reasoning(self.reasoning_length),
             action=(action, Field(description="The one command to type")),
         )
 
 
-def _one_sentence(length: int | None) -> str | None:
-    """A pattern for a sentence about oneself, in plain words."""
-    return None if length is None else rf"^I [A-Za-z ,']{{8,{max(length, 12) - 3}}}\.$"
+def _reasoning(length: int | None) -> Any:  # noqa: ANN401  what create_model takes
+    """The definition of a field for free words, for one plain sentence about oneself, or of no field."""
+    if length == 0:
+        return (ClassVar[str], "")
+    pattern = None if length is None else rf"^I [A-Za-z ,']{{8,{max(length, 12) - 3}}}\.$"
+    return (str, Field(pattern=pattern))

@@ -34,8 +34,11 @@ class Critic:
     """Judges proposals: first by what is certain, then by what the model says, as ``mode`` has it.
 
     object_tree: never asks a model
-    hybrid: asks where nothing is certain, and where the command came to the same before in this very state
+    hybrid: asks where nothing is certain, and where the command came to the same before in this very world
     llm: asks on every proposal that is not refused for certain
+
+    That all a player notices is as it was is enough for advice to the agent, and too little for doubt here: a second
+    blow in a fight, a second coin in a slot, a second turn of waiting look the same, and win games.
 
     failures: model calls that gave no judgement; play went on with the proposal
     repetitions: what the agent may be told as well; fed by :meth:`learn`

@@ -7,16 +7,16 @@ from collections.abc import Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from session.command_reading import read_command, words_of
 from session.vocabulary import Vocabulary
-from zorkgpt.players.command_reading import read_command, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from session.command_reading import Command
     from session.values import Observation, TurnRecord
     from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-    from zorkgpt.players.command_reading import Command
 
 _NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
 _ASKING = ("?", "?)", '?"', ":")

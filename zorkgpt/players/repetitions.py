@@ -1,76 +1,82 @@
-"""What was typed before in the very same state of the world, and what came of it."""
+"""What was typed before with everything as it is now, as far as the player can tell, and what came of it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from session.memory import one_line
+from session.token_counter import cut_at
+
 if TYPE_CHECKING:
     from session.values import Observation, TurnRecord
 
-LONGEST_OUTCOME = 200
+LONGEST_OUTCOME = 60
 """Characters of an outcome that are shown."""
-MOST_SHOWN = 8
+MOST_SHOWN = 6
+_INTRODUCTION = "With everything you can see as it is now, you have typed here, and each time this was the answer:"
 
 
-class _State(NamedTuple):
-    """A state of the world that one can come back to."""
+class _Try(NamedTuple):
+    """What a command came to, and the hash of the world that it was typed in."""
 
+    outcome: str
     world_hash: str
-    location_id: int | None
 
 
 class Repetitions:
-    """The commands of one episode by the state they were typed in, as long as the outcome was the same each time."""
+    """The commands of one episode by what was noticed before them, as long as the outcome was the same each time.
+
+    All of it is advice: what goes on out of sight may make the difference next time.
+    """
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
         """A new episode begins; nothing was typed."""
-        self._outcomes: defaultdict[_State, dict[str, list[str]]] = defaultdict(dict)
+        self._tries: defaultdict[tuple[object, ...], dict[str, list[_Try]]] = defaultdict(dict)
 
     def learn(self, turn: TurnRecord) -> None:
         """The turn's command and its outcome are known, unless it was a move, or never reached the story.
 
         A way that leads on may be walked as often as it is needed.
         """
-        state = _state(turn.before)
-        if state is not None and turn.after.refusal is None and not turn.moved:
-            self._outcomes[state].setdefault(_plain(turn.action), []).append(turn.after.text.strip())
+        noticed = turn.before.noticed
+        if noticed is not None and turn.after.refusal is None and not turn.moved:
+            tries, command = self._tries[noticed], _plain(turn.action)
+            tries[command] = [*tries.pop(command, ()), _Try(one_line(turn.after.text), turn.before.world_hash)]
 
     def of(self, observation: Observation, command: str) -> str:
-        """What there is to tell of an earlier ``command`` in this state, in a sentence; "" where there is nothing.
+        """What there is to tell of an earlier ``command``, where even what is out of sight was once as it is now.
 
-        Nothing is told where the outcomes differ: then there is chance in it, and trying again may help.
+        A sentence; "" where there is nothing, and where the outcomes differ: then there is chance in it, and trying
+        again may help.
         """
-        outcomes = self._in_state(observation).get(_plain(command), [])
-        return _sentence(_plain(command), outcomes) if len(set(outcomes)) == 1 else ""
+        plain = _plain(command)
+        tries = self._noticed_in(observation).get(plain, [])
+        same_world = any(each.world_hash == observation.world_hash != "" for each in tries)
+        return f"{_INTRODUCTION} {_line(plain, tries)}" if same_world and _is_steady(tries) else ""
 
     def text(self, observation: Observation) -> str:
-        """The same for every command, the latest last, for the agent; "" where there is nothing to tell."""
-        told = (self.of(observation, command) for command in self._in_state(observation))
-        return "\n".join([sentence for sentence in told if sentence][-MOST_SHOWN:])
+        """The same for the agent, of every command and whatever is out of sight: the latest :data:`MOST_SHOWN`."""
+        tried = self._noticed_in(observation).items()
+        lines = [_line(command, tries) for command, tries in tried if _is_steady(tries)]
+        return "\n- ".join([_INTRODUCTION, *lines[-MOST_SHOWN:]]) if lines else ""
 
-    def _in_state(self, observation: Observation) -> dict[str, list[str]]:
-        state = _state(observation)
-        return self._outcomes.get(state, {}) if state else {}
-
-
-def _state(observation: Observation) -> _State | None:
-    if not observation.world_hash:
-        return None
-    return _State(observation.world_hash, observation.location.num if observation.location else None)
+    def _noticed_in(self, observation: Observation) -> dict[str, list[_Try]]:
+        noticed = observation.noticed
+        return {} if noticed is None else self._tries.get(noticed, {})
 
 
 def _plain(command: str) -> str:
-    return " ".join(command.lower().split()).strip(" .!")
+    return one_line(command).lower().strip(" .!")
 
 
-def _sentence(command: str, outcomes: list[str]) -> str:
-    outcome = " ".join(outcomes[0].split())
-    if len(outcome) > LONGEST_OUTCOME:
-        outcome = f"{outcome[:LONGEST_OUTCOME]}..."
-    times = "once" if len(outcomes) == 1 else f"{len(outcomes)} times"
-    answer = "the answer was" if len(outcomes) == 1 else "each time the answer was"
-    return f"You have typed `{command}` here {times} in this very state; {answer}: {outcome}"
+def _is_steady(tries: list[_Try]) -> bool:
+    return len({each.outcome for each in tries}) == 1
+
+
+def _line(command: str, tries: list[_Try]) -> str:
+    times = "once" if len(tries) == 1 else f"{len(tries)} times"
+    return f"`{command}` ({times}): {cut_at(tries[0].outcome, LONGEST_OUTCOME)}"

@@ -85,7 +85,7 @@ def test_an_interrupt_from_the_terminal_does_not_reach_the_child(game: IsolatedG
     assert os.getsid(child_of(game)) != os.getsid(0)
 
 
-def test_the_child_ends_when_its_parent_is_killed(own_story: Path, tmp_path: Path) -> None:
+def test_the_child_ends_and_its_folder_goes_when_its_parent_is_killed(own_story: Path, tmp_path: Path) -> None:
     script = (
         "import sys, time\n"
         "from game_interface.core.isolated import IsolatedGame\n"
@@ -94,13 +94,15 @@ def test_the_child_ends_when_its_parent_is_killed(own_story: Path, tmp_path: Pat
         "time.sleep(60)\n"
     )
     command = [sys.executable, "-c", script, str(own_story)]
-    environment = os.environ | {"TMPDIR": str(tmp_path)}  # a killed parent leaves its folder behind
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
+        assert list(tmp_path.iterdir())
         os.kill(child, signal.SIGSTOP)  # as good as hung: it would not see that its connection closes
         parent.kill()
     assert ends_within(5, child)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_child_may_not_fill_any_file(game: IsolatedGame) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
@@ -17,7 +18,6 @@ from zorkgpt.llm.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from zorkgpt.llm.scripted import Reply, ReplyFunction
 
@@ -30,9 +30,14 @@ MORDANT = GameObject(71, "jar of mordant")
 
 @dataclass
 class LentModel:
-    """Stands in for the knowledge manager, of which only the model is wanted."""
+    """Stands in for the knowledge manager: its model, and the text of its file in ``workdir``."""
 
     model: ScriptedLLM
+    workdir: Path
+
+    def full_text(self) -> str:
+        file = self.workdir / "knowledgebase.md"
+        return file.read_text() if file.exists() else ""
 
 
 @dataclass
@@ -41,6 +46,7 @@ class Memories:
 
     memory_cache: dict[int, list[Memory]] = field(default_factory=dict)
     ephemeral_cache: dict[int, list[Memory]] = field(default_factory=dict)
+    passing_turns: set[int] = field(default_factory=set)
 
 
 class Play:
@@ -59,7 +65,9 @@ class Play:
         self.llm = ScriptedLLM(replies)
         logger = structlog.get_logger()
         self.map = MapManager(logger, self.config, self.state)
-        self.manager = ObjectiveManager(logger, self.config, self.state, LentModel(self.llm), self.map, memories)
+        self.manager = ObjectiveManager(
+            logger, self.config, self.state, LentModel(self.llm, workdir), self.map, memories
+        )
         self.now = Observation("The gate creaks.", GATE, (), (), score=0, world_hash="00000000")
         self.state.begin(self.now)
 

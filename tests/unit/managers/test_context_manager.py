@@ -24,7 +24,7 @@ MILL = Observation(
     15,
     80,
 )
-NOTES = Notes(knowledge="K", objectives="O", map="M", memory="E", circling="C")
+NOTES = Notes(knowledge="K", syntax="S", objectives="O", map="M", memory="E", circling="C")
 
 
 def manager(turns: int = 0, **options: Any) -> ContextManager:
@@ -53,6 +53,7 @@ def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:
     )
     assert [section.title for section in context.sections] == [
         "What is known of this game",
+        "COMMAND SYNTAX",
         "Objectives",
         "Previous Reasoning and Actions",
         "Map",
@@ -159,6 +160,16 @@ def test_over_budget_the_least_wanted_goes_first_and_the_present_never() -> None
     assert titles[3] == ["Previous Reasoning and Actions", "Present"]
 
 
+def test_the_command_syntax_goes_after_knowledge_and_map() -> None:
+    notes = Notes(knowledge="word " * 100, syntax="word " * 50, objectives="O", map="word " * 100)
+    titles = []
+    for budget in (240, 120):
+        context = manager(2, prompt_budgets={"agent": budget}).get_agent_context(MILL, notes)
+        titles.append([section.title for section in context.sections])
+    assert titles[0] == ["COMMAND SYNTAX", "Objectives", "Previous Reasoning and Actions", "Present"]
+    assert titles[1] == ["Objectives", "Previous Reasoning and Actions", "Present"]
+
+
 def test_a_long_response_and_reasoning_are_cut_in_the_history() -> None:
     context = manager()
     context.add_reasoning(1, "so " * 1000, "read")
@@ -189,7 +200,7 @@ LENGTHS = st.sampled_from((0, 1, 30, 400, 5_000, 60_000))
 
 @settings(deadline=None)
 @given(
-    lengths=st.lists(LENGTHS, min_size=9, max_size=9),
+    lengths=st.lists(LENGTHS, min_size=10, max_size=10),
     counts=st.tuples(st.integers(0, 2000), st.integers(0, 3), st.integers(0, 300)),
     rate=st.floats(0.15, 1.0),
     left=st.integers(500, 4000),
@@ -260,3 +271,41 @@ def test_the_extractors_text_keeps_to_its_budget_together_with_the_instructions(
     text = context.get_extractor_text(Observation("story " * 2000), system="rules " * 100)
     assert context.tokens.estimate(text + "rules " * 100) <= 300
     assert context.get_extractor_text(MILL) == MILL.text
+
+
+def after(text: str, **options: Any) -> ContextManager:
+    context = manager(2, **options)
+    context.game_state.action_history[-1] = PlayedAction("act 2", text)
+    return context
+
+
+@pytest.mark.parametrize("window", [1, 2, 6])
+def test_the_storys_latest_text_stands_once_at_the_end_of_the_history(window: int) -> None:
+    context = after(MILL.text, agent={"history_window": window}).get_agent_context(MILL)
+    assert context.render().count(MILL.text) == 1
+    assert f"Response: {MILL.text}\n\n## Present\nLocation: Water Mill (ID: 12)\n" in context.render()
+
+
+def test_a_prompt_begins_with_all_of_the_one_before_up_to_its_present() -> None:
+    before = after(MILL.text)
+    shown = before.get_agent_context(MILL).render().partition("\n\n## Present")[0]
+    before.add_reasoning(3, "thought 3", "act 3")
+    before.game_state.action_history.append(PlayedAction("act 3", "It stops."))
+    before.game_state.turn_count = 3
+    assert before.get_agent_context(Observation("It stops.")).render().startswith(shown)
+
+
+def test_a_text_too_long_for_the_history_stands_in_the_present() -> None:
+    long = Observation("The wheel turns. " * 80, Location(12, "Water Mill"))
+    assert f"The story says:\n{long.text.strip()}" in after(long.text).get_agent_context(long).render()
+
+
+def test_what_a_command_was_refused_for_stands_in_the_present() -> None:
+    refused = Observation(MILL.text, Location(12, "Water Mill"), refusal="unsafe")
+    assert "The command did not reach the story" in after(MILL.text).get_agent_context(refused).render()
+
+
+def test_where_the_history_has_no_room_the_storys_text_stands_in_the_present() -> None:
+    context = after(MILL.text, prompt_budgets={"agent": 50}).get_agent_context(MILL)
+    assert [section.title for section in context.sections] == ["Present"]
+    assert context.sections[0].text.endswith(f"The story says:\n{MILL.text}")

@@ -155,6 +155,7 @@ def test_where_the_player_is_not_known_there_is_nothing_to_show(tmp_path: Path) 
 
 def test_a_map_that_cannot_be_written_is_a_store_error_and_has_learnt_the_turn(tmp_path: Path) -> None:
     manager = manager_in(tmp_path / "gone")
+    (tmp_path / "gone").write_text("a file where the folder should be")
     with pytest.raises(StoreError):
         manager.learn(walk(1, "n", 2))
     assert manager.game_map.connections == {1: {"north": 2}}

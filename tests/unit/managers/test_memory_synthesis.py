@@ -13,6 +13,7 @@ from managers.memory_news import MOST_REMEMBERED, NewsLedger
 from managers.memory_outcome import Outcome, ZMachineContext
 from managers.memory_prompt import NO_SIGNALS, format_recent_actions, format_recent_reasoning, visit_prompt
 from managers.memory_synthesis import Visit, VisitSynthesis
+from managers.memory_visits import MemoryState
 from session.errors import LanguageModelUnavailable
 from session.game_state import GameState, PlayedAction
 from session.token_counter import TokenCounter
@@ -95,14 +96,14 @@ class TestNews:
         is_news(play, "down", "Blue Vats", location=VATS)
         assert not is_news(play, "enter chute", "Loft. A new thing lies here.", location=LOFT)
 
-    def test_a_refused_direction_is_news_once_in_the_same_words(self, tmp_path: Path) -> None:
+    def test_a_refused_direction_is_news_once_at_each_place(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
         assert is_news(play, "east", "You can't go that way.")
-        assert not is_news(play, "west", "You can't go that way.")
-        assert is_news(play, "down", "The grate does not budge.")
+        assert not is_news(play, "east", "You can't go that way.")
+        assert is_news(play, "east", "The grate does not budge.")
         is_news(play, "up", "Loft", location=LOFT)
         is_news(play, "wait")
-        assert not is_news(play, "north", "You can't go that way.")
+        assert is_news(play, "east", "You can't go that way.")
 
     def test_the_same_command_with_another_outcome_is_news(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
@@ -305,6 +306,14 @@ class TestPrompt:
         assert "Turn 9: wait 9" in prompt.user
         assert "Turn 2: wait 2" not in prompt.user
 
+    def test_how_forms_of_commands_fared_is_shown_or_said_to_be_unknown(self) -> None:
+        visit = Visit((Outcome(31, "Blue Vats", 1, "wait", "wait", "word"),), ())
+        syntaxes = ("Changed something: dip OBJECT", "")
+        state, tokens = GameState(turn_count=1), TokenCounter()
+        prompts = [visit_prompt(visit, state, tokens, window=8, budget=4000, syntax=syntax) for syntax in syntaxes]
+        shown = [prompt.user.split("COMMAND SYNTAX:\n")[1].split("\n")[0] for prompt in prompts]
+        assert shown == ["Changed something: dip OBJECT", "(none)"]
+
     def test_a_small_budget_asks_for_a_choice_and_remembers_the_storys_own_words(self, tmp_path: Path) -> None:
         def reply(_role: Role, prompt: Prompt, _schema: type[BaseModel]) -> Reply:
             turn = re.findall(r"Turn (\d+)", prompt.user.split("Which")[1])[-1]
@@ -415,6 +424,29 @@ class TestAnswers:
         play.manager.record_action_outcome(31, "Blue Vats", "drop jar", "Dropped.", {"inventory_changed": True})
         assert titles(play.manager.memory_cache) == []
         assert titles(play.manager.ephemeral_cache) == ["Left jar"]
+
+    def test_a_deed_that_was_true_of_one_episode_alone_is_known_as_such_in_the_next_and_in_the_next_run(
+        self, tmp_path: Path
+    ) -> None:
+        """The same deed is no news then, so that no memory tells of it; a line of knowledge must not either."""
+        play = Play(tmp_path, lambda *_call: learnt("Jar lies here", "ephemeral", turn=1))
+        deed = {"text": "Dropped.", "world_hash": "1"}
+        play.turn("drop jar", **deed)
+        play.manager.flush()
+        assert play.manager.passing_turns == {1}
+        play.next_episode()
+        assert play.manager.passing_turns == set()
+        play.turn("wait")
+        play.turn("drop jar", **deed)
+        assert play.manager.passing_turns == {2}
+        kept = play.manager.state()
+        play.manager.restore(MemoryState())
+        assert play.manager.passing_turns == set()
+        play.manager.restore(kept)
+        assert play.manager.passing_turns == {2}
+        later = Play(tmp_path, silent)
+        later.turn("drop jar", **deed)
+        assert later.manager.passing_turns == {1}
 
     def test_long_words_of_a_model_cost_no_memory(self, tmp_path: Path) -> None:
         play = Play(tmp_path, [learnt("t" * 5000, memory_text=f"  {'x' * 9000} ", reasoning="r" * 99_000)])

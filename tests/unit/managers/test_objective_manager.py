@@ -199,7 +199,7 @@ def test_progress_at_its_place_keeps_an_objective(tmp_path: Path, location_id: i
     assert play.texts == kept
 
 
-@pytest.mark.parametrize("error", [LanguageModelUnavailable("down"), ResponseInvalid("no JSON"), BudgetSpent("spent")])
+@pytest.mark.parametrize("error", [LanguageModelUnavailable("down"), ResponseInvalid("no JSON")])
 def test_a_model_that_fails_skips_the_update_and_is_asked_at_the_next_interval(
     tmp_path: Path, error: LanguageModelError
 ) -> None:
@@ -210,6 +210,11 @@ def test_a_model_that_fails_skips_the_update_and_is_asked_at_the_next_interval(
     assert [log["error"] for log in logs if log["log_level"] == "warning"] == [str(error)]
     play.wait_until(40)
     assert play.texts == ["Open the sluice"]
+
+
+def test_a_spent_budget_is_no_failure_to_go_on_after(tmp_path: Path) -> None:
+    with pytest.raises(BudgetSpent, match="spent"):
+        Play(tmp_path, [BudgetSpent("spent")]).wait_until(20)
 
 
 def test_an_answer_of_wrong_types_is_a_failure_and_not_the_end(tmp_path: Path) -> None:

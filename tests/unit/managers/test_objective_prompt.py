@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from structlog.testing import capture_logs
-
 from managers.objective_manager import NO_KNOWLEDGE, ObjectiveManager
 from managers.objective_prompt import LEFT_OUT
 from session.game_configuration import GameConfiguration
@@ -26,6 +24,10 @@ if TYPE_CHECKING:
     from zorkgpt.llm.language_model import Prompt
 
 KNOWLEDGE = "# Dye works\nThe fumes kill within two turns; wear the smoke hood. $5 buys one."
+SYNTAX = (
+    "Changed something: dip OBJECT in OBJECT; take OBJECT; unbar OBJECT with OBJECT\n"
+    "Refused so far: climb OBJECT (The … has no rungs.)"
+)
 
 
 def memory(title: str = "Fixing the blue", **others: object) -> Memory:
@@ -37,7 +39,7 @@ def bare_manager(workdir: Path) -> ObjectiveManager:
     """Without map and without memories."""
     config = GameConfiguration(zork_game_workdir=workdir)
     play = Play(workdir)
-    return ObjectiveManager(play.manager.logger, config, GameState(), LentModel(ScriptedLLM()))
+    return ObjectiveManager(play.manager.logger, config, GameState(), LentModel(ScriptedLLM(), workdir))
 
 
 def afternoon(workdir: Path, **options: object) -> Play:
@@ -51,6 +53,7 @@ def afternoon(workdir: Path, **options: object) -> Play:
         {},
     ]
     play = Play(workdir, replies, memories=memories, objective_update_interval=7, **options)
+    play.manager.syntax = lambda: SYNTAX
     play.turn("take banner", "Taken.", inventory=(BANNER,))
     play.turn("east", "Vats steam here.\n\nA ladder leads up.", location=VATS)
     play.map.note_exits(VATS, ["up", "south"])
@@ -85,6 +88,12 @@ def test_without_the_enhancement_only_recent_play_is_shown(tmp_path: Path) -> No
     assert whole.endswith(recent)
 
 
+def test_where_no_form_is_known_it_is_said(tmp_path: Path) -> None:
+    play = Play(tmp_path, [{}])
+    play.wait_until(20)
+    assert "=== COMMAND SYNTAX ===\n(none)\n" in last_prompt(play).user
+
+
 def test_recent_play_is_the_last_twenty_turns(tmp_path: Path) -> None:
     play = Play(tmp_path, [{}], objective_update_interval=30)
     play.wait_until(30)
@@ -114,7 +123,7 @@ def test_the_servers_count_of_tokens_is_learnt_from(tmp_path: Path) -> None:
     tokens = TokenCounter()
     model = ScriptedLLM([{}], usage=TokenUsage(prompt=100_000))
     manager = ObjectiveManager(
-        play.manager.logger, play.config, GameState(turn_count=20), LentModel(model), tokens=tokens
+        play.manager.logger, play.config, GameState(turn_count=20), LentModel(model, tmp_path), tokens=tokens
     )
     manager.process_periodic_update()
     assert tokens.tokens_per_character > TokenCounter().tokens_per_character
@@ -129,13 +138,6 @@ def test_without_a_file_or_in_an_empty_one_there_is_no_knowledge(tmp_path: Path)
     assert bare_manager(tmp_path)._get_full_knowledge() == NO_KNOWLEDGE
     (tmp_path / "knowledgebase.md").write_text(" \n")
     assert bare_manager(tmp_path)._get_full_knowledge() == NO_KNOWLEDGE
-
-
-def test_knowledge_that_cannot_be_read_is_a_warning(tmp_path: Path) -> None:
-    (tmp_path / "knowledgebase.md").mkdir()
-    with capture_logs() as logs:
-        assert bare_manager(tmp_path)._get_full_knowledge() == NO_KNOWLEDGE
-    assert [log["log_level"] for log in logs] == ["warning"]
 
 
 def test_next_door_is_where_a_passage_leads_or_comes_from(tmp_path: Path) -> None:
@@ -246,8 +248,18 @@ def test_what_is_left_out_goes_in_the_written_order(tmp_path: Path) -> None:
         assert len(gone - gone_before) <= 1
         order += gone - gone_before
         gone_before = gone
-    assert order == ["drawn map", "knowledge", "routing", "memories", "earlier play", "earlier facts", "facts", "play"]
-    assert user.count(LEFT_OUT) == 5
+    assert order == [
+        "drawn map",
+        "knowledge",
+        "routing",
+        "syntax",
+        "memories",
+        "earlier play",
+        "earlier facts",
+        "facts",
+        "play",
+    ]
+    assert user.count(LEFT_OUT) == 6
     assert "2: Dip" not in user
     assert "completed in turn 14: Dip the banner" in user
 
@@ -256,6 +268,7 @@ SIGNS = {
     "drawn map": "graph TD",
     "knowledge": "The fumes kill",
     "routing": "**Available Exits:**",
+    "syntax": "dip OBJECT in OBJECT",
     "memories": "Fixing the blue",
     "earlier facts": "Turn 1, Location 11: gained grey banner",
     "facts": "Turn 15, Location 44: gained jar of mordant",

@@ -24,7 +24,9 @@ def manager_in(workdir: Path, state: GameState | None = None) -> StateManager:
     config = GameConfiguration(zork_game_workdir=workdir)
     logger = structlog.get_logger()
     others = [MapManager(logger, config, state), CirclingDetector(logger, config, state)]
-    return StateManager(logger, config, state, others)
+    manager = StateManager(logger, config, state)
+    manager.show((*others, manager))
+    return manager
 
 
 def test_the_file_shows_the_present_and_how_every_manager_stands(tmp_path: Path) -> None:

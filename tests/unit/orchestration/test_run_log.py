@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,26 @@ def test_a_message_is_in_the_file_at_once_as_a_line_of_json(tmp_path: Path) -> N
         line = json.loads(path.read_text(encoding="utf-8"))
     assert line.pop("timestamp")
     assert line == {"event": "no way", "level": "warning", "exit": "no\rth\udc80"}
+
+
+def test_an_error_is_told_by_logging_too_in_one_line_and_a_warning_is_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with open_log(tmp_path / "log.jsonl") as log:
+        log.warning("a memory was refused", title="same")
+        log.error("memories are not in their file", error="disk full", manager="x")
+    assert [record.getMessage() for record in caplog.records] == ["memories are not in their file: disk full"]
+
+
+def test_what_the_program_tells_by_logging_is_in_the_file_as_long_as_it_is_open(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with open_log(path) as log:
+        logging.getLogger("zorkgpt.llm.breaker").warning("the %s model failed", "critic")
+        log.error("once", error="only")
+    logging.getLogger("zorkgpt.llm.breaker").warning("later")
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line["event"] for line in lines] == ["the critic model failed", "once"]
+    assert lines[0]["logger"] == "zorkgpt.llm.breaker"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

@@ -53,7 +53,7 @@ def test_a_broken_file_is_an_error_that_says_the_mend_and_is_left_alone(tmp_path
 
 def test_a_work_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="cannot tell the story"):
+    with pytest.raises(StoreError, match="cannot be locked for writing: Not a directory"):
         bind_to_story(tmp_path / "file" / "work", VATS)
 
 
@@ -62,3 +62,19 @@ def test_a_folder_of_another_story_gives_way_to_one_within_it(tmp_path: Path) ->
     bind_to_story(tmp_path, VATS)
     assert folder_for_story(tmp_path, VATS) == tmp_path
     assert folder_for_story(tmp_path, MOOR) == tmp_path / "moor"
+
+
+@pytest.mark.parametrize("name", ["..", "runs", "a\nb", "\x1b[2J"])
+def test_a_story_whose_name_no_folder_can_have_gets_one_that_is_named_for_its_content(
+    tmp_path: Path, name: str
+) -> None:
+    bind_to_story(tmp_path, VATS)
+    assert folder_for_story(tmp_path, replace(MOOR, name=name)) == tmp_path / "story-bbbbbbbb"
+
+
+def test_a_link_out_of_the_work_folder_is_neither_read_nor_written(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "story.json").symlink_to(tmp_path / "outside.json")
+    with pytest.raises(StoreError, match=r"story\.json is a link out of its folder"):
+        bind_to_story(tmp_path / "work", VATS)
+    assert not (tmp_path / "outside.json").exists()

@@ -48,9 +48,12 @@ class Run:
         self.game = ScriptedGame(SCRIPT, valid_actions=("board boat",), failing_commands=("dive",))
         self.stop = Flag()
         self.events: list[Event] = []
-        numbers = iter(range(5, 100))
+        self.commits: list[bool] = []
         configuration = GameConfiguration(
-            zork_game_workdir=folder, critic={"mode": "object_tree"}, simple_memory={"enabled": False}
+            zork_game_workdir=folder,
+            critic={"mode": "object_tree"},
+            simple_memory={"enabled": False},
+            knowledge={"enabled": False},
         )
         log = structlog.wrap_logger(logging.getLogger("test"))
         learning = build_learning(configuration, self.model, log, self.game.facts, VOCABULARY, TokenCounter())
@@ -58,9 +61,9 @@ class Run:
             game=self.game,
             turn=Turn(self.game, Agent(self.model), learning.critic, learning.context),
             learning=learning,
-            plan=Plan(seeds, max_turns),
+            plan=Plan(seeds, max_turns, first_episode=5),
             emit=self.events.append,
-            take_number=lambda: next(numbers),
+            commit=lambda _index, *, in_episode: self.commits.append(in_episode),
             stop=self.stop,
         )
 
@@ -121,15 +124,15 @@ def test_an_interruption_ends_the_run_after_the_turn_in_flight(tmp_path: Path) -
 
     run.orchestrator.turn = replace(run.orchestrator.turn, agent=Agent(ScriptedLLM(stop_while_answering)))
     assert run.orchestrator.play() == "interrupted"
-    assert (run.ended.end, run.ended.turns) == ("interrupted", 1)
-    assert isinstance(run.events[-1], RunEnded)
+    assert run.events[-1] == RunPaused("interrupted", episode=5, turns=1)
+    assert run.commits == [True]
 
 
 def test_a_model_that_gives_no_answer_pauses_the_run_and_no_command_is_made_up(tmp_path: Path) -> None:
     run = Run(tmp_path, [*says("board boat"), LanguageModelUnavailable("the server is gone")])
     assert run.orchestrator.play() == "paused"
-    assert (run.ended.end, run.ended.turns) == ("paused", 1)
-    assert run.events[-1] == RunPaused("the server is gone")
+    assert run.events[-1] == RunPaused("the server is gone", episode=5, turns=1)
+    assert not run.of(EpisodeEnded)
     assert run.game.observation == BOAT
 
 
@@ -164,21 +167,27 @@ def test_valid_actions_are_shown_only_as_assistance(tmp_path: Path) -> None:
     assert "- board boat" in assisted.model.calls[0].prompt.user
 
 
-def test_an_interpreter_that_dies_fails_its_episode_and_the_next_is_played(tmp_path: Path) -> None:
-    run = Run(tmp_path, says("dive", "board boat", "row home"), seeds=(1, 2))
-    assert run.orchestrator.play() == "failed"
-    first, second = (event for event in run.events if isinstance(event, EpisodeEnded))
-    assert (first.end, first.turns) == ("failed", 0)
-    assert "died" in first.reason
-    assert second.end == "won"
+def test_an_interpreter_that_dies_and_is_not_restored_pauses_the_run(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("dive", "board boat", "row home"))
+    assert run.orchestrator.play() == "paused"
+    (paused,) = run.of(RunPaused)
+    assert isinstance(paused, RunPaused)
+    assert "died" in paused.reason
+
+
+def test_every_turn_and_every_episode_is_committed(tmp_path: Path) -> None:
+    run = Run(tmp_path, says("board boat", "row home") * 2, seeds=(1, 2))
+    run.orchestrator.play()
+    assert run.commits == [True, True, False] * 2
 
 
 def test_what_cannot_be_kept_pauses_the_run(tmp_path: Path) -> None:
     run = Run(tmp_path, says("board boat", "row home"))
     (tmp_path / "map_state.json").mkdir()
     assert run.orchestrator.play() == "paused"
-    assert isinstance(run.events[-1], RunPaused)
-    assert "map_state.json" in run.ended.reason
+    (paused,) = run.of(RunPaused)
+    assert isinstance(paused, RunPaused)
+    assert "map_state.json" in paused.reason
 
 
 def test_an_interruption_while_the_model_is_away_is_an_interruption(tmp_path: Path) -> None:
@@ -190,4 +199,4 @@ def test_an_interruption_while_the_model_is_away_is_an_interruption(tmp_path: Pa
 
     run.orchestrator.turn = replace(run.orchestrator.turn, agent=Agent(ScriptedLLM(away)))
     assert run.orchestrator.play() == "interrupted"
-    assert (run.ended.end, run.ended.turns) == ("interrupted", 0)
+    assert run.events[-1] == RunPaused("interrupted while waiting", episode=5, turns=0)

@@ -213,6 +213,8 @@ class TestErrors:
             ("llm.timeout = inf", "llm.timeout in FILE should be a finite number"),
             ("assist = ['magic']", "assist in FILE should be 'valid-actions'"),
             ("llm.base_url = 'host'", "llm.base_url in FILE: an address looks like http://localhost:8080/v1"),
+            ("[prices.'a-1.5']\ninput = -1", "prices.a-1.5.input in FILE should be greater than or equal to 0"),
+            ("[prices.a]\ninput = 1", "prices.a.output in FILE: Field required"),
             ("[no.such]", "no.such in FILE is not an option; the closest one is "),
             ("[memory]\nx = 1", "memory.x in FILE is not an option; the closest one is "),
         ],
@@ -259,6 +261,12 @@ class TestShown:
             "game_files",
             "default",
         )
+
+    def test_of_a_table_all_that_is_in_it(self, tmp_path: Path) -> None:
+        (tmp_path / "zorkgpt.toml").write_text('[prices."a-1.5"]\ninput = 1\noutput = 2\n')
+        shown = {each.name: each for each in load_configuration({}, {}, tmp_path).shown()}
+        assert shown["prices"].value == {"a-1.5": {"input": 1.0, "cached": None, "output": 2.0}}
+        assert shown["prices"].origin == f"prices in {tmp_path / 'zorkgpt.toml'}"
 
     def test_of_a_key_only_that_it_is_set(self, tmp_path: Path) -> None:
         shown = {each.name: each for each in load_configuration({}, {"OPENAI_API_KEY": KEY}, tmp_path).shown()}

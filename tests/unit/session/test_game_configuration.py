@@ -75,9 +75,21 @@ def test_the_age_of_a_room_description_has_its_bounds(turns: int) -> None:
         GameConfiguration(room_description_age_window=turns)
 
 
-def test_a_budget_of_a_run_that_nothing_would_enforce_is_an_error() -> None:
-    with pytest.raises(ValidationError, match="budgets"):
-        GameConfiguration.model_validate({"budgets": {"max_cost": 1.0}})
+@pytest.mark.parametrize(
+    ("given", "seconds"), [(90, 90.0), ("90", 90.0), ("45s", 45.0), ("90m", 5400.0), ("1.5h", 5400.0)]
+)
+def test_a_time_limit_is_in_seconds_or_names_its_unit(given: object, seconds: float) -> None:
+    assert GameConfiguration.model_validate({"budgets": {"max_time": given}}).budgets.max_time == seconds
+
+
+@pytest.mark.parametrize("given", ["soon", "90 minutes", "m", "0h", "-1", 0])
+def test_what_is_no_time_is_no_time_limit(given: object) -> None:
+    with pytest.raises(ValidationError, match="max_time"):
+        GameConfiguration.model_validate({"budgets": {"max_time": given}})
+
+
+def test_no_run_is_limited_unless_asked_for() -> None:
+    assert set(GameConfiguration().budgets.model_dump().values()) == {None}
 
 
 def test_defaults_are_the_seeds() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
 
 from session.errors import StoreError
 from session.events import EpisodeStarted, Event, RunPaused, TurnPlayed
-from session.journal import Journal, Manifest, new_run_id, read_journal, read_manifest
+from session.journal import _SUM_FIELD, _SUM_LENGTH, Journal, Manifest, _sum, new_run_id, read_journal, read_manifest
 from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
 
 LAMP = GameObject(7, "brass lamp", parent=3, attributes=frozenset({2, 17}))
@@ -25,7 +26,7 @@ RECORD = TurnRecord(
 EVENTS: list[Event] = [
     EpisodeStarted(2, 7, BEFORE),
     TurnPlayed(RECORD, 0.25),
-    RunPaused("out of money: \u2028 5 €"),
+    RunPaused(episode=1, turns=2, reason="out of money: \u2028 5 €"),
 ]
 
 
@@ -36,8 +37,10 @@ def manifest() -> Manifest:
         command=("zorkgpt", "run"),
         configuration={"max_turns_per_episode": 5},
         story="story.z5",
+        story_path="story.z5",
         story_sha256="0" * 64,
         seeds=(1, 2),
+        first_episode=1,
         model="scripted",
         versions={"python": "3"},
         assistance=(),
@@ -77,6 +80,24 @@ def test_a_line_cut_off_by_a_kill_is_left_out(tmp_path: Path, cut: int) -> None:
     assert [line.event for line in read_journal(path.parent)] == EVENTS[:2]
 
 
+def test_any_byte_that_is_changed_is_found_in_its_line(tmp_path: Path) -> None:
+    path = journaled(tmp_path)
+    written = path.read_bytes()
+    for at in range(0, len(written) - 1, 7):
+        path.write_bytes(written[:at] + bytes([written[at] ^ 1]) + written[at + 1 :])
+        line = written.count(b"\n", 0, at) + 1
+        with pytest.raises(StoreError, match=rf"journal\.jsonl:{line}:"):
+            list(read_journal(path.parent))
+
+
+def test_a_line_that_was_taken_out_is_missed(tmp_path: Path) -> None:
+    path = journaled(tmp_path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[2])
+    with pytest.raises(StoreError, match=r"journal\.jsonl:2"):
+        list(read_journal(path.parent))
+
+
 def test_a_line_that_was_tampered_with_is_named(tmp_path: Path) -> None:
     path = journaled(tmp_path)
     path.write_bytes(path.read_bytes().replace(b'"turn": 5', b'"turn": "five"'))
@@ -86,14 +107,19 @@ def test_a_line_that_was_tampered_with_is_named(tmp_path: Path) -> None:
 
 def test_an_event_of_a_kind_that_is_not_known_is_none_and_the_others_are_read(tmp_path: Path) -> None:
     path = journaled(tmp_path)
-    path.write_bytes(path.read_bytes().replace(b"turn_played", b"turn_dreamt"))
+    chain, lines = "", []
+    for line in path.read_bytes().replace(b"turn_played", b"turn_dreamt").splitlines():
+        body = line[:-_SUM_LENGTH] + b"}"
+        chain = _sum(chain, body)
+        lines.append(body[:-1] + (_SUM_FIELD % chain).encode() + b"\n")
+    path.write_bytes(b"".join(lines))
     assert [line.event for line in read_journal(path.parent)] == [EVENTS[0], None, EVENTS[2]]
 
 
 def test_a_line_of_another_version_is_an_error_that_says_so(tmp_path: Path) -> None:
     path = journaled(tmp_path)
-    path.write_bytes(path.read_bytes().replace(b'{"v": 1, "seq": 3', b'{"v": 2, "seq": 3'))
-    with pytest.raises(StoreError, match=r"journal\.jsonl:3: version 2 of the journal; 1 is known"):
+    path.write_bytes(path.read_bytes().replace(b'{"v": 2, "seq": 3', b'{"v": 3, "seq": 3'))
+    with pytest.raises(StoreError, match=r"journal\.jsonl:3: version 3 of the journal; 2 is known"):
         list(read_journal(path.parent))
 
 
@@ -131,3 +157,29 @@ def test_a_missing_or_broken_manifest_is_one_clear_error(tmp_path: Path, content
         (tmp_path / "manifest.json").write_bytes(content)
     with pytest.raises(StoreError, match="manifest"):
         read_manifest(tmp_path)
+
+
+def test_a_line_that_the_disk_took_only_half_of_is_gone_so_that_the_next_one_is_whole(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path, manifest())
+    journal.append(EVENTS[0])
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((journal.folder / "journal.jsonl").stat().st_size + 50, unlimited[1]))
+    try:
+        with pytest.raises(StoreError, match="File too large"):
+            journal.append(EVENTS[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    journal.append(EVENTS[2])
+    journal.close()
+    assert [line.event for line in read_journal(journal.folder)] == [EVENTS[0], EVENTS[2]]
+
+
+@pytest.mark.parametrize("torn", [b'{"v": 2, "seq": 99', b"\0" * 4096])
+def test_a_journal_that_is_opened_again_goes_on_behind_its_last_whole_line(tmp_path: Path, torn: bytes) -> None:
+    path = journaled(tmp_path)
+    path.write_bytes(path.read_bytes() + torn)
+    lines = list(read_journal(path.parent))
+    journal = Journal.reopen(path.parent, lines, lines[-1])
+    journal.append(EVENTS[0])
+    journal.close()
+    assert [line.event for line in read_journal(path.parent)] == [*EVENTS, EVENTS[0]]

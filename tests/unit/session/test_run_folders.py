@@ -50,3 +50,10 @@ def test_a_folder_that_is_no_run_is_not_taken_for_one(workdir: Path, run: str) -
 def test_where_there_are_no_runs_the_error_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="holds none yet"):
         find_run(tmp_path, RUN)
+
+
+def test_an_id_cannot_lead_out_of_the_runs(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (workdir / "runs" / "deep").mkdir()
+    monkeypatch.chdir(workdir / "runs" / "deep")
+    with pytest.raises(StoreError, match="no run"):
+        find_run(workdir / "runs" / RUN, f"../../{RUN}")

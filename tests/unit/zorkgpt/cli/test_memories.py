@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from managers.memories_file import parse
 from session.errors import ConfigurationError, StoreError, ZorkGPTError
 from session.memory import PERSISTENCES, Memory
-from session.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
+from session.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIES_AT_START
 from zorkgpt.cli import memories
 
 if TYPE_CHECKING:
@@ -215,6 +215,8 @@ def run_folder(workdir: Path) -> Path:
     folder = workdir / "runs" / "20260131-184500-1a2b"
     folder.mkdir(parents=True)
     (folder / "manifest.json").write_text("{}")
+    (folder / AT_START).mkdir()
+    (folder / AT_END).mkdir()
     (folder / MEMORIES_AT_START).write_text(FILE)
     return folder
 

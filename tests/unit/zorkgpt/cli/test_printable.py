@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,10 +19,20 @@ def test_ordinary_text_is_left_alone() -> None:
     assert printable("Café “North”\nof — House ☂") == "Café “North”\nof — House ☂"
 
 
-def test_text_cannot_be_reversed_under_the_reader() -> None:
-    assert "\u202e" not in printable("safe\u202eexe.txt")
+@pytest.mark.parametrize(
+    "hidden",
+    ["\u202e", "\u2066", "\u061c", "\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u2028", "\ue000", "\U000e0041"],
+)
+def test_what_turns_hides_or_parts_text_is_shown(hidden: str) -> None:
+    assert printable(f"safe{hidden}exe.txt") == f"safe{hidden.encode('unicode_escape').decode()}exe.txt"
 
 
 @given(st.text())
-def test_no_control_character_but_the_line_end_comes_through(text: str) -> None:
-    assert all(unicodedata.category(c) not in {"Cc", "Cs"} or c == "\n" for c in printable(text))
+def test_nothing_unseen_but_the_line_end_comes_through(text: str) -> None:
+    unseen = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    assert all(unicodedata.category(each) not in unseen or each == "\n" for each in printable(text))
+
+
+@given(st.text())
+def test_what_is_printable_stays_as_it_is(text: str) -> None:
+    assert printable(printable(text)) == printable(text)

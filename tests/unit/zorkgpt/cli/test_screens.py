@@ -31,7 +31,7 @@ EVENTS: list[Event] = [
     ModelFailed("memory", "0" * 64, "gone", 1.0),
     ModelFailed("agent", "0" * 64, "gone", 1.0),
     ENDED,
-    RunPaused("the server is gone"),
+    RunPaused("the server is gone", episode=1, turns=4),
 ]
 
 

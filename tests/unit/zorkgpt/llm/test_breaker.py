@@ -86,9 +86,12 @@ def test_an_answer_to_the_probe_ends_it() -> None:
 def test_answers_that_never_fit_are_failures_too_but_a_spent_budget_is_none() -> None:
     unfit = ScriptedLLM(lambda _role, _prompt, _schema: ResponseInvalid("no Move"))
     spent = ScriptedLLM(lambda _role, _prompt, _schema: BudgetSpent("spent"))
-    for inner in (unfit, spent):
-        fail(CircuitBreaker(inner), "critic", FAILURES_TO_OPEN + 1)
+    fail(CircuitBreaker(unfit), "critic", FAILURES_TO_OPEN + 1)
     assert len(unfit.calls) == FAILURES_TO_OPEN
+    model = CircuitBreaker(spent)
+    for _ in range(FAILURES_TO_OPEN + 1):
+        with pytest.raises(BudgetSpent, match="spent"):
+            model.complete("critic", PROMPT, Move)
     assert len(spent.calls) == FAILURES_TO_OPEN + 1
 
 

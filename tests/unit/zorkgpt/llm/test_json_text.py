@@ -17,18 +17,25 @@ from zorkgpt.llm.json_text import breaks_off, json_objects
         ('[{"a": 1}]', ['{"a": 1}']),
         ('{{"a": 1}}', ['{"a": 1}']),
         ('{"a":' * 3_000, []),
+        ('{"a": [{"b": 1}, {"b"', []),
+        ('{x} {"a": 1} {"a": [{"b": 1}, ', ['{"a": 1}']),
     ],
-    ids=range(7),
+    ids=range(9),
 )
 def test_the_outermost_whole_objects_are_found_in_order(text: str, objects: list[str]) -> None:
     assert list(json_objects(text)) == objects
 
 
-@pytest.mark.parametrize("end", range(1, 22))
-def test_an_object_that_stops_anywhere_breaks_off(end: int) -> None:
-    assert breaks_off('Well: {"a": [1, "b"], "c": null}'[: 6 + end])
+WHOLE = r'{"a": [true, false, null, -12.5e-3, "x\u00e9\n"], "b": {"c": "d"}}'
 
 
-@pytest.mark.parametrize("text", ["", "prose", '{"a": 1}', "{'a': 1}", '{"a": 1,}', '{"a": x'])
+@pytest.mark.parametrize("end", range(1, len(WHOLE)))
+@pytest.mark.parametrize("before", ["", "Well: ", "Well {x} {}: "])
+def test_an_object_that_stops_anywhere_breaks_off(before: str, end: int) -> None:
+    assert breaks_off(before + WHOLE[:end])
+    assert WHOLE[:end] not in json_objects(before + WHOLE[:end])
+
+
+@pytest.mark.parametrize("text", ["", "prose", '{"a": 1}', "{'a': 1}", '{"a": 1,}', '{"a": x', '{"a": 1.}'])
 def test_whole_wrong_and_missing_objects_do_not_break_off(text: str) -> None:
     assert not breaks_off(text)

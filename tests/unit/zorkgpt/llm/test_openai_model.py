@@ -89,6 +89,21 @@ def test_usage_is_summed_over_a_repair() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "tokens"),
+    [
+        ((), 7),
+        ((Streams((MOVE[:9],)),), 7),
+        ((says_error(500), Streams(())), 7),
+        ((Streams(("No.",)),), 0),
+    ],
+    ids=["at once", "after a cut one", "after failures", "after a repair"],
+)
+def test_the_question_is_counted_alike_however_often_it_had_to_be_asked(before: tuple[Step, ...], tokens: int) -> None:
+    with MisbehavingServer(*before, GOOD) as server, model_on(server) as model:
+        assert ask(model).question_tokens == tokens
+
+
+@pytest.mark.parametrize(
     ("extra", "usage"),
     [
         ({}, TokenUsage()),

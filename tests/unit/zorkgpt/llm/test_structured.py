@@ -86,6 +86,18 @@ def test_a_draft_in_thoughts_or_half_an_answer_is_none(text: str) -> None:
         read_answer(split_reasoning(text), Move)
 
 
+class Aims(BaseModel):
+    """An answer of which every part may be left out."""
+
+    aims: list[Move] = Field(default_factory=list)
+
+
+@pytest.mark.parametrize("text", [f'{{"aims": [{MOVE}, {{"re', f'<think>So {{"aims": [{MOVE}'])
+def test_a_part_of_an_answer_that_breaks_off_is_not_taken_for_the_whole(text: str) -> None:
+    with pytest.raises(AnswerIncomplete):
+        read_answer(split_reasoning(text), Aims)
+
+
 def test_the_last_object_that_fits_is_the_answer() -> None:
     first = MOVE.replace("light lamp", "wait")
     assert read_answer(split_reasoning(f"{first} {MOVE} {{}}"), Move).action == "light lamp"
@@ -97,3 +109,8 @@ def test_what_is_wrong_is_said_by_field() -> None:
     with pytest.raises(ResponseInvalid, match="reasoning: String should have at most 200 characters") as caught:
         read_answer(split_reasoning(MOVE.replace("dark", "dark" * 60)), Move)
     assert not isinstance(caught.value, SchemaIgnored)
+
+
+def test_a_compact_answer_is_held_to_no_white_space_between_its_fields() -> None:
+    assert "'x-guidance': {'whitespace_flexible': False}" in str(response_format(Move, constraints=True, compact=True))
+    assert "x-guidance" not in str(response_format(Move, constraints=True))

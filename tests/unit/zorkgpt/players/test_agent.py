@@ -82,3 +82,13 @@ def test_a_model_that_rambles_beyond_the_bound_gave_no_answer(reasoning: str) ->
     model = ScriptedLLM([{"reasoning": reasoning, "action": "up"}])
     with pytest.raises(ResponseInvalid):
         Agent(model, reasoning_length=60).propose(AgentContext(SECTIONS))
+
+
+@pytest.mark.parametrize("valid", [("north", "take oar"), None])
+def test_an_agent_without_reasoning_is_asked_for_the_command_alone(valid: tuple[str, ...] | None) -> None:
+    model = ScriptedLLM([{"action": "north"}])
+    agent = Agent(model, reasoning_length=0)
+    assert agent.propose(AgentContext(SECTIONS, valid_actions=valid)) == Proposal("north")
+    assert list(model.calls[0].schema.model_json_schema()["properties"]) == ["action"]
+    assert "reasoning`" not in model.calls[0].prompt.system
+    assert '{"action":' in model.calls[0].prompt.system

@@ -66,7 +66,16 @@ def test_a_command_that_came_to_the_same_before_is_asked_about_with_that_evidenc
     assert judge(judging, AT_HAND).accepted
     judging.learn(turn(AT_HAND, moment(), moment("It is too heavy.")))
     assert not judge(judging, AT_HAND).accepted
-    assert "## Tried before\nYou have typed `take basket` here once" in model.calls[0].prompt.user
+    tried = model.calls[0].prompt.user.split("## Tried before\n")[1]
+    assert tried.endswith("was the answer: `take basket` (once): It is too heavy.")
+
+
+def test_that_all_is_seen_as_it_was_is_not_enough_to_ask_about_a_command() -> None:
+    judging, model = critic("hybrid")
+    judging.learn(turn(AT_HAND, moment(), moment("You miss.", world="w2")))
+    assert judge(judging, AT_HAND, moment(world="w2")) == Verdict(accepted=True, source="object_tree")
+    assert model.calls == []
+    assert "You miss." in judging.repetitions.text(moment(world="w2"))
 
 
 def test_without_a_model_a_repetition_is_told_and_let_through() -> None:

@@ -1,4 +1,4 @@
-"""What was typed in the very same state, with the same outcome, is told; nothing else is."""
+"""What was typed with all to be seen as it is now, with the same outcome, is told; nothing else is."""
 
 from __future__ import annotations
 
@@ -6,36 +6,58 @@ from dataclasses import replace
 
 import pytest
 
+from session.values import Observation
 from tests.unit.zorkgpt.players.dye_works import in_the_loft, moment, turn
 from zorkgpt.players.repetitions import LONGEST_OUTCOME, MOST_SHOWN, Repetitions
 
+INTRODUCTION = "With everything you can see as it is now, you have typed here, and each time this was the answer:"
 
-def after(*answers: str, action: str = "dip banner") -> Repetitions:
-    """What is known when ``action`` got these ``answers``, one after the other, in one state."""
+
+def after(*answers: str, action: str = "dip banner", world: str = "w1") -> Repetitions:
+    """What is known when ``action`` got these ``answers``, one after the other, with all to be seen the same."""
     repetitions = Repetitions()
     for answer in answers:
-        repetitions.learn(turn(action, moment(), moment(answer)))
+        repetitions.learn(turn(action, moment(world=world), moment(answer, world=world)))
     return repetitions
 
 
 def test_it_is_told_how_often_and_with_what_answer() -> None:
-    assert after("The vat is\nempty.").of(moment(), "Dip  banner.") == (
-        "You have typed `dip banner` here once in this very state; the answer was: The vat is empty."
-    )
-    assert after(*["Empty."] * 3).of(moment(), "dip banner") == (
-        "You have typed `dip banner` here 3 times in this very state; each time the answer was: Empty."
-    )
+    once, thrice = after("The vat is\nempty."), after(*["Empty."] * 3)
+    assert once.of(moment(), "Dip  banner.") == f"{INTRODUCTION} `dip banner` (once): The vat is empty."
+    assert thrice.of(moment(), "dip banner") == f"{INTRODUCTION} `dip banner` (3 times): Empty."
+    assert thrice.text(moment()) == f"{INTRODUCTION}\n- `dip banner` (3 times): Empty."
 
 
-def test_other_commands_states_and_places_are_not_meant() -> None:
+def test_other_commands_places_and_things_in_sight_are_not_meant() -> None:
     repetitions = after("Empty.")
     assert repetitions.of(moment(), "take banner") == ""
+    for other in (in_the_loft(), replace(moment(), visible=()), replace(moment(), score=5)):
+        assert (repetitions.of(other, "dip banner"), repetitions.text(other)) == ("", "")
+
+
+def test_the_agent_is_told_whatever_goes_on_out_of_sight_and_the_critic_is_not() -> None:
+    repetitions = after("Empty.")
+    assert repetitions.text(moment(world="w2")) == repetitions.text(moment()) != ""
     assert repetitions.of(moment(world="w2"), "dip banner") == ""
-    assert repetitions.of(in_the_loft(), "dip banner") == ""
+    repetitions.learn(turn("dip banner", moment(world="w2"), moment("Empty.", world="w2")))
+    assert "(2 times)" in repetitions.of(moment(world="w2"), "dip banner")
+
+
+def test_a_world_that_is_not_known_is_not_the_same() -> None:
+    repetitions = after("Empty.", world="")
+    assert repetitions.of(moment(world=""), "dip banner") == ""
+    assert "`dip banner`" in repetitions.text(moment(world=""))
 
 
 def test_where_there_is_chance_in_it_nothing_is_told() -> None:
-    assert after("You miss.", "You hit.", action="light fuse").of(moment(), "light fuse") == ""
+    repetitions = after("You miss.", "You hit.", action="light fuse")
+    assert (repetitions.of(moment(), "light fuse"), repetitions.text(moment())) == ("", "")
+
+
+def test_chance_that_showed_in_another_world_counts() -> None:
+    repetitions = after("You miss.", action="light fuse")
+    repetitions.learn(turn("light fuse", moment(world="w2"), moment("You hit.", world="w2")))
+    assert repetitions.of(moment(), "light fuse") == ""
 
 
 def test_moves_and_commands_that_never_reached_the_story_are_no_repetitions() -> None:
@@ -46,20 +68,23 @@ def test_moves_and_commands_that_never_reached_the_story_are_no_repetitions() ->
 
 
 @pytest.mark.parametrize("world", ["", "w1"])
-def test_without_a_world_to_compare_there_is_no_same_state(world: str) -> None:
-    repetitions = Repetitions()
-    repetitions.learn(turn("wait", moment(world=world), moment("Time passes.", world=world)))
-    assert bool(repetitions.of(moment(world=world), "wait")) is bool(world)
+def test_without_anything_to_compare_nothing_is_told(world: str) -> None:
+    fog, repetitions = Observation("Fog.", world_hash=world), Repetitions()
+    repetitions.learn(turn("wait", fog, replace(fog, text="Time passes.")))
+    assert bool(repetitions.of(fog, "wait")) is bool(world)
+    assert bool(repetitions.text(fog)) is bool(world)
 
 
-def test_all_of_a_state_are_told_line_by_line_the_latest_last_within_bounds() -> None:
+def test_the_latest_commands_are_told_line_by_line_the_last_at_the_end_within_bounds() -> None:
     repetitions = Repetitions()
-    for number in range(MOST_SHOWN + 2):
+    for number in (*range(MOST_SHOWN + 2), 3):
         repetitions.learn(turn(f"dip {number}", moment(), moment("No. " * LONGEST_OUTCOME)))
-    lines = repetitions.text(moment()).splitlines()
+    introduction, *lines = repetitions.text(moment()).splitlines()
+    assert introduction == INTRODUCTION
     assert len(lines) == MOST_SHOWN
-    assert f"`dip {MOST_SHOWN + 1}`" in lines[-1]
-    assert len(lines[-1]) < LONGEST_OUTCOME + 100
+    assert lines[-2].startswith(f"- `dip {MOST_SHOWN + 1}` (once): No. No.")
+    assert lines[-1].startswith("- `dip 3` (2 times): No. No.")
+    assert len(lines[-1]) < LONGEST_OUTCOME + 30
 
 
 def test_a_new_episode_has_typed_nothing() -> None:

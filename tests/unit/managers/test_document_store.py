@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from structlog.testing import capture_logs
 
 from benchmarks.memories_file import file_of
+from managers.document_store import DocumentStore, Edit
 from managers.memories_file import parse
 from managers.memory_revision import Revision
-from managers.memory_store import MemoryStore
 from session.errors import StoreError
 from session.memory import Memory, MemoryStatus, title_key
 from tests.unit.managers.memory_parts import manager_in, memory, titles
@@ -26,8 +26,18 @@ if TYPE_CHECKING:
     from managers.memories_document import Document
 
 
-def added(title: str, document: Document) -> Document:
-    return document.add_memory(31, "Blue Vats", memory(title))
+@dataclass(frozen=True)
+class Added:
+    """An edit that always has something to do."""
+
+    title: str
+
+    def apply_to(self, document: Document) -> Document:
+        return document.add_memory(31, "Blue Vats", memory(self.title))
+
+
+def store_at(path: Path) -> DocumentStore[Document, Edit[Document]]:
+    return DocumentStore(path, parse)
 
 
 def titles_in(path: Path) -> list[str]:
@@ -41,26 +51,26 @@ def path(tmp_path: Path) -> Path:
 
 class TestWriting:
     def test_the_folder_is_made_and_the_edit_is_on_the_disk(self, path: Path) -> None:
-        assert MemoryStore(path).apply(partial(added, "a"))
+        assert store_at(path).apply(Added("a"))
         assert titles_in(path) == ["a"]
 
     def test_the_backup_holds_the_version_before(self, path: Path) -> None:
-        store = MemoryStore(path)
-        store.apply(partial(added, "a"))
+        store = store_at(path)
+        store.apply(Added("a"))
         before = path.read_bytes()
-        store.apply(partial(added, "b"))
+        store.apply(Added("b"))
         assert path.with_name("Memories.md.backup").read_bytes() == before
 
     def test_an_edit_with_nothing_to_do_writes_nothing(self, path: Path) -> None:
-        assert not MemoryStore(path).apply(lambda document: document)
+        assert not store_at(path).apply(Revision(31, invalidated=("never heard of",)))
         assert not path.exists()
 
     def test_a_deferred_edit_goes_with_the_next_one(self, path: Path) -> None:
-        store = MemoryStore(path)
-        store.defer(partial(added, "a"))
+        store = store_at(path)
+        store.defer(Added("a"))
         assert titles(store.document.memories()) == ["a"]
         assert not path.exists()
-        store.apply(partial(added, "b"))
+        store.apply(Added("b"))
         assert titles_in(path) == ["a", "b"]
         assert store.unsaved == 0
 
@@ -69,7 +79,7 @@ class TestWriting:
         path.parent.mkdir()
         text = "\ufeff" + line_end.join(["# Mine", "", "## Location 31: Vats", "**[NOTE] Hand** ", "written", ""])
         path.write_bytes(text.encode())
-        MemoryStore(path).apply(partial(added, "a"))
+        store_at(path).apply(Added("a"))
         written = path.read_bytes().decode()
         assert written.startswith(text)
         assert written.count("\n") == written.count(line_end)
@@ -78,11 +88,11 @@ class TestWriting:
         """Processor time, for fsync waits for the disk; issue 4 wants 10 ms, a shared machine may take thrice that."""
         path.parent.mkdir()
         path.write_text(file_of(100))
-        store = MemoryStore(path)
+        store = store_at(path)
         durations = []
         for number in range(9):
             start = process_time()
-            store.apply(partial(added, f"new {number}"))
+            store.apply(Added(f"new {number}"))
             durations.append(process_time() - start)
         assert sorted(durations)[4] < 0.03
 
@@ -100,33 +110,33 @@ class TestWriting:
 
 class TestOthersWrite:
     def test_what_another_process_wrote_is_merged_in(self, path: Path) -> None:
-        mine, other = MemoryStore(path), MemoryStore(path)
-        other.apply(partial(added, "theirs"))
-        assert mine.apply(partial(added, "mine"))
+        mine, other = store_at(path), store_at(path)
+        other.apply(Added("theirs"))
+        assert mine.apply(Added("mine"))
         assert titles(mine.document.memories()) == ["theirs", "mine"]
         assert titles_in(path) == ["theirs", "mine"]
 
     def test_what_a_person_wrote_is_seen_and_survives_to_the_byte(self, path: Path) -> None:
-        store = MemoryStore(path)
-        store.apply(partial(added, "a"))
+        store = store_at(path)
+        store.apply(Added("a"))
         edited = "<!-- mind the vats -->\n" + path.read_text().replace("About a.", "About a, mended.")
         path.write_text(edited)
         assert store.refresh()
         assert not store.refresh()
         assert store.document.render() == edited
-        store.apply(partial(added, "b"))
+        store.apply(Added("b"))
         assert "<!-- mind the vats -->" in path.read_text()
         assert "mended" in path.read_text()
 
     def test_a_change_that_leaves_size_and_time_alone_is_not_overwritten(self, path: Path) -> None:
         import os  # noqa: PLC0415 - only this test turns back a clock
 
-        store = MemoryStore(path)
-        store.apply(partial(added, "a"))
+        store = store_at(path)
+        store.apply(Added("a"))
         stat = path.stat()
         path.write_bytes(path.read_bytes().replace(b"About a.", b"About b."))
         os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-        store.apply(partial(added, "c"))
+        store.apply(Added("c"))
         assert "About b." in path.read_text()
 
     def test_an_edit_that_another_process_made_already_is_not_made_twice(self, tmp_path: Path) -> None:
@@ -137,15 +147,15 @@ class TestOthersWrite:
         assert titles(mine.memory_cache) == ["same"]
 
     def test_a_revision_leaves_a_document_alone_where_its_title_stands_already(self) -> None:
-        document = added("same", parse(""))
+        document = Added("same").apply_to(parse(""))
         again = Revision(31, new=memory("SAME"), superseded=("never",), invalidated=("heard of",))
-        assert again.revised_document(document) is document
+        assert again.apply_to(document) is document
 
     def test_a_deleted_file_is_forgotten_and_begun_again(self, path: Path) -> None:
-        store = MemoryStore(path)
-        store.apply(partial(added, "a"))
+        store = store_at(path)
+        store.apply(Added("a"))
         path.unlink()
-        store.apply(partial(added, "b"))
+        store.apply(Added("b"))
         assert titles_in(path) == ["b"]
 
 
@@ -154,7 +164,7 @@ class TestFailures:
         path.parent.mkdir()
         path.write_bytes(b"# Location Memories\n\n\xff\n")
         with pytest.raises(StoreError, match=r"Memories\.md: byte 21 \(0xff, in line 3\) is not UTF-8"):
-            MemoryStore(path)
+            store_at(path)
 
     def test_a_file_that_ceases_to_be_utf8_is_not_overwritten_and_memories_wait(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
@@ -195,15 +205,15 @@ class TestFailures:
         assert manager.get_status()["metrics"]["pending_edits"] == 0
 
     def test_what_waits_is_merged_with_what_others_wrote_meanwhile(self, path: Path) -> None:
-        store = MemoryStore(path)
-        store.apply(partial(added, "a"))
+        store = store_at(path)
+        store.apply(Added("a"))
         backup = path.with_name("Memories.md.backup")
         backup.mkdir()
         with pytest.raises(StoreError):
-            store.apply(partial(added, "b"))
+            store.apply(Added("b"))
         backup.rmdir()
-        MemoryStore(path).apply(partial(added, "theirs"))
-        store.flush()
+        store_at(path).apply(Added("theirs"))
+        store.commit()
         assert titles_in(path) == ["a", "theirs", "b"]
 
     def test_what_is_not_understood_is_reported_with_file_and_line(self, tmp_path: Path) -> None:

@@ -20,10 +20,12 @@ class Command:
 
     words: in full, in lower case, the verb first
     phrases: each not empty, of words as the dictionary cuts them, without articles
+    frame: verb and prepositions in full, with ``None`` where a phrase stands
     """
 
     words: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...]
+    frame: tuple[str | None, ...]
 
 
 def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
@@ -32,13 +34,17 @@ def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
     if not text or _NOT_ONE_CLAUSE.search(text):
         return None
     words = tuple(text.split())
-    phrases: list[tuple[str, ...]] = [()]
-    for each in map(vocabulary.cut, words[1:]):
+    frame: list[str | None] = [words[0]]
+    phrases: list[tuple[str, ...]] = []
+    for full, each in zip(words[1:], map(vocabulary.cut, words[1:]), strict=True):
         if _parts_phrases(each, vocabulary):
-            phrases.append(())
+            frame.append(full)
         elif each not in _ARTICLES:
+            if frame[-1] is not None:
+                frame.append(None)
+                phrases.append(())
             phrases[-1] += (each,)
-    return Command(words, tuple(filter(None, phrases)))
+    return Command(words, tuple(phrases), tuple(frame))
 
 
 def words_of(text: str, vocabulary: Vocabulary) -> frozenset[str]:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from session.command_reading import read_command, words_of
 from tests.unit.zorkgpt.players.dye_works import LOOM, vocabulary
-from zorkgpt.players.command_reading import read_command, words_of
 
 
 def test_prepositions_part_phrases_and_articles_are_left_out() -> None:
@@ -15,6 +15,7 @@ def test_prepositions_part_phrases_and_articles_are_left_out() -> None:
     assert command is not None
     assert command.words == ("dip", "the", "grey", "banner", "in", "a", "mordant")
     assert command.phrases == (("grey", "banner"), ("mordan",))
+    assert command.frame == ("dip", None, "in", None)
 
 
 def test_a_preposition_that_also_names_a_thing_parts_nothing() -> None:

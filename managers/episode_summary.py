@@ -1,0 +1,151 @@
+"""What is kept of an episode that is over, from facts alone, and the file that keeps it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from session.events import EpisodeEnd
+from session.values import Location
+
+SUMMARIES_FILE: Final = "episode_summaries.jsonl"
+INSTRUCTIVE_SCORE: Final = 50
+INSTRUCTIVE_TURNS: Final = 100
+INSTRUCTIVE_CRITIC_SCORE: Final = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command that was played. ``response`` is what the story answered, on one line, the beginning of a long one."""
+
+    turn: int
+    location: Location | None
+    action: str
+    response: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A turn in which the score changed, by ``change`` points."""
+
+    turn: int
+    location: Location | None
+    action: str
+    change: int
+
+
+@dataclass(frozen=True, slots=True)
+class Death:
+    """A death of the player, by the machine's word. ``steps``: the latest turns up to it, at least the deadly one."""
+
+    steps: tuple[Step, ...]
+
+    @property
+    def last(self) -> Step:
+        """The turn in which the player died."""
+        return self.steps[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSummary:
+    """How an episode went.
+
+    turns: how many were played
+    score, best_score, max_score: points; ``None`` where the story keeps none
+    rooms: how many were seen
+    scored, deaths: oldest first
+    critic_score: from -1 to 1, how sure a critic was on average that the commands played were good ones;
+        ``None`` where none said how sure it was
+    """
+
+    episode: int
+    end: EpisodeEnd
+    turns: int
+    score: int | None = None
+    best_score: int | None = None
+    max_score: int | None = None
+    rooms: int = 0
+    scored: tuple[Scored, ...] = ()
+    deaths: tuple[Death, ...] = ()
+    critic_score: float | None = None
+
+    @property
+    def is_instructive(self) -> bool:
+        """It fulfils one of the four conditions (seed 2, CROSS-EPISODE INSIGHTS)."""
+        return (
+            bool(self.deaths)
+            or (self.score is not None and self.score >= INSTRUCTIVE_SCORE)
+            or self.turns >= INSTRUCTIVE_TURNS
+            or (self.critic_score is not None and self.critic_score >= INSTRUCTIVE_CRITIC_SCORE)
+        )
+
+
+_SUMMARIES: TypeAdapter[EpisodeSummary] = TypeAdapter(EpisodeSummary)
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryLine:
+    """A line of the file. ``summary`` is ``None`` where it is not understood."""
+
+    text: str
+    summary: EpisodeSummary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summaries:
+    """The file's lines, one summary each; what is not understood stays as it is."""
+
+    lines: tuple[SummaryLine, ...]
+
+    def render(self) -> str:
+        """The text of the file."""
+        return "\n".join(line.text for line in self.lines)
+
+    def before(self, episode: int) -> list[EpisodeSummary]:
+        """The summaries of the episodes with a lower number, lowest first."""
+        found = [line.summary for line in self.lines if line.summary and line.summary.episode < episode]
+        return sorted(found, key=lambda summary: summary.episode)
+
+    def not_understood(self) -> list[int]:
+        """The numbers of the lines that hold something and no summary, counted from 1."""
+        return [number for number, line in enumerate(self.lines, start=1) if line.text.strip() and not line.summary]
+
+
+def parse_summaries(text: str) -> Summaries:
+    """The document whose text that is."""
+    return Summaries(tuple(map(_parsed, text.split("\n"))))
+
+
+@dataclass(frozen=True, slots=True)
+class KeepSummary:
+    """An edit: the summary is in the file, in place of one of the same episode."""
+
+    summary: EpisodeSummary
+
+    def apply_to(self, document: Summaries) -> Summaries:
+        """The document with the summary; the very same where it has it."""
+        new = _parsed(_written(self.summary))
+        lines = tuple(new if self._is_its(line) else line for line in document.lines)
+        if new not in lines:
+            end = len(lines) - (not lines[-1].text)
+            lines = (*lines[:end], new, SummaryLine(""))
+        return document if lines == document.lines else replace(document, lines=lines)
+
+    def _is_its(self, line: SummaryLine) -> bool:
+        return line.summary is not None and line.summary.episode == self.summary.episode
+
+
+def _written(summary: EpisodeSummary) -> str:
+    """The summary's line; half characters that a broken story may print are replaced, since no file can hold them."""
+    line = json.dumps(_SUMMARIES.dump_python(summary, mode="json"), ensure_ascii=False)
+    return line.encode(errors="replace").decode()
+
+
+def _parsed(line: str) -> SummaryLine:
+    try:
+        return SummaryLine(line, _SUMMARIES.validate_json(line))
+    except ValidationError:
+        return SummaryLine(line)

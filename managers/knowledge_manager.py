@@ -1,0 +1,311 @@
+"""What is known of the game as a whole: learnt from play, kept across episodes (seeds 0 and 2)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from managers.base_manager import BaseManager, ManagerStatus
+from managers.knowledge_analysis import ask_what_can_go, ask_what_is_new
+from managers.knowledge_answer import is_ephemeral
+from managers.knowledge_base import BaseState, KnowledgeBase, KnowledgeEdit
+from managers.knowledge_play import LearntTurn, ephemeral_turns, is_trivial, learnt_turn, of_episode
+from managers.knowledge_prompt import Played
+from managers.knowledge_view import CHARACTERS_A_TOKEN, by_usefulness, laid_out, size, within
+from session.errors import LanguageModelError, StoreError
+from session.knowledge import INSIGHTS, Entry, KnowledgeLine
+from session.token_counter import TokenCounter
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from structlog.typing import FilteringBoundLogger
+
+    from managers.document_store import Watch
+    from managers.knowledge_answer import Judged
+    from managers.map_manager import MapManager
+    from session.game_configuration import GameConfiguration
+    from session.game_state import GameState
+    from session.memory import LocationMemories
+    from session.values import TurnRecord
+    from zorkgpt.llm.language_model import LanguageModel
+
+MOST_WAITING = 300  # turns; more than a prompt has room for
+COUNTED = ("updates", "failures", "trivial", "refused", "ephemeral", "taken", "archived", "consolidations")
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeState:
+    """All of the knowledge manager that is not in its files: plain values, for a snapshot.
+
+    asked_turn: in which the episode's last update was due
+    turns: played since the last update that was answered
+    shown: the lines that the agent may be shown until the next update, the most useful first
+    counts: of updates and what came of them, since the run began
+    files: what of the knowledge is not on the disk
+    """
+
+    asked_turn: int = 0
+    turns: tuple[LearntTurn, ...] = ()
+    shown: tuple[Entry, ...] = ()
+    counts: dict[str, int] = field(default_factory=dict)
+    files: BaseState = field(default_factory=BaseState)
+
+    def committed(self) -> KnowledgeState:
+        """The same once what is due has reached the files."""
+        return replace(self, files=self.files.committed())
+
+
+class KnowledgeManager(BaseManager):
+    """Owns ``knowledgebase.md`` and its archive.
+
+    model: says, in the role ``analysis``, what is known; lent to whoever else asks in that role
+    memory_manager: tells what was only this episode's doing; without it nothing is held to be
+    map_manager: names the locations of memories
+    tokens: how the prompts are counted
+
+    Where it does not :meth:`hold`, every change is on the disk at once. Raises ``StoreError``, when made, for a file
+    that cannot be read.
+    """
+
+    def __init__(
+        self,
+        logger: logging.Logger | FilteringBoundLogger,
+        config: GameConfiguration,
+        game_state: GameState,
+        model: LanguageModel,
+        *,
+        memory_manager: LocationMemories | None = None,
+        map_manager: MapManager | None = None,
+        tokens: TokenCounter | None = None,
+    ) -> None:
+        super().__init__(logger, config, game_state)
+        self.model = model
+        self.memory_manager = memory_manager
+        self.map_manager = map_manager
+        self.tokens = tokens or TokenCounter()
+        self._base = KnowledgeBase(config.zork_game_workdir / config.knowledge_file)
+        self._counts: Counter[str] = Counter()
+        self._asked_turn = 0
+        self._turns: tuple[LearntTurn, ...] = ()
+        self._shown = self._most_useful()
+
+    def text(self, tokens: int) -> str:
+        """What is known, the most useful lines within so many tokens; "" where nothing is.
+
+        Changes at updates and with a new episode only, so that a prompt's prefix stays cached (decision 25).
+        """
+        if not self.config.knowledge.enabled:
+            return ""
+        return laid_out(within(self._shown, tokens * CHARACTERS_A_TOKEN))
+
+    def full_text(self) -> str:
+        """The whole of ``knowledgebase.md`` as it stands or is about to; "" where knowledge has no part in this run."""
+        return self._base.document.render() if self.config.knowledge.enabled else ""
+
+    def digests(self) -> dict[str, str]:
+        """Of both files as they stand or are about to, by their names; 64 hex digits."""
+        return self._base.digests()
+
+    def insights(self) -> dict[str, tuple[KnowledgeLine, ...]]:
+        """The lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
+        entries = self._base.document.entries()
+        return {title: tuple(entry.line for entry in entries if entry.section == title) for title in INSIGHTS}
+
+    def learn(self, record: TurnRecord) -> None:
+        """The turn waits for the next update."""
+        if self.config.knowledge.enabled:
+            turn = learnt_turn(record, self.game_state.visited_locations)
+            self._turns = (*self._turns, turn)[-MOST_WAITING:]
+
+    def process_periodic_update(self) -> bool:
+        """The knowledge has what was learnt since the last update; false where that changed nothing.
+
+        Every ``config.knowledge_update_interval`` turns the model is asked once, unless those were trivial, and once
+        more where the knowledge has grown too long. Where it gives no answer the turns wait for the next interval.
+        """
+        is_due = self.game_state.turn_count - self._asked_turn >= self.config.knowledge_update_interval
+        return is_due and not self.game_state.game_over and self._update()
+
+    def update_at_end(self) -> bool:
+        """The same at the end of an episode, however many turns have passed."""
+        return self._update()
+
+    def add_lines(self, section: str, lines: Sequence[KnowledgeLine]) -> int:
+        """The lines are in the section; how many of them that changed anything.
+
+        Refused are those without a source, of a turn that was not played, and of ephemeral doings alone. One that is
+        known in the same words has the new sources, too.
+        """
+        admitted = self._admitted(Entry(section, line) for line in lines)
+        taken = sum(self._revise(KnowledgeEdit(added=(entry,))) for entry in admitted)
+        self._counts["taken"] += taken
+        return taken
+
+    def replace_insights(self, insights: Mapping[str, Sequence[KnowledgeLine]]) -> None:
+        """Each of these headings of ``CROSS-EPISODE INSIGHTS`` has these lines, and those that people wrote.
+
+        What the program wrote there before goes to the archive. Lines are refused as in :meth:`add_lines`.
+        """
+        added = self._admitted(Entry(title, line) for title, lines in insights.items() for line in lines)
+        known = (entry for entry in self._base.document.entries() if entry.section in insights and entry.is_ours)
+        self._revise(KnowledgeEdit(tuple(known), tuple(added)))
+
+    def reset(self, game_state: GameState | None = None) -> None:
+        """A new episode begins, and sees all that is known, also what others have written since."""
+        super().reset(game_state)
+        self._asked_turn, self._turns = 0, ()
+        self._refresh()
+        self._shown = self._most_useful()
+
+    def hold(self, watch: Watch) -> None:
+        """Files change in :meth:`commit` alone, and looks at them are told to ``watch``."""
+        self._base.hold(watch)
+
+    def commit(self) -> None:
+        """All that was learnt is on the disk, and what others wrote is known.
+
+        Raises ``StoreError``; the next commit tries again.
+        """
+        self._base.commit()
+        self._refresh()
+
+    def state(self) -> KnowledgeState:
+        """What a snapshot has to hold."""
+        return KnowledgeState(self._asked_turn, self._turns, self._shown, dict(self._counts), self._base.state())
+
+    def restore(self, state: KnowledgeState) -> None:
+        """The manager stands as it did when ``state`` was taken."""
+        self._asked_turn, self._turns, self._shown = state.asked_turn, state.turns, state.shown
+        self._counts = Counter(state.counts)
+        self._base.restore(state.files)
+
+    def get_status(self) -> ManagerStatus:
+        """Where the knowledge is, how much there is of it, and how learning it went."""
+        entries = self._base.document.entries()
+        return {
+            "type": "knowledge",
+            "state": {"file": str(self._base.path), "asked_turn": self._asked_turn},
+            "metrics": {
+                "lines": len(entries),
+                "lines_of_people": sum(not entry.is_ours for entry in entries),
+                "tokens": size(entries) // CHARACTERS_A_TOKEN,
+                "pending_turns": len(self._turns),
+                "pending_edits": self._base.unsaved,
+                **{name: self._counts[name] for name in COUNTED},
+            },
+        }
+
+    def _update(self) -> bool:
+        self._asked_turn = self.game_state.turn_count
+        if is_trivial(self._turns):
+            self._counts["trivial"] += bool(self._turns)
+            return False
+        self._refresh()
+        budget, entries = self.config.prompt_budgets.analysis, self._base.document.entries()
+        try:
+            answered = ask_what_is_new(self.model, self._played(), entries, budget, self.tokens)
+        except LanguageModelError as error:
+            self._report_failure(error)
+            return False
+        self._turns = ()
+        self._counts["trivial"] += answered is None
+        is_changed = answered is not None and self._take(answered)
+        self._consolidate()
+        self._shown = self._most_useful()
+        return is_changed
+
+    def _take(self, answered: Judged) -> bool:
+        edit = answered.edit
+        is_changed = self._revise(edit)
+        self._counts.update(
+            updates=1,
+            taken=len(edit.added) if is_changed else 0,
+            refused=len(answered.refused),
+            ephemeral=len(answered.ephemeral),
+        )
+        self.log_info(
+            "knowledge updated",
+            taken=[entry.line.text for entry in edit.added],
+            replaced=[entry.line.text for entry in edit.removed],
+            refused=answered.refused,
+            ephemeral=answered.ephemeral,
+        )
+        return is_changed
+
+    def _consolidate(self) -> None:
+        """Where the knowledge is too long, the model has merged and cut lines of the program's."""
+        entries = self._base.document.entries()
+        excess = size(entries) - self.config.knowledge.max_tokens * CHARACTERS_A_TOKEN
+        if excess <= 0 or not any(entry.is_ours for entry in entries):
+            return
+        try:
+            edit = ask_what_can_go(self.model, entries, excess, self.config.prompt_budgets.analysis, self.tokens)
+        except LanguageModelError as error:
+            self._report_failure(error)
+            return
+        self._revise(edit)
+        self._counts["consolidations"] += 1
+        self.log_info(
+            "knowledge consolidated",
+            gone=[entry.line.text for entry in edit.removed],
+            merged=[entry.line.text for entry in edit.added],
+        )
+
+    def _report_failure(self, error: LanguageModelError) -> None:
+        self._counts["failures"] += 1
+        self.log_warning("the knowledge stays as it is: the model gave no answer", error=str(error))
+
+    def _revise(self, edit: KnowledgeEdit) -> bool:
+        self._counts["archived"] += len(edit.removed)
+        return self._base.revise(edit, self.game_state.episode, self.game_state.turn_count)
+
+    def _admitted(self, entries: Iterable[Entry]) -> list[Entry]:
+        """Those of the entries that may be known."""
+        episode, ephemeral = self.game_state.episode, self._ephemeral_turns()
+        admitted = []
+        for entry in entries:
+            if not entry.line.text or not entry.is_ours or self._cites_the_unplayed(entry.line):
+                self._counts["refused"] += 1
+            elif is_ephemeral(entry.line, episode, ephemeral):
+                self._counts["ephemeral"] += 1
+            else:
+                admitted.append(entry)
+        return admitted
+
+    def _cites_the_unplayed(self, line: KnowledgeLine) -> bool:
+        last = self.game_state.turn_count
+        return any(
+            source.episode == self.game_state.episode and not 1 <= source.first_turn <= source.last_turn <= last
+            for source in line.sources
+        )
+
+    def _played(self) -> Played:
+        memories, episode = self.memory_manager, self.game_state.episode
+        names = {} if self.map_manager is None else self.map_manager.game_map.room_names
+        return Played(
+            episode=episode,
+            turns=self._turns,
+            history=self.game_state.action_history,
+            ephemeral=of_episode(episode, memories.ephemeral_cache, names) if memories else (),
+            lasting=of_episode(episode, memories.memory_cache, names) if memories else (),
+            ephemeral_turns=self._ephemeral_turns(),
+        )
+
+    def _ephemeral_turns(self) -> frozenset[int]:
+        if self.memory_manager is None:
+            return frozenset()
+        return ephemeral_turns(self.memory_manager, self.game_state.episode)
+
+    def _most_useful(self) -> tuple[Entry, ...]:
+        entries = by_usefulness(self._base.document.entries())
+        return tuple(within(entries, self.config.knowledge.max_tokens * CHARACTERS_A_TOKEN))
+
+    def _refresh(self) -> None:
+        """What others wrote is known; where the file cannot be read, what was known before."""
+        try:
+            self._base.refresh()
+        except StoreError as error:
+            self.log_warning("the knowledge cannot be read", error=str(error))

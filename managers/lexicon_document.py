@@ -1,0 +1,117 @@
+"""``lexicon.json``: how forms of commands fared, by location, as counts to which every run adds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError
+
+from session.errors import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOST_FORMS = 300
+MOST_ANSWERS = 8  # of a form at a location
+MOST_ASKED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How often an answer came while nothing changed, and while something did."""
+
+    silent: NonNegativeInt = 0
+    changed: NonNegativeInt = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What came of one form at one location.
+
+    changed, told: turns that changed something, and turns that did not, with an answer that is not kept word by
+        word: a long one, or one more than ``MOST_ANSWERS``
+    answers: short answers, as ``Sighting.words`` has them
+    """
+
+    changed: NonNegativeInt = 0
+    told: NonNegativeInt = 0
+    answers: Mapping[str, Answered] = field(default_factory=dict)
+
+    def with_one(self, words: str, *, changed: bool) -> Tally:
+        """The tally with one turn more."""
+        if words and (words in self.answers or len(self.answers) < MOST_ANSWERS):
+            kept = self.answers.get(words, Answered())
+            kept = Answered(kept.silent + (not changed), kept.changed + changed)
+            return replace(self, answers={**self.answers, words: kept})
+        return replace(self, changed=self.changed + changed, told=self.told + (not changed))
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """All that is known of the forms.
+
+    forms: by form and location id (0: not known)
+    asked: for a short answer that came while nothing changed, the command that had it, "" once several had it or it
+        took no turn; the oldest beyond ``MOST_ASKED`` are forgotten
+    """
+
+    version: Literal[1] = 1
+    forms: Mapping[str, Mapping[NonNegativeInt, Tally]] = field(default_factory=dict)
+    asked: Mapping[str, str] = field(default_factory=dict)
+
+    def render(self) -> str:
+        """The file's text."""
+        return _FILE.dump_json(self, indent=1).decode() + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One turn's evidence, as an edit: it may be counted in whatever the file holds by then.
+
+    words: the beginning of a short answer with a blank for each word of the command; "" for a long answer
+    command: what was typed; "" where the form has nothing to fill in, and says nothing of what else is refused so
+    took_turn: false where the parser could not read the command
+    """
+
+    form: str
+    location_id: int
+    changed: bool
+    words: str
+    command: str
+    took_turn: bool
+
+    def apply_to(self, document: Lexicon) -> Lexicon:
+        """The lexicon with one turn more; the very same where it is full and does not know the form."""
+        places = document.forms.get(self.form)
+        if places is None and len(document.forms) >= MOST_FORMS:
+            return document
+        tally = (places or {}).get(self.location_id, Tally()).with_one(self.words, changed=self.changed)
+        forms = {**document.forms, self.form: {**(places or {}), self.location_id: tally}}
+        return replace(document, forms=forms, asked=self._asked(document.asked))
+
+    def _asked(self, asked: Mapping[str, str]) -> Mapping[str, str]:
+        known = asked.get(self.words)
+        if not self.words or self.changed or not (self.command or not self.took_turn) or known == "":
+            return asked
+        one = self.command if self.took_turn and known in {None, self.command} else ""
+        return dict([*asked.items(), (self.words, one)][-MOST_ASKED:]) if known is None else {**asked, self.words: one}
+
+
+_FILE = TypeAdapter(Lexicon)
+
+
+def parse_lexicon(text: str, path: Path) -> Lexicon:
+    """What the text of the file ``path`` holds; an empty one for "". Raises ``StoreError`` in one line."""
+    if not text:
+        return Lexicon()
+    try:
+        return _FILE.validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise StoreError(
+            f"{path} is no lexicon that this version reads ({where}: {first['msg']}); "
+            "mend it, or move it away to start a new one"
+        ) from error

@@ -1,0 +1,172 @@
+"""Goes on with a run after its latest turn, whatever had stopped it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from orchestration.bootstrap import Run, assemble, started
+from orchestration.run_record import ContinuedRecord
+from orchestration.session_state import SessionState
+from orchestration.zork_orchestrator import Episode, Standing
+from session.errors import ConfigurationError, StoreError
+from session.events import EpisodeStarted, RunEnded, RunStarted, TurnPlayed
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.journal import Journal, read_journal, read_manifest
+from session.recording import Recording
+from session.run_folders import (
+    AT_END,
+    AT_START,
+    MANIFEST,
+    RUNS,
+    digests_at_start,
+    edited_since,
+    held,
+    keep_shared_files,
+)
+from session.snapshot_file import SNAPSHOT, read_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from threading import Event as Flag
+
+    from orchestration.bootstrap import Parts
+    from session.events import Event
+    from session.journal import JournalLine, Manifest
+
+
+def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:
+    """The configuration that the run of ``folder`` was begun with, and the keys of ``now``, as it keeps none.
+
+    A key goes to no other address than the one it was given with. Raises ``StoreError`` where the manifest is not
+    what it was, or of another version.
+    """
+    _require_unchanged(folder)
+    try:
+        then = GameConfiguration.model_validate(manifest.configuration)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise StoreError(f"{folder / MANIFEST} is of another version: {place}: {first['msg']}") from error
+    llm = then.llm
+    if llm.base_url == now.llm.base_url:
+        llm = llm.model_copy(update={"api_key": now.llm.api_key})
+    for role in ("agent", "critic", "info_ext", "analysis", "memory"):
+        own, own_now = getattr(llm, role), getattr(now.llm, role)
+        if own.base_url == own_now.base_url:
+            llm = llm.model_copy(update={role: own.model_copy(update={"api_key": own_now.api_key})})
+    game = then.game.model_copy(update={"file": now.game.file or Path(manifest.story_path)})
+    if folder.absolute().parent.name != RUNS:
+        raise ConfigurationError(f"{folder} is in no work folder: a run folder lies in WORKDIR/{RUNS}")
+    workdir = folder.absolute().parent.parent
+    return then.model_copy(update={"llm": llm, "game": game, "zork_game_workdir": workdir})
+
+
+@contextmanager
+def open_resumed_run(
+    configuration: GameConfiguration,
+    parts: Parts,
+    folder: Path,
+    *,
+    show: Callable[[Event], None],
+    stop: Flag,
+) -> Iterator[Run]:
+    """The run of that folder stands where it stood after its latest turn, and is ready to go on.
+
+    Raises ``StoreError`` where it has ended, is being played, or is damaged; ``GameError``.
+    """
+    manifest = read_manifest(folder)
+    require_story(manifest, parts)
+    with ExitStack() as stack:
+        stack.enter_context(held(folder))
+        lines = list(read_journal(folder))
+        if any(isinstance(line.event, RunEnded) for line in lines):
+            raise StoreError(f"run {manifest.run_id} has ended: there is nothing to resume")
+        state = matching_snapshot(folder, lines)
+        done = state.seq if state else 0
+        journal = Journal.reopen(folder, lines, lines[done - 1] if done else None)
+        stack.callback(journal.close)
+        stack.callback(keep_shared_files, configuration, folder / AT_END)
+        record = ContinuedRecord(journal, Recording(lines[done:]), show, repeats_edits=bool(manifest.forked_from))
+        run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal))
+        for line in lines[:done]:
+            if line.event is not None:
+                run.keeper.spending.count(line.event)
+        if state is None:
+            _begin_again(record, configuration, parts, manifest)
+            yield run
+        else:
+            yield replace(run, standing=_stand(run, state, manifest, lines[:done]))
+
+
+def require_story(manifest: Manifest, parts: Parts) -> None:
+    """The story is the one that the run was begun with. Raises ``StoreError``."""
+    if parts.game.facts.sha256 != manifest.story_sha256:
+        raise StoreError(f"{parts.story.path} is not the story that run {manifest.run_id} was begun with")
+
+
+def _require_unchanged(folder: Path) -> None:
+    """The manifest is what the run's first event says of it, if there is one yet."""
+    line = next(read_journal(folder), None)
+    if line is not None and isinstance(line.event, RunStarted):
+        recorded = line.event.files.get(MANIFEST)
+        if recorded not in {None, digests_at_start(folder)[MANIFEST]}:
+            raise StoreError(f"{folder / MANIFEST} is not what it was when the run began")
+
+
+def matching_snapshot(folder: Path, lines: Sequence[JournalLine]) -> SessionState | None:
+    """The snapshot of the run, ``None`` where there is none yet. Raises ``StoreError`` for one of another journal."""
+    content = read_snapshot(folder)
+    if content is None:
+        return None
+    state = SessionState.from_json(content)
+    if state.seq > len(lines) or lines[state.seq - 1].sum != state.sum:
+        raise StoreError(f"{folder / SNAPSHOT} and the journal do not belong together: the journal was cut or changed")
+    return state
+
+
+def _begin_again(record: ContinuedRecord, configuration: GameConfiguration, parts: Parts, manifest: Manifest) -> None:
+    """Nothing was committed: the run begins anew, and what was recorded of it is repeated.
+
+    Where others have edited the shared files since, it begins with these. Raises ``StoreError`` where turns would be
+    lost by that.
+    """
+    folder, recorded = record.journal.folder, record.recording.next_event
+    edited = edited_since(configuration, folder / AT_START)
+    if edited and (record.recording.turns > 1 or manifest.forked_from):
+        raise StoreError(f"{folder / SNAPSHOT} is missing, and {edited} is not what it was when the run began")
+    if edited or not isinstance(recorded, RunStarted):
+        record.journal.cut(0)
+        record.recording.drop()
+        keep_shared_files(configuration, folder / AT_START)
+        recorded = started(configuration, parts, manifest, folder)
+    record.may_lose = 0 if manifest.forked_from else 1
+    record.emit(recorded)
+
+
+def _stand(run: Run, state: SessionState, manifest: Manifest, lines: Sequence[JournalLine]) -> Standing:
+    if not state.game:
+        run.keeper.restore(state)
+        return Standing(state.episode_index)
+    played: list[TurnPlayed] = []
+    opening = None
+    for line in lines:
+        if isinstance(line.event, EpisodeStarted):
+            opening, played = line.event.opening, []
+        elif isinstance(line.event, TurnPlayed):
+            played.append(line.event)
+    if opening is None:
+        raise StoreError(f"the journal of run {manifest.run_id} does not tell how the episode began")
+    orchestrator = run.orchestrator
+    orchestrator.game.restore(state.saved_game)
+    episode = Episode(GameState(episode=manifest.first_episode + state.episode_index), opening)
+    orchestrator.learning.recall(episode.state, [turn.record for turn in played])
+    for turn in played:
+        episode.count(turn.record, turn.seconds)
+    run.keeper.restore(state)
+    return Standing(state.episode_index, episode)

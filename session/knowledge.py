@@ -1,0 +1,89 @@
+"""What the knowledge base is made of (seed 2, Knowledge Base Structure)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from session.memory import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+CROSS_EPISODE: Final = "CROSS-EPISODE INSIGHTS"
+COMMAND_SYNTAX: Final = "COMMAND SYNTAX"
+"""A heading that people may fill; no model does, for what the parser takes is known from ground truth."""
+
+SECTIONS: Final[tuple[str, ...]] = (
+    "DANGERS & THREATS",
+    "PUZZLE SOLUTIONS",
+    "STRATEGIC PATTERNS",
+    "DEATH & DANGER ANALYSIS",
+    COMMAND_SYNTAX,
+    "LESSONS LEARNED",
+    CROSS_EPISODE,
+)
+"""The headings of ``knowledgebase.md``, in order."""
+
+INSIGHTS: Final[tuple[str, ...]] = (
+    "Death Patterns Across Episodes",
+    "Environmental Knowledge",
+    "Strategic Meta-Patterns",
+    "Major Discoveries",
+)
+"""The headings below ``CROSS_EPISODE``, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Turns of an episode that a line comes from; ``first_turn`` equals ``last_turn`` for one alone."""
+
+    episode: int
+    first_turn: int
+    last_turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeLine:
+    """One thing that is known.
+
+    text: one line; runs of white space become one space
+    sources: where it comes from, earliest first, turns in a row as one; none for what a person wrote
+    """
+
+    text: str
+    sources: tuple[Source, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", one_line(self.text))
+        object.__setattr__(self, "sources", merged_sources(self.sources))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of knowledge in its section: one of ``SECTIONS``, of ``INSIGHTS``, or a heading of a person's own."""
+
+    section: str
+    line: KnowledgeLine
+
+    @property
+    def is_ours(self) -> bool:
+        """The program wrote it, so the program may replace it."""
+        return bool(self.line.sources)
+
+
+def as_sources(episode: int, turns: Iterable[int]) -> tuple[Source, ...]:
+    """The turns of one episode, those in a row as one source, earliest first."""
+    return merged_sources(Source(episode, turn, turn) for turn in turns)
+
+
+def merged_sources(sources: Iterable[Source]) -> tuple[Source, ...]:
+    """The same turns in as few sources as can be, earliest first."""
+    merged: list[Source] = []
+    for source in sorted(sources, key=lambda each: (each.episode, each.first_turn)):
+        last = merged[-1] if merged else None
+        if last is not None and last.episode == source.episode and source.first_turn <= last.last_turn + 1:
+            merged[-1] = replace(last, last_turn=max(last.last_turn, source.last_turn))
+        else:
+            merged.append(source)
+    return tuple(merged)

@@ -1,0 +1,93 @@
+"""Files of the work folder as others may have left them: too big, a pipe, a link to somewhere else."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from filelock import FileLock, Timeout
+
+from session.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LARGEST = 16 * 1024 * 1024
+"""Bytes: a hundred times what years of play leave in a file."""
+LOCK_TIMEOUT = 10.0  # seconds; a write takes milliseconds
+LOCK_POLL = 0.005  # seconds
+
+
+def is_plain_name(name: str) -> bool:
+    """A file of that name is in the folder where it is looked for, and nowhere else."""
+    return name == Path(name).name and name not in {"", ".."} and name.isprintable()
+
+
+@contextmanager
+def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
+    """Nobody else who asks for ``NAME.lock`` writes the file within the block; its folder is there.
+
+    Raises ``StoreError`` where that cannot be, or another holds the lock for more than ``timeout`` seconds.
+    """
+    lock = FileLock(f"{path}.lock", timeout=timeout)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(poll_interval=LOCK_POLL)
+    except Timeout as error:
+        raise StoreError(f"{path} is locked by another program, and still was after {timeout:g} s") from error
+    except OSError as error:
+        raise StoreError(f"{path} cannot be locked for writing: {error.strerror or error}") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def read_shared(path: Path) -> bytes | None:
+    """What the file holds; ``None`` where there is none.
+
+    Raises ``StoreError`` in one line for what cannot be read, and before any of it is read for a file of more than
+    ``LARGEST`` bytes, for a pipe, folder or device, and for a link that leads out of the file's folder.
+    """
+    try:
+        with open(real_place(path), "rb", opener=_without_waiting) as file:
+            return _content(path, file)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def real_place(path: Path) -> Path:
+    """Where the file is, behind a link if ``path`` is one.
+
+    Raises ``StoreError`` for a link that leads out of the folder it is in: nothing outside is read or written. The
+    folder itself may be reached through links.
+    """
+    target, folder = Path(os.path.realpath(path)), Path(os.path.realpath(path.parent))
+    if not target.is_relative_to(folder):
+        raise StoreError(f"{path} is a link out of its folder, to {target}; put the file itself there")
+    if target.is_symlink():
+        raise StoreError(f"{path} is a link that leads nowhere but to itself")
+    return target
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A pipe opens at once, whether somebody writes to it or not."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _content(path: Path, file: BinaryIO) -> bytes:
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode):
+        raise StoreError(f"{path} cannot be read: it is no ordinary file")
+    content = b"" if status.st_size > LARGEST else file.read(LARGEST + 1)
+    if max(status.st_size, len(content)) > LARGEST:
+        raise StoreError(
+            f"{path} is not read: it has {status.st_size / 2**20:,.0f} MiB, more than the {LARGEST / 2**20:.0f} MiB "
+            "that such a file may have; move it away, or shorten it"
+        )
+    return content

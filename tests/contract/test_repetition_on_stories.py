@@ -1,0 +1,68 @@
+"""Good play is told from bad on a story in which something moves out of sight in every turn."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks.critic import walkthrough_of
+from benchmarks.repetitions import aimless_turns, walkthrough_turns, watch
+from game_interface.core.jericho_interface import JerichoInterface
+from session.values import Proposal, TurnRecord, Verdict
+from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
+from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
+from zorkgpt.report.repetition import FailureLedger
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+GOAL = 0.05  # seed 3
+WITHOUT_MEMORY = 0.20  # seed 3: what it wants to get away from
+MOST_CIRCLING = 0.01
+MOST_TOKENS = 200  # of what the agent is told of it in any one turn
+AIMLESS = ("north", "south", "east", "west", "up", "down", "look", "wait", "inventory", "take all", "open door")
+
+
+@pytest.mark.stories
+def test_a_winning_game_of_zork_repeats_next_to_nothing(zork1: Path) -> None:
+    assert rate(zork1, get_zork1_walkthrough(), WINNING_SEED) < GOAL
+
+
+def test_a_winning_game_of_the_tide_house_repeats_next_to_nothing(own_story: Path) -> None:
+    assert rate(own_story, WALKTHROUGH, 1) < GOAL
+
+
+@pytest.mark.stories
+def test_aimless_play_of_zork_repeats_itself(zork1: Path) -> None:
+    assert rate(zork1, aimless(), 1) > WITHOUT_MEMORY
+
+
+def test_aimless_play_of_the_tide_house_repeats_itself(own_story: Path) -> None:
+    assert rate(own_story, aimless(), 1) > WITHOUT_MEMORY
+
+
+@pytest.mark.stories
+def test_circling_is_told_in_aimless_play_of_zork_and_hardly_in_a_winning_game(zork1: Path) -> None:
+    winning = watch(list(walkthrough_turns(walkthrough_of(zork1))), whole_tree=False)
+    lost = watch(list(aimless_turns(zork1, 1)), whole_tree=False)
+    assert winning.circling <= MOST_CIRCLING * winning.turns
+    assert lost.circling > lost.turns / 2
+    assert lost.warned > lost.repeated / 4
+    assert (winning.doubted, max(lost.tokens) <= MOST_TOKENS) == (0, True)
+
+
+def aimless() -> list[str]:
+    return random.Random(1).choices(AIMLESS, k=200)
+
+
+def rate(story: Path, commands: Sequence[str], seed: int) -> float:
+    ledger, repeated = FailureLedger(), 0
+    with JerichoInterface(story, seed=seed) as game:
+        for number, command in enumerate(commands, start=1):
+            before = game.observation
+            turn = TurnRecord(1, number, before, (Proposal(command),), (Verdict(accepted=True),), game.step(command))
+            repeated += bool(ledger.repeats(turn))
+    return repeated / len(commands)

@@ -1,0 +1,222 @@
+"""Every way in which an episode ends, or stops on its way, in real stories: it is summed up once, and as it was."""
+
+from __future__ import annotations
+
+from threading import Event as Flag
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from managers.episode_summary import SUMMARIES_FILE, parse_summaries
+from orchestration.bootstrap import open_run
+from orchestration.resumption import configuration_of, open_resumed_run
+from session.events import EpisodeEnded, ModelAnswered, TurnPlayed
+from session.game_configuration import GameConfiguration
+from session.journal import read_manifest
+from session.option_groups import BudgetOptions
+from session.run_folders import find_run
+from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
+from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
+from tests.fixtures.whole_run import parts_of, play_run, resume_run
+from zorkgpt.llm.language_model import TokenUsage
+from zorkgpt.llm.scripted import ScriptedLLM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from managers.episode_summary import EpisodeSummary
+    from orchestration.zork_orchestrator import RunEnd
+    from session.events import Event
+    from zorkgpt.llm.language_model import Prompt, Role
+
+INTO_THE_MUD = ("north", "east", "east", "east")
+OFF_THE_CLIFF = ("s", "e", "e", "e", "jump")
+OFF_THE_CLIFF_AGAIN = ("e", "s", "e", "e", "s", "n", "e", "jump")
+DEADLY_SEED = 3
+TWO_DEATHS: dict[str, Any] = {"episodes": 2, "max_turns_per_episode": len(INTO_THE_MUD)}
+LEARNT_ONCE = (SUMMARIES_FILE, "knowledgebase.md")
+OPTIONS: dict[str, Any] = {"critic": {"mode": "object_tree", "max_rejections": 0}}
+CALL = TokenUsage(prompt=100, completion=10)
+
+
+def player_of(commands: Iterable[str]) -> ScriptedLLM:
+    """A model that plays these commands and learns nothing but what a death teaches."""
+    remaining = iter(commands)
+
+    def reply(role: Role, _prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        if role == "agent":
+            return {"reasoning": "", "action": next(remaining)}
+        if schema.__name__ == "EpisodeAnswer":
+            return {"deaths": [{"turn": len(INTO_THE_MUD), "text": "Mud swallows whoever walks on."}]}
+        return {"memories": []} if role == "memory" else {}
+
+    return ScriptedLLM(reply, usage=CALL)
+
+
+def summaries(folder: Path) -> list[EpisodeSummary]:
+    """All of the work folder's, each of which must be understood."""
+    *lines, last = parse_summaries((folder / SUMMARIES_FILE).read_text(encoding="utf-8")).lines
+    assert not last.text
+    return [line.summary for line in lines if line.summary is not None or pytest.fail(line.text)]
+
+
+def learnt(folder: Path) -> list[str]:
+    """What the files hold that the end of an episode adds to."""
+    return [(folder / name).read_text(encoding="utf-8") for name in LEARNT_ONCE]
+
+
+def play_once(
+    story: Path, folder: Path, commands: tuple[str, ...], *, turns: int | None = None, seed: int = 1
+) -> tuple[EpisodeEnded, EpisodeSummary]:
+    """How an episode of these commands ended, and its summary in the file, which says the same of it."""
+    limit = turns or len(commands) + 1
+    run = play_run(story, player_of(commands), folder, seed=seed, max_turns_per_episode=limit, **OPTIONS)
+    (ended,), (summary,) = run.episodes, summaries(folder)
+    assert (summary.end, summary.turns, summary.rooms) == (ended.end, ended.turns, ended.rooms)
+    assert (summary.score, summary.best_score, summary.max_score) == (ended.score, ended.best_score, ended.max_score)
+    return ended, summary
+
+
+def play_watched(story: Path, model: ScriptedLLM, folder: Path, watch: Callable[[Event, Flag], None]) -> RunEnd:
+    """Two deadly episodes, watched by somebody who may raise, or set the flag that stops the run."""
+    episodes = TWO_DEATHS["episodes"]
+    options = {name: value for name, value in TWO_DEATHS.items() if name != "episodes"}
+    configuration = GameConfiguration(zork_game_workdir=folder, **options, **OPTIONS)
+    stop = Flag()
+
+    def show(event: Event) -> None:
+        watch(event, stop)
+
+    with (
+        parts_of(story, model, seed=1) as parts,
+        open_run(configuration, parts, episodes=episodes, show=show, stop=stop) as run,
+    ):
+        return run.play()
+
+
+@pytest.fixture(scope="module")
+def unstopped(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Event], list[str]]:
+    """The events of two deadly episodes that nobody stopped, and what was learnt of them."""
+    folder = tmp_path_factory.mktemp("unstopped")
+    run = play_run(own_story, player_of(INTO_THE_MUD * 2), folder, **TWO_DEATHS, **OPTIONS)
+    return list(run.events), learnt(folder)
+
+
+def deaths(summary: EpisodeSummary) -> list[int]:
+    return [death.last.turn for death in summary.deaths]
+
+
+def test_an_episode_ends_at_its_turn_limit(own_story: Path, tmp_path: Path) -> None:
+    ended, summary = play_once(own_story, tmp_path, WALKTHROUGH, turns=10)
+    assert (ended.end, ended.turns, deaths(summary)) == ("turn_limit", 10, [])
+    assert not summary.is_instructive
+
+
+def test_a_deadly_turn_ends_an_episode_even_where_it_is_the_last_that_may_be_played(
+    own_story: Path, tmp_path: Path
+) -> None:
+    ended, summary = play_once(own_story, tmp_path, INTO_THE_MUD, turns=4)
+    assert (ended.end, deaths(summary)) == ("lost", [4])
+    assert [step.action for step in summary.deaths[0].steps] == list(INTO_THE_MUD)
+    assert summary.is_instructive
+
+
+def test_an_episode_is_won(own_story: Path, tmp_path: Path) -> None:
+    ended, summary = play_once(own_story, tmp_path, WALKTHROUGH)
+    assert (ended.end, ended.score, deaths(summary)) == ("won", 100, [])
+    assert sum(scored.change for scored in summary.scored) == 100
+
+
+@pytest.mark.stories
+def test_a_death_that_is_survived_does_not_end_an_episode(zork1: Path, tmp_path: Path) -> None:
+    commands = (*OFF_THE_CLIFF, "e", "s")
+    ended, summary = play_once(zork1, tmp_path, commands, turns=len(commands), seed=DEADLY_SEED)
+    assert (ended.end, deaths(summary)) == ("turn_limit", [5])
+
+
+@pytest.mark.stories
+def test_the_third_death_ends_an_episode(zork1: Path, tmp_path: Path) -> None:
+    commands = (*OFF_THE_CLIFF, *OFF_THE_CLIFF_AGAIN, *OFF_THE_CLIFF_AGAIN)
+    ended, summary = play_once(zork1, tmp_path, commands, seed=DEADLY_SEED)
+    assert (ended.end, ended.score, ended.best_score) == ("lost", -30, 0)
+    assert deaths(summary) == [5, 13, 21]
+    assert {death.last.action for death in summary.deaths} == {"jump"}
+
+
+@pytest.mark.stories
+def test_the_winning_commands_win_with_every_point(zork1: Path, tmp_path: Path) -> None:
+    ended, summary = play_once(zork1, tmp_path, tuple(get_zork1_walkthrough()), seed=WINNING_SEED)
+    assert (ended.end, ended.score, deaths(summary)) == ("won", 350, [])
+    assert sum(scored.change for scored in summary.scored) == 350
+
+
+def test_the_next_episode_is_told_of_the_last_one_and_the_first_of_none(own_story: Path, tmp_path: Path) -> None:
+    model = player_of(INTO_THE_MUD * 2)
+    play_run(own_story, model, tmp_path, **TWO_DEATHS, **OPTIONS)
+    prompts = [call.prompt.user for call in model.calls if call.role == "agent"]
+    assert ["This was in episode 1." in prompt for prompt in prompts] == [False] * 4 + [True] * 4
+    assert [(summary.episode, summary.end) for summary in summaries(tmp_path)] == [(1, "lost"), (2, "lost")]
+
+
+def test_an_episode_that_a_budget_stops_is_summed_up_when_it_has_ended(
+    own_story: Path, tmp_path: Path, unstopped: tuple[list[Event], list[str]]
+) -> None:
+    model = player_of(INTO_THE_MUD * 2)
+    budgets = {"max_tokens": 3 * (CALL.prompt + CALL.completion)}
+    assert play_run(own_story, model, tmp_path, **TWO_DEATHS, **OPTIONS, budgets=budgets).end == "paused"
+    assert not (tmp_path / SUMMARIES_FILE).exists()
+    folder = find_run(tmp_path)
+    manifest = read_manifest(folder)
+    then = configuration_of(manifest, folder, GameConfiguration())
+    configuration = then.model_copy(update={"budgets": BudgetOptions()})
+    with (
+        parts_of(own_story, model, manifest.seeds[0]) as parts,
+        open_resumed_run(configuration, parts, folder, show=lambda _event: None, stop=Flag()) as run,
+    ):
+        assert run.play() == "done"
+    assert learnt(tmp_path) == unstopped[1]
+
+
+@pytest.mark.parametrize("turn", range(1, 5))
+def test_an_episode_that_ctrl_c_stops_is_summed_up_when_it_has_ended(
+    own_story: Path, tmp_path: Path, unstopped: tuple[list[Event], list[str]], turn: int
+) -> None:
+    def interrupt(event: Event, stop: Flag) -> None:
+        if isinstance(event, TurnPlayed) and event.record.turn == turn:
+            stop.set()
+
+    model = player_of(INTO_THE_MUD * 2)
+    assert play_watched(own_story, model, tmp_path, interrupt) == "interrupted"
+    assert (tmp_path / SUMMARIES_FILE).exists() == (turn == len(INTO_THE_MUD))
+    assert resume_run(own_story, model, tmp_path).end == "done"
+    assert learnt(tmp_path) == unstopped[1]
+
+
+def cut_off_at(moment: int) -> Callable[[Event, Flag], None]:
+    """Ends the run at once with the event in that place, counted from 0."""
+    countdown = iter(range(moment, -1, -1))
+
+    def watch(_event: Event, _stop: Flag) -> None:
+        if not next(countdown):
+            raise KeyboardInterrupt
+
+    return watch
+
+
+def test_an_episode_during_whose_end_the_run_is_cut_off_is_summed_up_once(
+    own_story: Path, tmp_path: Path, unstopped: tuple[list[Event], list[str]]
+) -> None:
+    events, whole = unstopped
+    last_turns = [at for at, event in enumerate(events) if isinstance(event, TurnPlayed) and event.record.after.died]
+    ends = [at for at, event in enumerate(events) if isinstance(event, EpisodeEnded)]
+    moments = [at for turn, end in zip(last_turns, ends, strict=True) for at in range(turn, end + 1)]
+    assert {type(events[at]) for at in moments} == {TurnPlayed, ModelAnswered, EpisodeEnded}
+    for moment in moments:
+        folder, model = tmp_path / str(moment), player_of(INTO_THE_MUD * 2)
+        with pytest.raises(KeyboardInterrupt):
+            play_watched(own_story, model, folder, cut_off_at(moment))
+        assert resume_run(own_story, model, folder).end == "done"
+        assert learnt(folder) == whole, events[moment]

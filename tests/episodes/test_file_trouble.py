@@ -1,0 +1,238 @@
+"""Files that are not as they should be end a command in one line; nothing is lost, and nothing outside is touched."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import resource
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from filelock import FileLock
+
+from tests.fixtures.command_line import Ran, ran
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.troubled_server import Answers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow  # each case starts the program
+
+OWN_WORDS = "**[NOTE - PERMANENT] A human's own words** *(Ep1, T1)*\nThe flags are wet.\n"
+MEMORIES = f"# Location memories\n\n## Location 35: Forecourt\n\n{OWN_WORDS}"
+STORY, ROOM = 100_000, 1_000_000
+"""Bytes: enough for a copy of the story, and for one of the interpreter."""
+HUGE = 100 * 2**20
+SHARED = ("Memories.md", "map_state.json", "story.json", "episodes.json", "knowledgebase.md")
+_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MisbehavingServer]:
+    with MisbehavingServer(Answers()) as running:
+        yield running
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """A work folder with memories in it, beside what is none of its business."""
+    (tmp_path / "outside.md").write_text("precious")
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "Memories.md").write_text(MEMORIES)
+    return work
+
+
+@pytest.fixture
+def play(server: MisbehavingServer, work: Path) -> Callable[..., Ran]:
+    """Plays in the work folder for long enough that a memory is written."""
+
+    def run(*, turns: int = 12, **more: Any) -> Ran:
+        command = ("run", "--max-turns", str(turns), "--quiet", "--base-url", server.base_url, "--workdir", str(work))
+        return ran(work.parent, *command, **more)
+
+    return run
+
+
+def listing(folder: Path) -> dict[str, str]:
+    """Every name below ``folder`` but the locks', with what is there: a folder, a link to somewhere, a content."""
+    return {
+        str(path.relative_to(folder)): _content(path)
+        for path in folder.rglob("*")
+        if path.suffix != ".lock" and not path.name.endswith(".backup")
+    }
+
+
+def _content(path: Path) -> str:
+    if path.is_symlink():
+        return f"link to {path.readlink()}"
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
+
+
+def the_line(shown: Ran) -> str:
+    """What a command that could not go on said of it."""
+    assert shown.status in {1, 2}, shown
+    assert b"Traceback" not in shown.out + shown.err
+    lines = shown.lines or [line for line in shown.out.decode().splitlines() if line.startswith("Paused")]
+    assert len(lines) == 1, shown
+    return lines[0]
+
+
+def obeying_modes() -> None:
+    """The process may do what a file's mode says, even as root."""
+    ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, 0, 0, 0)
+
+
+def test_a_work_folder_that_cannot_be_written_is_left_as_it_is(work: Path, play: Callable[..., Ran]) -> None:
+    work.chmod(0o555)
+    before = listing(work.parent)
+    line = the_line(play(preexec_fn=obeying_modes))
+    assert "Permission denied" in line
+    assert str(work) in line
+    assert listing(work.parent) == before
+
+
+def test_a_memory_cannot_be_added_where_nothing_can_be_written(work: Path) -> None:
+    work.chmod(0o555)
+    before = listing(work.parent)
+    command = ("memories", "add", "35", "Title", "text", "--workdir", str(work))
+    line = the_line(ran(work.parent, *command, preexec_fn=obeying_modes))
+    assert "Memories.md cannot be locked for writing: Permission denied" in line
+    assert listing(work.parent) == before
+
+
+def test_a_file_where_the_work_folder_should_be_is_left_as_it_is(tmp_path: Path, server: MisbehavingServer) -> None:
+    (tmp_path / "file").write_text("precious")
+    before = listing(tmp_path)
+    for command in (("run", "--base-url", server.base_url), ("memories", "show"), ("memories", "add", "1", "T", "x")):
+        line = the_line(ran(tmp_path, *command, "--workdir", "file/work"))
+        assert "Not a directory" in line
+    assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("room", "memories", "refused"),
+    [
+        (0, 0, "no temporary folder can be made"),
+        (3_000, 0, "the story cannot be copied"),
+        (2 * STORY, 0, "the interpreter cannot be copied"),
+        (ROOM, ROOM, "start/Memories.md cannot be written"),
+        (ROOM, ROOM - len(MEMORIES) - 100, "Memories.md cannot be written"),
+    ],
+)
+def test_a_full_disk_is_said_and_every_file_that_was_there_is_whole(
+    work: Path, play: Callable[..., Ran], room: int, memories: int, refused: str
+) -> None:
+    """No file may grow past ``room`` bytes, which fails where a full disk does, in the middle of a write."""
+    with (work / "Memories.md").open("a") as file:
+        file.write("." * memories)
+    before = listing(work.parent)
+    line = the_line(play(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))))
+    assert refused in line
+    after = listing(work.parent)
+    assert after["outside.md"] == before["outside.md"]
+    assert not [name for name in after if name.endswith(".tmp")]
+    text = (work / "Memories.md").read_text()
+    assert OWN_WORDS in text
+    assert text.endswith("." * memories)
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_link_out_of_the_work_folder_is_refused_and_not_followed(
+    work: Path, play: Callable[..., Ran], name: str
+) -> None:
+    (work / name).unlink(missing_ok=True)
+    (work / name).symlink_to(work.parent / "outside.md")
+    before = listing(work.parent)
+    line = the_line(play())
+    assert f"{work / name} is a link out of its folder, to {work.parent / 'outside.md'}" in line
+    after = listing(work.parent)
+    assert after["outside.md"] == before["outside.md"]
+    assert after[f"work/{name}"] == before[f"work/{name}"]
+
+
+def test_a_link_out_of_the_work_folder_keeps_memories_from_being_shown_and_changed(work: Path) -> None:
+    (work / "Memories.md").rename(work.parent / "elsewhere.md")
+    (work / "Memories.md").symlink_to("../elsewhere.md")
+    before = listing(work.parent)
+    for command in (("show",), ("check",), ("add", "35", "T", "x"), ("invalidate", "35", "T", "--reason", "x")):
+        line = the_line(ran(work.parent, "memories", *command, "--workdir", str(work)))
+        assert "a link out of its folder" in line
+    assert listing(work.parent) == before
+
+
+def test_a_link_within_the_work_folder_is_followed(work: Path, play: Callable[..., Ran]) -> None:
+    (work / "kept").mkdir()
+    (work / "Memories.md").rename(work / "kept" / "mine.md")
+    (work / "Memories.md").symlink_to("kept/mine.md")
+    assert play().status == 0
+    assert (work / "Memories.md").is_symlink()
+    assert OWN_WORDS in (work / "kept" / "mine.md").read_text()
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_huge_file_is_refused_at_once_and_stays(work: Path, play: Callable[..., Ran], name: str) -> None:
+    with (work / name).open("wb") as file:
+        file.truncate(HUGE)
+    start = time.monotonic()
+    line = the_line(play(preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (2**30, 2**30))))
+    assert time.monotonic() - start < 20
+    assert f"{work / name} is not read: it has 100 MiB" in line
+    assert (work / name).stat().st_size == HUGE
+
+
+@pytest.mark.parametrize("name", ["Memories.md", "knowledgebase.md"])
+def test_a_file_that_is_no_utf_8_is_refused_with_its_place_and_stays(
+    work: Path, play: Callable[..., Ran], name: str
+) -> None:
+    (work / name).write_bytes(b"# A title\n\nCaf\xe9\n")
+    before = listing(work)
+    line = the_line(play())
+    assert f"{work / name}: byte 14 (0xe9, in line 3) is not UTF-8" in line
+    assert listing(work)[name] == before[name]
+
+
+def test_a_map_that_cannot_be_read_is_kept_beside_a_new_one(work: Path, play: Callable[..., Ran]) -> None:
+    (work / "map_state.json").write_bytes(b"Caf\xe9")
+    assert play().status == 0
+    (kept,) = [path for path in work.glob("map_state*") if path.is_file() and path.read_bytes() == b"Caf\xe9"]
+    assert kept.name != "map_state.json"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Memories.md", "story.json", "episodes.json", "map_state.json"])
+def test_a_lock_that_somebody_holds_is_waited_for_and_then_said(
+    work: Path, play: Callable[..., Ran], name: str
+) -> None:
+    before = listing(work.parent)
+    with FileLock(work / f"{name}.lock"):
+        line = the_line(play())
+    assert f"{work / name} is locked by another program, and still was after 10 s" in line
+    after = listing(work.parent)
+    assert {place: after[place] for place in before} == before
+
+
+@pytest.mark.parametrize("option", ["simple_memory.memory_file", "knowledge_file", "map_state_file"])
+def test_an_option_that_names_a_file_elsewhere_is_refused(tmp_path: Path, option: str) -> None:
+    (tmp_path / "zorkgpt.toml").write_text(f'{option} = "../x"\n')
+    before = listing(tmp_path)
+    line = the_line(ran(tmp_path, "run"))
+    assert line.startswith(f"zorkgpt: {option} in ")
+    assert "a plain file name is wanted" in line
+    assert listing(tmp_path) == before
+
+
+def test_a_story_with_a_crafted_name_gets_a_folder_within_the_work_folder(
+    tmp_path: Path, server: MisbehavingServer, own_story: Path
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "...z5").write_bytes(own_story.read_bytes() + b"\0" * 512)
+    command = ("run", "--max-turns", "1", "--quiet", "--base-url", server.base_url)
+    for arguments in ((), ("--game", "...z5")):
+        assert ran(tmp_path / "here", *command, *arguments).status == 0
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {"game_files", "...z5"}
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+    assert len(list((tmp_path / "here" / "game_files").glob("story-*/runs/*"))) == 1

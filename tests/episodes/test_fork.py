@@ -1,0 +1,186 @@
+"""A fork repeats a run up to a turn and goes on differently, in a work folder of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestration.replay import Branch
+from session.errors import ConfigurationError, LanguageModelUnavailable
+from session.events import EpisodeStarted, MemoryRemoved, RunEnded, TurnPlayed
+from session.journal import read_manifest
+from session.run_folders import FORKS, find_run
+from tests.fixtures.doomed_run import STORY, decided_by_prompt
+from tests.fixtures.prompted_run import fork_of, play_prompted, prompted, resume_with
+from tests.fixtures.run_traces import contents_of, files_of, journal_of
+from tests.fixtures.whole_run import verify_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from session.events import Event
+    from zorkgpt.llm.language_model import Prompt, Role
+    from zorkgpt.llm.scripted import Reply, ScriptedLLM
+
+pytestmark = pytest.mark.slow  # each case plays two runs
+
+TURNS = 20
+PASSING = "The lamp is lit"
+KEPT, LOST = "The stair is slippery", "The bell is cracked"
+MEMORIES = "# Location Memories\n" + "".join(
+    f"""
+## Location {place}: Somewhere
+
+**[DANGER - PERMANENT] {KEPT}** *(Ep1, T2)*
+Hold the rail.
+
+**[NOTE - PERMANENT] {LOST}** *(Ep1, T3)*
+It does not ring.
+"""
+    for place in range(30, 100)
+)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The work folder of a run of two episodes that began with two memories."""
+    folder = tmp_path_factory.mktemp("original")
+    (folder / "Memories.md").write_text(MEMORIES)
+    play_prompted(STORY, folder, turns=TURNS, episodes=2)
+    return folder
+
+
+def waits(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+    """Another agent: it waits all day."""
+    if role == "agent":
+        return {"reasoning": "Who knows.", "action": "wait"}
+    return decided_by_prompt(role, prompt, schema)
+
+
+def turns_in(events: Iterable[Event]) -> list[tuple[int, int]]:
+    return [(event.record.episode, event.record.turn) for event in events if isinstance(event, TurnPlayed)]
+
+
+def up_to(events: list[Event], branch: Branch) -> list[Event]:
+    """The events to the branch's turn, without the run's own start."""
+    turns = [index for index, event in enumerate(events) if turns_in([event]) == [(branch.episode, branch.turn)]]
+    return events[1 : turns[0] + 1]
+
+
+def agent_prompts(model: ScriptedLLM) -> list[str]:
+    return [call.prompt.user for call in model.calls if call.role == "agent"]
+
+
+@pytest.mark.parametrize("branch", [Branch(1, 1), Branch(1, 13), Branch(1, TURNS), Branch(2, 1), Branch(2, 19)])
+def test_a_fork_repeats_up_to_its_turn_goes_on_differently_and_leaves_the_original_alone(
+    original: Path, branch: Branch
+) -> None:
+    before = contents_of(original, but=FORKS)
+    fork = fork_of(STORY, original, branch, prompted(waits))
+    assert fork.played.end == "done"
+    assert fork.folder.parent == original / FORKS
+    assert contents_of(original, but=FORKS) == before
+    beginning = up_to(journal_of(original), branch)
+    assert journal_of(fork.folder)[1 : len(beginning) + 1] == beginning
+    later = [turn for turn in fork.played.turns if (turn.episode, turn.turn) > (branch.episode, branch.turn)]
+    assert {turn.action for turn in later} == {"wait"}
+    assert read_manifest(find_run(fork.folder)).forked_from == find_run(original).name
+    assert isinstance(journal_of(fork.folder)[-1], RunEnded)
+
+
+def test_a_fork_that_goes_on_alike_is_the_same_run(original: Path) -> None:
+    fork = fork_of(STORY, original, Branch(1, 9))
+    assert journal_of(fork.folder)[1:] == journal_of(original)[1:]
+    assert files_of(fork.folder) == files_of(original)
+
+
+@pytest.mark.parametrize("branch", [Branch(1, 7), Branch(1, TURNS)])
+def test_a_fork_is_repeated_exactly_with_a_memory_gone_too(original: Path, branch: Branch) -> None:
+    without = Branch(branch.episode, branch.turn, (LOST,))
+    fork = fork_of(STORY, original, without, prompted(waits))
+    replayed = verify_run(STORY, fork.folder)
+    assert (replayed.turns, replayed.is_whole, replayed.difference) == (len(fork.played.turns), True, None)
+
+
+def test_a_fork_of_a_fork_is_a_run_as_any_other(original: Path) -> None:
+    fork = fork_of(STORY, original, Branch(1, 5, (LOST,)), prompted(waits))
+    again = fork_of(STORY, fork.folder, Branch(1, 12))
+    beginning = up_to(journal_of(fork.folder), Branch(1, 12))
+    assert MemoryRemoved(LOST) in beginning
+    assert journal_of(again.folder)[1 : len(beginning) + 1] == beginning
+    assert verify_run(STORY, again.folder).difference is None
+
+
+def test_a_memory_taken_out_is_in_no_later_prompt_and_in_no_later_file_of_the_fork_alone(original: Path) -> None:
+    model, usual = prompted(waits), prompted(waits)
+    fork = fork_of(STORY, original, Branch(1, 6, (LOST.upper(),)), model)
+    control = fork_of(STORY, original, Branch(1, 6), usual)
+    assert any(KEPT in prompt for prompt in agent_prompts(model))
+    assert any(LOST in prompt for prompt in agent_prompts(usual))
+    assert not any(LOST in call.prompt.user for call in model.calls if call.role in {"agent", "memory"})
+    assert LOST not in (fork.folder / "Memories.md").read_text()
+    assert KEPT in (fork.folder / "Memories.md").read_text()
+    for folder in (original, control.folder):
+        assert LOST in (folder / "Memories.md").read_text()
+    events = journal_of(fork.folder)
+    assert turns_in(events[: events.index(MemoryRemoved(LOST.upper()))]) == [(1, turn) for turn in range(1, 7)]
+
+
+def remembers_for_now(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+    """Every visit leaves the same memory, of this episode alone."""
+    if role != "memory":
+        return decided_by_prompt(role, prompt, schema)
+    memory = {"should_remember": True, "memory_title": PASSING, "memory_text": "For now.", "persistence": "ephemeral"}
+    return {"memories": [memory]}
+
+
+def test_a_memory_of_this_episode_alone_can_be_taken_out(tmp_path: Path) -> None:
+    """An ephemeral memory is nowhere but in prompts."""
+    play_prompted(STORY, tmp_path, turns=TURNS, model=prompted(remembers_for_now))
+    fork = fork_of(STORY, tmp_path, Branch(1, TURNS - 1, (PASSING,)), prompted(waits))
+    assert MemoryRemoved(PASSING) in journal_of(fork.folder)
+
+
+@pytest.mark.parametrize(
+    ("branch", "message"),
+    [
+        (Branch(1, 6, ("Never heard of",)), "there is no memory of this title at that turn: Never heard of"),
+        (Branch(1, TURNS, ("Never heard of",)), "there is no memory of this title at that turn: Never heard of"),
+        (Branch(1, TURNS + 1), f"the run has no turn {TURNS + 1} in episode 1"),
+        (Branch(1, 0), "the run has no turn 0 in episode 1"),
+        (Branch(3, 1), "the run has no turn 1 in episode 3"),
+        (Branch(2, TURNS), f"the run ends with turn {TURNS} of episode 2"),
+    ],
+)
+def test_a_fork_that_cannot_be_says_why_and_leaves_nothing_behind(original: Path, branch: Branch, message: str) -> None:
+    before = contents_of(original)
+    with pytest.raises(ConfigurationError) as raised:
+        fork_of(STORY, original, branch, prompted(waits))
+    assert str(raised.value) == message
+    assert contents_of(original) == before
+
+
+def test_a_fork_that_was_paused_is_resumed_like_any_run(original: Path) -> None:
+    whole = fork_of(STORY, original, Branch(1, 8, (LOST,)), prompted(waits))
+    calls = 0
+
+    def goes_away(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        nonlocal calls
+        calls += role == "agent"
+        return waits(role, prompt, schema) if calls <= 4 else LanguageModelUnavailable("gone")
+
+    paused = fork_of(STORY, original, Branch(1, 8, (LOST,)), prompted(goes_away))
+    assert paused.played.end == "paused"
+    assert resume_with(STORY, paused.folder, prompted(waits)).end == "done"
+    assert journal_of(paused.folder)[1:] == journal_of(whole.folder)[1:]
+    assert verify_run(STORY, paused.folder).difference is None
+
+
+def test_an_episode_begins_once_where_a_fork_leaves_at_the_end_of_one(original: Path) -> None:
+    fork = fork_of(STORY, original, Branch(1, TURNS, (LOST,)), prompted(waits))
+    starts = [event.episode for event in journal_of(fork.folder) if isinstance(event, EpisodeStarted)]
+    assert starts == [1, 2]

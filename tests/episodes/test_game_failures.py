@@ -1,0 +1,184 @@
+"""The interpreter's process is killed from outside: the run goes on, says so, and can be played again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from threading import Event as Flag
+from threading import Thread
+from typing import TYPE_CHECKING, get_args
+
+import pytest
+
+from game_interface.core.isolated import IsolatedGame
+from game_interface.core.story import Story
+from game_interface.core.vocabulary import read_vocabulary
+from orchestration.bootstrap import Parts, open_run
+from orchestration.model_choice import ChosenModel
+from orchestration.story_choice import ChosenStory
+from session.errors import GameError
+from session.events import Event, GameFailed, RunEnded, RunPaused, TurnPlayed
+from session.game_configuration import GameConfiguration
+from tests.fixtures.doomed_run import STORY, decided_by_prompt
+from tests.fixtures.prompted_run import Before, actions_of, prompted, resume_with
+from tests.fixtures.run_traces import journal_of
+from tests.fixtures.whole_run import verify_run
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from session.values import Observation
+    from zorkgpt.llm.language_model import Prompt, Role
+    from zorkgpt.llm.scripted import Reply, ScriptedLLM
+
+TURNS = 12
+
+
+def child_of(game: IsolatedGame) -> int:
+    assert game._child is not None
+    return game._child._pid
+
+
+def kill(game: IsolatedGame) -> None:
+    os.kill(child_of(game), signal.SIGKILL)
+
+
+def play_isolated(game: IsolatedGame, model: ScriptedLLM, folder: Path, **options: object) -> list[Event]:
+    """The events of a run of that game, which goes on to its end or pauses."""
+    configuration = GameConfiguration.model_validate(
+        {"zork_game_workdir": folder, "max_turns_per_episode": TURNS, "critic": {"max_rejections": 0}, **options}
+    )
+    events: list[Event] = []
+    chosen = ChosenModel(model, "scripted")
+    parts = Parts(game, chosen, ChosenStory(STORY, "a test"), read_vocabulary(Story.load(STORY)))
+    with open_run(configuration, parts, episodes=1, show=events.append, stop=Flag()) as run:
+        run.play()
+    return events
+
+
+def played(events: list[Event]) -> list[TurnPlayed]:
+    return [event for event in events if isinstance(event, TurnPlayed)]
+
+
+def is_told_and_repeated(events: list[Event], model: ScriptedLLM, folder: Path) -> None:
+    """The run is whole, its agent knows of the failure, and both ways to play it again end alike."""
+    (failure,) = [event for event in events if isinstance(event, GameFailed)]
+    turns = played(events)
+    assert len(turns) == TURNS
+    failed = next(turn.record for turn in turns if turn.record.after.refusal)
+    assert failure.error in (failed.after.refusal or "")
+    assert failed.after.world_hash == failed.before.world_hash
+    after = [call.prompt.user for call in model.calls if call.role == "agent"][failed.turn]
+    assert f"The command did not work, and nothing has changed: {failure.error}" in after
+    for replayed in (verify_run(STORY, folder), actions_of(STORY, folder)):
+        assert (replayed.turns, replayed.is_whole, replayed.difference) == (TURNS, True, None)
+
+
+def test_a_process_killed_between_two_turns_costs_one_command(tmp_path: Path) -> None:
+    with IsolatedGame(STORY) as game:
+        model = prompted(Before({5: lambda: kill(game)}))
+        is_told_and_repeated(play_isolated(game, model, tmp_path), model, tmp_path)
+
+
+class KilledAtWork(IsolatedGame):
+    """Its process is killed while the ``fatal``-th command is under way: it was stopped first, so it has not begun."""
+
+    commands, fatal = 0, 5
+
+    def step(self, command: str) -> Observation:
+        self.commands += 1
+        if self.commands != self.fatal:
+            return super().step(command)
+        child = child_of(self)
+        os.kill(child, signal.SIGSTOP)
+        killer = Thread(target=_kill_once_asked, args=(child,))
+        killer.start()
+        try:
+            return super().step(command)
+        finally:
+            killer.join()
+
+
+def _kill_once_asked(child: int) -> None:
+    """The kernel has stopped the process, with whatever it was asked waiting for it."""
+    while Path(f"/proc/{child}/stat").read_text().split()[2] != "T":
+        os.sched_yield()
+    os.kill(child, signal.SIGKILL)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
+def test_a_process_killed_at_work_costs_that_command(tmp_path: Path) -> None:
+    with KilledAtWork(STORY) as game:
+        model = prompted()
+        is_told_and_repeated(play_isolated(game, model, tmp_path), model, tmp_path)
+
+
+def test_a_process_that_hangs_costs_the_command_and_the_time_limit(tmp_path: Path) -> None:
+    with IsolatedGame(STORY, time_limit=0.5) as game:
+        model = prompted(Before({5: lambda: os.kill(child_of(game), signal.SIGSTOP)}))
+        start = time.monotonic()
+        is_told_and_repeated(play_isolated(game, model, tmp_path), model, tmp_path)
+    assert time.monotonic() - start < 60
+
+
+class KilledBeforeLooking(IsolatedGame):
+    """Its process is killed before it looks ahead for the third time."""
+
+    looks = 0
+
+    def valid_actions(self) -> tuple[str, ...]:
+        self.looks += 1
+        if self.looks == 3:
+            kill(self)
+        return super().valid_actions()
+
+
+def of_those_offered(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+    """The agent takes the first of the actions that it may choose from, if it may not choose freely."""
+    offered = get_args(schema.model_fields["action"].annotation) if role == "agent" else ()
+    return {"reasoning": "", "action": offered[0]} if offered else decided_by_prompt(role, prompt, schema)
+
+
+def test_a_process_killed_before_looking_ahead_costs_the_help_of_one_turn(tmp_path: Path) -> None:
+    with KilledBeforeLooking(STORY) as game:
+        events = play_isolated(
+            game, prompted(of_those_offered), tmp_path, assist="valid-actions", max_turns_per_episode=4
+        )
+    (failure,) = [event for event in events if isinstance(event, GameFailed)]
+    assert failure.command == ""
+    assert len(played(events)) == 4
+    for replayed in (verify_run(STORY, tmp_path), actions_of(STORY, tmp_path)):
+        assert (replayed.turns, replayed.is_whole, replayed.difference) == (4, True, None)
+
+
+class Gone(IsolatedGame):
+    """Its process is killed and none takes its place until it ``comes_back``."""
+
+    comes_back = False
+
+    def step(self, command: str) -> Observation:
+        kill(self)
+        return super().step(command)
+
+    def restore(self, state: object) -> Observation:
+        if not self.comes_back:
+            raise GameError("no process can be started")
+        return super().restore(state)  # type: ignore[arg-type]  # whatever it is
+
+
+def test_where_no_process_can_take_its_place_the_run_pauses_and_is_resumed_as_if_nothing_had_been(
+    tmp_path: Path,
+) -> None:
+    with Gone(STORY) as game:
+        events = play_isolated(game, prompted(), tmp_path)
+    paused = events[-1]
+    assert isinstance(paused, RunPaused)
+    assert paused.reason == "no process can be started"
+    replayed = verify_run(STORY, tmp_path)
+    assert (replayed.turns, replayed.is_whole, replayed.difference) == (0, False, None)
+    assert resume_with(STORY, tmp_path).end == "done"
+    assert isinstance(journal_of(tmp_path)[-1], RunEnded)
+    assert len(played(journal_of(tmp_path))) > 1
+    assert verify_run(STORY, tmp_path).difference is None

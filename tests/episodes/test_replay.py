@@ -1,0 +1,265 @@
+"""A run is repeated from its journal exactly, or the first thing that is not what it was is found and named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.errors import StoreError, StoryError, ZorkGPTError
+from session.events import FileEdited, ModelAnswered, RunPaused, TurnPlayed
+from session.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_journal
+from session.run_folders import find_run
+from session.snapshot_file import SNAPSHOT
+from tests.fixtures.doomed_run import STORY, killed
+from tests.fixtures.prompted_run import Before, actions_of, play_prompted, prompted, resume_with
+from tests.fixtures.run_traces import contents_of
+from tests.fixtures.whole_run import verify_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from orchestration.replay import Replayed
+
+TURNS = 200
+"""Of a long run, which has an episode more than it takes: who plays at random may die early."""
+SAMPLES = 24  # bytes of a file that are flipped, one at a time
+KILLS = (242, 533, 640, 1000)
+"""Effects before which a run is killed."""
+OWN_WORDS = "**[NOTE - PERMANENT] By hand** *(Ep1, T1)*\nThe banister is loose.\n"
+
+
+def is_whole(replayed: Replayed, turns: int) -> bool:
+    assert replayed.difference is None, replayed.difference
+    return (replayed.is_whole, replayed.turns) == (True, turns)
+
+
+def flip(path: Path, at: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+
+
+def places(path: Path) -> list[int]:
+    """Samples from all over the file, its first and its last byte among them."""
+    last = path.stat().st_size - 1
+    return sorted({last * step // (SAMPLES - 1) for step in range(SAMPLES)})
+
+
+def edited(folder: Path, change: Callable[[bytes], bytes]) -> None:
+    """The newest run's journal has been changed, and every sum made to fit."""
+    path = find_run(folder) / JOURNAL_FILE
+    chain, lines = "", []
+    for line in change(path.read_bytes()).splitlines():
+        body = line[:-_SUM_LENGTH] + b"}"
+        chain = _sum(chain, body)
+        lines.append(body[:-1] + (_SUM_FIELD % chain).encode() + b"\n")
+    path.write_bytes(b"".join(lines))
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The work folder of a run of two short episodes, begun with memories there. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "Memories.md").write_text(f"# Location Memories\n\n## Location 35: Forecourt\n\n{OWN_WORDS}")
+    play_prompted(STORY, folder, turns=15, episodes=2)
+    return folder
+
+
+@pytest.fixture
+def copied(recorded: Path, tmp_path: Path) -> Path:
+    """A copy of it that may be damaged."""
+    return shutil.copytree(recorded, tmp_path / "work")
+
+
+def check_long_run(story: Path, folder: Path) -> None:
+    turns = len(play_prompted(story, folder, turns=TURNS // 3, episodes=4).turns)
+    assert turns >= TURNS
+    before = contents_of(folder)
+    assert is_whole(verify_run(story, folder), turns)
+    assert is_whole(actions_of(story, folder), turns)
+    assert contents_of(folder) == before
+
+
+def test_a_run_of_200_turns_is_repeated_exactly_and_nothing_of_it_is_touched(tmp_path: Path) -> None:
+    check_long_run(STORY, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.stories
+@pytest.mark.parametrize("name", ["zork1.z5", "library.z5"])
+def test_a_run_of_200_turns_is_repeated_exactly_on_other_stories(tmp_path: Path, story_folder: Path, name: str) -> None:
+    check_long_run(story_folder / name, tmp_path)
+
+
+# a single flipped byte
+
+
+def test_a_flipped_byte_anywhere_in_the_journal_is_found_in_its_line(copied: Path) -> None:
+    path = find_run(copied) / JOURNAL_FILE
+    written = path.read_bytes()
+    for at in places(path):
+        flip(path, at)
+        line = written.count(b"\n", 0, at) + 1
+        with pytest.raises(StoreError, match=rf"journal\.jsonl:{line}:"):
+            verify_run(STORY, copied)
+        path.write_bytes(written)
+    assert is_whole(verify_run(STORY, copied), 30)
+
+
+@pytest.mark.parametrize("name", [SNAPSHOT, "manifest.json", "start/Memories.md"])
+def test_a_flipped_byte_anywhere_in_what_a_run_keeps_is_found_and_its_file_named(copied: Path, name: str) -> None:
+    path = find_run(copied) / name
+    for at in places(path):
+        flip(path, at)
+        with pytest.raises(ZorkGPTError) as raised:
+            verify_run(STORY, copied)
+        assert str(path) in str(raised.value), at
+        flip(path, at)
+    assert is_whole(verify_run(STORY, copied), 30)
+
+
+def test_a_file_of_the_start_that_is_gone_is_found_and_named(copied: Path) -> None:
+    path = find_run(copied) / "start" / "Memories.md"
+    path.unlink()
+    with pytest.raises(StoreError, match=str(path)):
+        verify_run(STORY, copied)
+
+
+def test_a_flipped_byte_anywhere_in_the_story_is_found_and_the_file_named(recorded: Path, tmp_path: Path) -> None:
+    story = tmp_path / "copy.z5"
+    shutil.copyfile(STORY, story)
+    for at in places(story):
+        flip(story, at)
+        for repeat in (verify_run, actions_of):
+            with pytest.raises((StoryError, StoreError), match=str(story)):
+                repeat(story, recorded)
+        flip(story, at)
+    assert is_whole(verify_run(story, recorded), 30)
+
+
+def test_a_snapshot_of_a_journal_that_is_shorter_is_named(copied: Path) -> None:
+    path = find_run(copied) / JOURNAL_FILE
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-3]))
+    with pytest.raises(StoreError, match=f"{SNAPSHOT} and the journal do not belong together"):
+        verify_run(STORY, copied)
+
+
+# a recording that is whole in itself, and tells of another run
+
+
+def test_another_answer_is_the_first_difference(copied: Path) -> None:
+    """What a model is said to have answered shows in the next turn's record, at the latest."""
+    lines = list(read_journal(find_run(copied)))
+    turns = [line for line in lines if isinstance(line.event, TurnPlayed)]
+    (find_run(copied) / SNAPSHOT).unlink()
+    answer = max(
+        line.seq
+        for line in lines
+        if isinstance(line.event, ModelAnswered) and line.event.role == "agent" and line.seq < turns[9].seq
+    )
+
+    def change(content: bytes) -> bytes:
+        all_lines = content.splitlines(keepends=True)
+        entry = json.loads(all_lines[answer - 1])
+        entry["event"]["answer"]["reasoning"] = "because of something else"
+        all_lines[answer - 1] = json.dumps(entry).encode() + b"\n"
+        return b"".join(all_lines)
+
+    edited(copied, change)
+    replayed = verify_run(STORY, copied)
+    assert replayed.turns == 9
+    assert replayed.difference is not None
+    assert replayed.difference.line > answer
+    assert "because of something else" in str(replayed.difference.found)
+
+
+def test_another_observation_is_the_first_difference_of_both_ways(copied: Path) -> None:
+    (find_run(copied) / SNAPSHOT).unlink()
+    lines = list(read_journal(find_run(copied)))
+    fifth = [line for line in lines if isinstance(line.event, TurnPlayed)][4]
+
+    def change(content: bytes) -> bytes:
+        all_lines = content.splitlines(keepends=True)
+        entry = json.loads(all_lines[fifth.seq - 1])
+        entry["event"]["record"]["after"]["text"] = "The sky falls."
+        all_lines[fifth.seq - 1] = json.dumps(entry).encode() + b"\n"
+        return b"".join(all_lines)
+
+    edited(copied, change)
+    for replayed in (verify_run(STORY, copied), actions_of(STORY, copied)):
+        assert replayed.turns == 4
+        assert replayed.difference is not None
+        assert replayed.difference.line == fifth.seq
+        expected, found = replayed.difference.expected, replayed.difference.found
+        assert isinstance(expected, TurnPlayed)
+        assert isinstance(found, TurnPlayed)
+        assert expected.record.after.text == "The sky falls."
+        assert found.record.after == fifth.event.record.after  # type: ignore[union-attr]
+
+
+# files that people edit meanwhile
+
+
+def append_to(path: Path, text: str) -> Callable[[], object]:
+    def effect() -> None:
+        path.write_text((path.read_text() if path.exists() else "") + text)
+
+    return effect
+
+
+def rename_a_room(path: Path) -> None:
+    content = json.loads(path.read_text())
+    content["rooms"][next(iter(content["rooms"]))]["name"] = "Somewhere by hand"
+    path.write_text(json.dumps(content))
+
+
+def test_a_run_whose_files_were_edited_by_hand_meanwhile_is_repeated_exactly(tmp_path: Path) -> None:
+    effects = {
+        12: append_to(tmp_path / "Memories.md", f"\n## Location 35: Forecourt\n\n{OWN_WORDS}"),
+        20: append_to(tmp_path / "knowledgebase.md", "\n## UNIVERSAL GAME MECHANICS\n\n- Doors are doors.\n"),
+        28: lambda: rename_a_room(tmp_path / "map_state.json"),
+        33: (tmp_path / "Memories.md").unlink,
+    }
+    played = play_prompted(STORY, tmp_path, model=prompted(Before(effects)))
+    noticed = {event.file for event in played.events if isinstance(event, FileEdited)}
+    assert noticed == {"Memories.md", "knowledgebase.md", "map_state.json"}
+    assert is_whole(verify_run(STORY, tmp_path), 30)
+
+
+@pytest.mark.parametrize("kill_at", KILLS)
+def test_a_run_whose_files_were_edited_while_it_was_dead_is_repeated_exactly(tmp_path: Path, kill_at: int) -> None:
+    assert killed(tmp_path, kill_at=kill_at)
+    append_to(tmp_path / "Memories.md", f"\n## Location 35: Forecourt\n\n{OWN_WORDS}")()
+    append_to(tmp_path / "knowledgebase.md", "\n## UNIVERSAL GAME MECHANICS\n\n- Doors are doors.\n")()
+    resumed = resume_with(STORY, tmp_path)
+    noticed = [event.file for event in resumed.events if isinstance(event, FileEdited)]
+    assert sorted(noticed) == ["Memories.md", "knowledgebase.md"]
+    assert OWN_WORDS in (tmp_path / "Memories.md").read_text()
+    assert "Doors are doors." in (tmp_path / "knowledgebase.md").read_text()
+    replayed = verify_run(STORY, tmp_path)
+    assert (replayed.is_whole, replayed.difference) == (True, None)
+
+
+# runs that are not whole
+
+
+def test_a_paused_run_is_repeated_as_far_as_it_was_played_and_whole_once_it_was_resumed(tmp_path: Path) -> None:
+    paused = play_prompted(STORY, tmp_path, budgets={"max_tokens": 40_000})
+    assert isinstance(paused.events[-1], RunPaused)
+    replayed = verify_run(STORY, tmp_path)
+    assert (replayed.turns, replayed.is_whole, replayed.difference) == (len(paused.turns), False, None)
+    resume_with(STORY, tmp_path, budgets={})
+    assert is_whole(verify_run(STORY, tmp_path), 30)
+
+
+@pytest.mark.parametrize("kill_at", [300, 301, 650, 651])
+def test_a_killed_run_is_repeated_as_far_as_it_was_played(tmp_path: Path, kill_at: int) -> None:
+    assert killed(tmp_path, kill_at=kill_at)
+    turns = [line for line in read_journal(find_run(tmp_path)) if isinstance(line.event, TurnPlayed)]
+    replayed = verify_run(STORY, tmp_path)
+    assert (replayed.turns, replayed.is_whole, replayed.difference) == (len(turns), False, None)
+    assert turns

@@ -1,0 +1,168 @@
+"""``zorkgpt replay`` as typed: its three ways, its exit statuses, and what it shows of a difference."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from session.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_manifest
+from session.run_folders import FORKS, find_run
+from session.snapshot_file import SNAPSHOT
+from tests.fixtures.command_line import Ran, ran, ran_on_a_terminal
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.run_traces import contents_of
+from tests.fixtures.troubled_server import Answers
+from tests.fixtures.typed_command import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow  # each case starts the interpreter anew
+
+TURNS = 4
+EVIL = "\x1b]0;owned\x07 [b]x[/b] \x1b[31mred\r\u202e"
+
+
+@pytest.fixture(autouse=True)
+def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clean_environment.chdir(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MisbehavingServer]:
+    with MisbehavingServer(Answers()) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory, server: MisbehavingServer) -> Path:
+    """A folder with a run of two episodes in ``work``. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("recorded")
+    command = ("run", "--max-turns", str(TURNS), "--episodes", "2", "--quiet", "--base-url", server.base_url)
+    assert ran(folder, *command, "--workdir", "work").status == 0
+    return folder
+
+
+@pytest.fixture
+def here(recorded: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(recorded, tmp_path / "here")
+
+
+def replay(folder: Path, *arguments: str) -> Ran:
+    return typed("replay", *arguments, "--workdir", str(folder / "work"))
+
+
+def changed_turn(folder: Path, change: Callable[[dict[str, Any]], object]) -> int:
+    """The second turn's record was changed, every sum made to fit; the line it is in."""
+    run = find_run(folder / "work")
+    (run / SNAPSHOT).unlink()
+    entries = [json.loads(line) for line in (run / JOURNAL_FILE).read_bytes().splitlines()]
+    turns = [number for number, entry in enumerate(entries) if entry["event"]["kind"] == "turn_played"]
+    change(entries[turns[1]]["event"]["record"])
+    chain, lines = "", []
+    for entry in entries:
+        body = json.dumps(entry).encode()[:-_SUM_LENGTH] + b"}"
+        chain = _sum(chain, body)
+        lines.append(body[:-1] + (_SUM_FIELD % chain).encode() + b"\n")
+    (run / JOURNAL_FILE).write_bytes(b"".join(lines))
+    return turns[1] + 1
+
+
+@pytest.mark.parametrize("way", [(), ("--verify",), ("--from-actions",)])
+def test_a_run_that_is_what_it_was_is_one_line_and_status_0(recorded: Path, way: tuple[str, ...]) -> None:
+    before = contents_of(recorded)
+    shown = replay(recorded, *way)
+    assert shown == Ran(0, f"Run {find_run(recorded / 'work').name} is repeated exactly: 8 turns\n".encode())
+    assert contents_of(recorded) == before
+
+
+@pytest.mark.parametrize("way", ["--verify", "--from-actions"])
+def test_a_difference_is_shown_side_by_side_with_its_line_and_status_1(here: Path, way: str) -> None:
+    line = changed_turn(here, lambda record: record["after"].update(text="The sky falls."))
+    shown = replay(here, way)
+    assert shown.status == 1
+    assert shown.err == b""
+    text = shown.out.decode()
+    assert f"Line {line} of the journal" in text
+    assert "recorded" in text
+    assert "now" in text
+    assert "The sky falls." in text
+    assert f"differs after 1 turn: line {line} of its journal" in text
+    assert "seconds" not in text  # only what differs is shown
+
+
+def test_a_long_word_in_a_difference_is_folded_and_not_cut(here: Path) -> None:
+    changed_turn(here, lambda record: record["after"].update(text="x" * 300 + "y"))
+    shown = replay(here).out.decode()
+    assert shown.count("x" * 20) > 5
+    assert "y" in "".join(shown.split("│")[4:])
+    assert "…" not in shown
+
+
+def test_control_characters_in_a_difference_are_shown_and_not_run(here: Path) -> None:
+    changed_turn(here, lambda record: record["after"].update(text=EVIL))
+    for shown in (replay(here, "--verify"), ran_on_a_terminal(here, "replay", "--workdir", "work")):
+        assert shown.status == 1
+        for run in (b"\x1b]0;", b"\x07", "\u202e".encode(), b"\x1b[31mred"):
+            assert run not in shown.out
+        assert b"[b]x[/b]" in shown.out
+        assert b"Traceback" not in shown.out + shown.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (("--verify", "--from-actions"), 2, "choose one"),
+        (("--without-memory", "X"), 2, "add --fork-at TURN"),
+        (("--fork-at", "3"), 2, "of which episode, 1 to 2? Write 2:3"),
+        (("--fork-at", "soon"), 2, "a turn is like 12, or 2:12"),
+        (("--fork-at", "1:99"), 2, "the run has no turn 99 in episode 1"),
+        (("--fork-at", "3:1"), 2, "the run has no turn 1 in episode 3"),
+        (("--fork-at", "2:4"), 2, "the run ends with turn 4 of episode 2"),
+        (("--fork-at", "1:2", "--without-memory", "Never heard of"), 2, "there is no memory of this title"),
+        (("no-such-run",), 1, "there is no run no-such-run"),
+        (("--game", "nowhere.z5"), 2, "nowhere.z5"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_nothing_is_left_behind(
+    recorded: Path, arguments: tuple[str, ...], status: int, message: str
+) -> None:
+    before = contents_of(recorded)
+    shown = replay(recorded, *arguments)
+    assert shown.status == status, shown
+    (line,) = shown.lines
+    assert message in line
+    assert contents_of(recorded) == before
+
+
+def test_a_flipped_byte_is_one_line_that_names_the_journals_line(here: Path) -> None:
+    path = find_run(here / "work") / JOURNAL_FILE
+    content = bytearray(path.read_bytes())
+    at = content.index(b"turn_played")
+    content[at] ^= 1
+    path.write_bytes(content)
+    shown = replay(here)
+    assert shown.status == 1
+    (line,) = shown.lines
+    assert f"{path}:{content.count(10, 0, at) + 1}: not what was written" in line
+
+
+def test_a_fork_is_played_in_a_folder_of_its_own_and_can_be_replayed_and_watched(
+    here: Path, server: MisbehavingServer
+) -> None:
+    before = contents_of(here)
+    shown = replay(here, "--fork-at", "1:2", "--base-url", server.base_url, "--json")
+    assert shown.status == 0, shown
+    started = json.loads(shown.out.splitlines()[0])
+    (fork,) = (here / "work" / FORKS).iterdir()
+    assert started["kind"] == "run_started"
+    assert started["folder"].endswith(f"{FORKS}/{fork.name}/runs/{fork.name}")
+    assert read_manifest(find_run(fork)).forked_from == find_run(here / "work").name
+    assert {name: digest for name, digest in contents_of(here).items() if FORKS not in name} == before
+    again = typed("replay", "--workdir", str(fork))
+    assert again.out.decode() == f"Run {fork.name} is repeated exactly: 8 turns\n"

@@ -1,0 +1,157 @@
+"""``zorkgpt resume`` as typed: which run it goes on with, and the one line where it cannot."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.journal import JOURNAL_FILE
+from session.run_folders import find_run, held
+from session.snapshot_file import SNAPSHOT
+from tests.fixtures.command_line import Ran, ran
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.run_traces import contents_of, journal_of
+from tests.fixtures.troubled_server import Answers
+from tests.fixtures.typed_command import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow  # each case starts the interpreter anew
+
+TURNS = 4
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MisbehavingServer]:
+    with MisbehavingServer(Answers()) as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clean_environment.chdir(tmp_path)
+
+
+def play(folder: Path, server: MisbehavingServer, *options: str) -> Ran:
+    command = ("run", "--max-turns", str(TURNS), "--quiet", "--base-url", server.base_url)
+    return ran(folder, *command, "--workdir", "work", *options)
+
+
+def resume(folder: Path, *arguments: str) -> Ran:
+    return typed("resume", *arguments, "--workdir", str(folder / "work"), "--quiet")
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory, server: MisbehavingServer, own_story: Path) -> Path:
+    """A folder with a copy of the story, and in ``work`` a run of it that has spent its budget. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("stopped")
+    shutil.copyfile(own_story, folder / "copy.z5")
+    shown = play(folder, server, "--game", "copy.z5", "--max-tokens", "25")
+    assert shown.status == 1, shown
+    return folder
+
+
+@pytest.fixture
+def here(stopped: Path, tmp_path: Path) -> Path:
+    """A copy of that folder, whose run knows its story there."""
+    return shutil.copytree(stopped, tmp_path / "here")
+
+
+def refusal(shown: Ran, status: int = 1) -> str:
+    """The one line that a command says which cannot do what it should."""
+    assert shown.status == status, shown
+    assert shown.out == b""
+    (line,) = shown.lines
+    assert line.startswith("zorkgpt: ")
+    return line
+
+
+def test_the_newest_run_goes_on_to_the_journal_of_one_that_never_stopped(
+    here: Path, tmp_path: Path, server: MisbehavingServer
+) -> None:
+    shown = resume(here, "--max-tokens", "1000000")
+    assert shown.status == 0, shown
+    assert f"Going on with run {find_run(here / 'work').name}" in shown.out.decode()
+    play(tmp_path, server, "--game", str(here / "copy.z5"))
+    assert journal_of(here / "work")[2:] == journal_of(tmp_path / "work")[2:]
+    assert b"is repeated exactly: 4 turns" in typed("replay", "--workdir", str(here / "work")).out
+
+
+def test_a_budget_that_is_not_raised_pauses_again_with_the_same_words(here: Path) -> None:
+    shown = resume(here)
+    assert shown.status == 1
+    assert "max-tokens 25 reached: " in shown.out.decode()
+
+
+def test_a_run_is_named_by_its_id_and_by_its_folder(here: Path, server: MisbehavingServer) -> None:
+    older = find_run(here / "work")
+    play(here, server, "--game", "copy.z5")
+    assert find_run(here / "work") != older
+    for name in (older.name, str(older)):
+        assert f"Going on with run {older.name}" in resume(here, name).out.decode()
+
+
+def test_a_run_that_is_not_there_is_one_line_that_names_the_closest(here: Path) -> None:
+    run = find_run(here / "work").name
+    assert refusal(resume(here, f"{run[:-1]}x")).endswith(f"there is {run}")
+    assert "there is no run yet" in refusal(typed("resume", "--workdir", "elsewhere"))
+
+
+def test_a_run_that_has_ended_is_one_line(tmp_path: Path, server: MisbehavingServer) -> None:
+    play(tmp_path, server)
+    before = contents_of(tmp_path)
+    run = find_run(tmp_path / "work").name
+    assert refusal(resume(tmp_path)) == f"zorkgpt: run {run} has ended: there is nothing to resume"
+    assert contents_of(tmp_path) == before
+
+
+def test_a_story_that_is_gone_or_another_is_one_line_and_one_that_has_moved_can_be_named(
+    stopped: Path, here: Path, own_story: Path
+) -> None:
+    """The copied run's manifest names the story in the folder that it was played in."""
+    manifest = find_run(here / "work") / "manifest.json"
+    assert json.loads(manifest.read_text())["story_path"] == str(stopped / "copy.z5")
+    another = here / "another.z5"
+    another.write_bytes(own_story.read_bytes() + b"\0" * 512)
+    assert f"{another} is not the story that run" in refusal(resume(here, "--game", str(another)))
+    assert "nowhere.z5" in refusal(resume(here, "--game", "nowhere.z5"), status=2)
+    assert resume(here, "--game", str(here / "copy.z5"), "--max-tokens", "1000000").status == 0
+
+
+@pytest.mark.parametrize("name", [SNAPSHOT, JOURNAL_FILE, "manifest.json"])
+def test_a_file_of_the_run_that_was_damaged_is_one_line_that_names_it(here: Path, name: str) -> None:
+    path = find_run(here / "work") / name
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    before = contents_of(here / "work", but="log.jsonl")
+    assert str(path) in refusal(resume(here))
+    assert contents_of(here / "work", but="log.jsonl") == before
+
+
+def test_a_snapshot_of_another_run_is_one_line_that_names_it(here: Path, server: MisbehavingServer) -> None:
+    older = find_run(here / "work")
+    play(here, server, "--game", "copy.z5")
+    shutil.copyfile(find_run(here / "work") / SNAPSHOT, older / SNAPSHOT)
+    line = refusal(resume(here, older.name))
+    assert f"{SNAPSHOT} and the journal do not belong together" in line
+
+
+def test_a_run_that_another_process_plays_is_left_alone(here: Path) -> None:
+    run = find_run(here / "work")
+    with held(run):
+        before = contents_of(here / "work")
+        assert refusal(resume(here)) == f"zorkgpt: run {run.name} is being played by another process"
+        assert contents_of(here / "work") == before
+    assert resume(here, "--max-tokens", "1000000").status == 0
+
+
+def test_a_resumed_run_shows_its_events_as_json(here: Path) -> None:
+    shown = typed("resume", "--workdir", str(here / "work"), "--max-tokens", "1000000", "--json")
+    kinds = [json.loads(line)["kind"] for line in shown.out.splitlines()]
+    assert kinds[-1] == "run_ended"

@@ -1,0 +1,132 @@
+"""What others do to the files of a run while it is stopped costs no turn, no memory and no replay."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from managers.memories_file import parse
+from managers.memory_revision import Revision
+from managers.memory_tiers import open_memories
+from orchestration.learning import Learning
+from orchestration.resumption import configuration_of
+from session.errors import ConfigurationError, LanguageModelUnavailable, StoreError
+from session.events import FileEdited, RunEnded
+from session.game_configuration import GameConfiguration
+from session.journal import JOURNAL_FILE, read_manifest
+from session.memory import Memory
+from session.run_folders import find_run
+from session.snapshot_file import SNAPSHOT
+from tests.fixtures.prompted_run import Before, play_prompted, prompted, resume_with
+from tests.fixtures.run_traces import journal_of
+from tests.fixtures.whole_run import verify_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TURNS = 12
+
+
+def stop() -> None:
+    raise LanguageModelUnavailable("gone for now")
+
+
+def add_by_hand(folder: Path, title: str, location_id: int = 32) -> None:
+    memory = Memory("NOTE", title, 0, "", None, "Written by somebody.", "permanent")
+    assert open_memories(folder / "Memories.md").apply(Revision(location_id, "Somewhere", memory))
+
+
+def stopped(story: Path, folder: Path, at: int) -> None:
+    """A run that was paused before the agent's ``at``-th answer."""
+    assert play_prompted(story, folder, turns=TURNS, model=prompted(Before({at: stop}))).end == "paused"
+
+
+def test_a_memory_added_before_the_first_commit_is_part_of_how_the_run_begins(own_story: Path, tmp_path: Path) -> None:
+    stopped(own_story, tmp_path, at=1)
+    add_by_hand(tmp_path, "By hand")
+    assert resume_with(own_story, tmp_path).end == "done"
+    assert verify_run(own_story, tmp_path).difference is None
+
+
+def test_without_its_snapshot_a_run_whose_files_have_changed_is_refused_and_keeps_its_journal(
+    own_story: Path, tmp_path: Path
+) -> None:
+    stopped(own_story, tmp_path, at=9)
+    (find_run(tmp_path) / SNAPSHOT).unlink()
+    before = (find_run(tmp_path) / JOURNAL_FILE).read_bytes()
+    with pytest.raises(StoreError, match=r"last\.json is missing, and .* is not what it was when the run began"):
+        resume_with(own_story, tmp_path)
+    assert (find_run(tmp_path) / JOURNAL_FILE).read_bytes() == before
+
+
+def test_a_pause_before_all_is_repeated_leaves_the_rest_to_be_repeated(
+    own_story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The turn in flight was played, and the disk was full at its snapshot."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Learning, "snapshot", _full_disk_on_call(4, Learning.snapshot))
+        assert play_prompted(own_story, tmp_path, turns=TURNS).end == "paused"
+    held = journal_of(tmp_path)[:-1]
+    with monkeypatch.context() as patch:
+        patch.setattr(Learning, "snapshot", _full_disk_on_call(1, Learning.snapshot))
+        assert resume_with(own_story, tmp_path).end == "paused"
+    assert journal_of(tmp_path)[: len(held)] == held
+    assert resume_with(own_story, tmp_path).end == "done"
+    assert verify_run(own_story, tmp_path).difference is None
+
+
+def _full_disk_on_call(number: int, snapshot: object) -> object:
+    calls = 0
+
+    def counted(learning: Learning) -> object:
+        nonlocal calls
+        calls += 1
+        if calls == number:
+            raise StoreError("no space left")
+        return snapshot(learning)  # type: ignore[operator]  # the method itself
+
+    return counted
+
+
+def test_what_the_commit_had_not_written_is_written_though_others_have_been_there_since(
+    own_story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process dies between snapshot and files, and somebody adds a memory before it is resumed."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Learning, "commit", _dying_when_memories_are_due(Learning.commit))
+        with pytest.raises(KeyboardInterrupt):
+            play_prompted(own_story, tmp_path, turns=TURNS)
+    written = (tmp_path / "Memories.md").read_text() if (tmp_path / "Memories.md").exists() else ""
+    add_by_hand(tmp_path, "By hand")
+    assert resume_with(own_story, tmp_path).end == "done"
+    events = journal_of(tmp_path)
+    assert any(isinstance(event, FileEdited) for event in events)
+    assert isinstance(events[-1], RunEnded)
+    titles = [
+        memory.title for kept in parse((tmp_path / "Memories.md").read_text()).memories().values() for memory in kept
+    ]
+    assert "By hand" in titles
+    assert len(titles) > 1
+    assert len({*titles}) == len(titles)
+    assert written.count("**[") < len(titles)
+    assert verify_run(own_story, tmp_path).difference is None
+
+
+def _dying_when_memories_are_due(commit: object) -> object:
+    def dying(learning: Learning) -> None:
+        assert learning.memory is not None
+        if learning.memory.get_status()["metrics"]["pending_edits"] and learning.memory.memory_cache:
+            raise KeyboardInterrupt
+        commit(learning)  # type: ignore[operator]  # the method itself
+
+    return dying
+
+
+def test_a_run_folder_outside_of_a_work_folder_is_not_played_in(own_story: Path, tmp_path: Path) -> None:
+    stopped(own_story, tmp_path / "work", at=3)
+    copied = tmp_path / "elsewhere" / "copied"
+    shutil.copytree(find_run(tmp_path / "work"), copied)
+    with pytest.raises(ConfigurationError, match="is in no work folder"):
+        configuration_of(read_manifest(copied), copied, GameConfiguration())

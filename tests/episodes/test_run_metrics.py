@@ -1,0 +1,119 @@
+"""The metrics of a run that was really played are those that its players and managers would tell."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.fixtures.whole_run import WholeRun, play_run
+from zorkgpt.llm.language_model import TokenUsage
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.report.figures import RunFigures, figures_of
+from zorkgpt.report.played_run import read_run
+from zorkgpt.report.transcript import as_markdown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from zorkgpt.llm.language_model import Prompt, Role
+
+COMMANDS = ("north", "dance", "dance", "south", "take moon", "north", "dance", "south", "take moon", "look") * 2
+TURNS = len(COMMANDS)
+OBJECTIVE = {"text": "Try the exits", "location_id": None, "evidence": "memory of the hall"}
+
+
+@pytest.fixture(scope="module")
+def run(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[WholeRun, Path]:
+    """Two equal episodes with a model that calls everything core, and always finds the same objective."""
+    commands = iter(COMMANDS * 2)
+    titles = (f"Lesson {number}" for number in range(1000))
+
+    def reply(role: Role, _prompt: Prompt, schema: type[BaseModel]) -> dict[str, Any]:
+        if role == "memory":
+            return {
+                "should_remember": True,
+                "memory_title": next(titles),
+                "memory_text": "So it is, and so it will be.",
+                "persistence": "core",
+                "status": "TENTATIVE",
+            }
+        if role == "analysis":
+            return {"objectives": [OBJECTIVE]} if "objectives" in schema.model_fields else {}
+        return {"reasoning": "Let us see.", "action": next(commands)}
+
+    folder = tmp_path_factory.mktemp("metrics")
+    options: dict[str, Any] = {
+        "max_turns_per_episode": TURNS,
+        "objective_update_interval": 10,
+        "critic": {"mode": "object_tree", "max_rejections": 0},
+    }
+    model = ScriptedLLM(reply, usage=TokenUsage(prompt=100, completion=10))
+    played = play_run(own_story, model, folder, episodes=2, **options)
+    (run_folder,) = (folder / "runs").iterdir()
+    return played, run_folder
+
+
+@pytest.fixture(scope="module")
+def figures(run: tuple[WholeRun, Path]) -> RunFigures:
+    return figures_of(read_run(run[1]))
+
+
+def test_the_episodes_end_as_they_were_told_to(run: tuple[WholeRun, Path], figures: RunFigures) -> None:
+    for told, read in zip(run[0].episodes, figures.episodes, strict=True):
+        assert (told.episode, told.end, told.turns, told.rooms) == (read.episode, read.end, read.turns, read.rooms)
+        assert (told.score, told.best_score, told.max_score) == (read.score, read.best_score, read.max_score)
+    assert figures.run.state == "done"
+
+
+def test_dances_looks_and_grasps_at_the_moon_are_repeated_and_walks_are_not(figures: RunFigures) -> None:
+    first, second = figures.episodes
+    assert first.repeated_actions == pytest.approx((5 + 1 + 3) / TURNS)
+    assert second.repeated_actions == pytest.approx((6 + 2 + 4) / TURNS)
+    assert figures.metrics.repeated_actions == pytest.approx((9 + 12) / (2 * TURNS))
+
+
+def test_the_second_episode_is_shown_what_the_first_has_learnt(figures: RunFigures) -> None:
+    first, second = figures.episodes
+    assert first.memory_tokens is not None
+    assert second.memory_tokens is not None
+    assert 0 < first.memory_tokens < second.memory_tokens
+
+
+def test_core_memories_on_return_visits_are_those_that_the_manager_downgraded(
+    run: tuple[WholeRun, Path], figures: RunFigures
+) -> None:
+    log = (run[1] / "log.jsonl").read_text(encoding="utf-8")
+    downgraded = [line for line in log.splitlines() if "downgrading" in json.loads(line)["event"]]
+    assert len(downgraded) > 0
+    assert figures.metrics.core_downgrades == len(downgraded)
+
+
+def test_every_visited_location_has_a_memory_and_all_are_tentative(
+    run: tuple[WholeRun, Path], figures: RunFigures
+) -> None:
+    file = (run[1].parents[1] / "Memories.md").read_text(encoding="utf-8")
+    assert figures.metrics.memory_coverage == 1.0
+    assert figures.metrics.tentative_memories == len(re.findall("TENTATIVE", file)) > 0
+
+
+def test_objectives_cite_a_memory_and_no_location(figures: RunFigures) -> None:
+    metrics = figures.metrics
+    assert metrics.objectives == 4
+    assert (metrics.objectives_located, metrics.objectives_cited) == (0.0, 1.0)
+    assert metrics.objective_tokens == 110
+
+
+def test_every_call_is_counted_once(run: tuple[WholeRun, Path], figures: RunFigures) -> None:
+    assert sum(role.prompt_tokens + role.completion_tokens for role in figures.usage) == figures.run.tokens
+    (agent,) = [role for role in figures.usage if role.role == "agent"]
+    assert agent.calls == len(run[0].turns) == figures.run.turns
+
+
+def test_the_transcript_has_every_command_in_order(run: tuple[WholeRun, Path]) -> None:
+    text = as_markdown(read_run(run[1]))
+    assert tuple(re.findall(r"^\*\*\\> (.*)\*\*$", text, re.MULTILINE)) == COMMANDS * 2

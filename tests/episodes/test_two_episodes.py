@@ -1,0 +1,273 @@
+"""What one episode found out is in the next one's prompts, where it belongs, and nothing that was only its own is."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from session.errors import LanguageModelUnavailable
+from session.knowledge import INSIGHTS
+from tests.fixtures.whole_run import play_run, resume_run
+from zorkgpt.llm.scripted import Reply, ScriptedLLM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from zorkgpt.llm.language_model import Prompt, Role
+
+Way = Literal["two episodes of one run", "two runs", "a run that was paused and resumed"]
+WAYS: tuple[Way, ...] = ("two episodes of one run", "two runs", "a run that was paused and resumed")
+
+
+@dataclass(frozen=True)
+class Script:
+    """What is played of a story. ``taken``: the command that is this episode's own doing; the last one kills."""
+
+    story: str
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    taken: str
+    syntax: str
+    seed: int = 1
+
+    @property
+    def turns(self) -> int:
+        """Of each of the two episodes."""
+        return len(self.first)
+
+
+TIDE_HOUSE = Script(
+    "own_story",
+    ("north", "north", "take lamp", "south", "north", "south", "east", "east", "east"),
+    ("examine rock", "north", "examine door", "north", "examine lamp", "up", "east", "down", "wait"),
+    taken="take lamp",
+    syntax="Changed something: take OBJECT",
+)
+ZORK_1 = Script(
+    "zork1",
+    ("open mailbox", "take leaflet", "south", "west", "south", "east", "east", "east", "jump"),
+    ("examine mailbox", "open mailbox", "south", "examine house", "east", "examine window", "east", "look", "wait"),
+    taken="take leaflet",
+    syntax="Changed something: open OBJECT; take OBJECT",
+    seed=3,
+)
+SCRIPTS = (TIDE_HOUSE, pytest.param(ZORK_1, marks=pytest.mark.stories))
+
+CIRCLING = 3  # turns without a point
+
+# What the model says in the first episode. The last four are of that episode alone.
+LASTING, DEATH, INSIGHT, RULE = "Lasting truth", "Falls kill", "Look down first", "Things can be carried"
+PASSING, DEED, AIM, THOUGHT = "Passing matter", "It is in hand now", "Aim of the first", "Thought of the first"
+OF_ONE_EPISODE = (PASSING, DEED, AIM, THOUGHT)
+
+
+@dataclass
+class Player:
+    """Plays a script, and says in the first episode alone what there is to be learnt.
+
+    down_before: commands, by their place in both episodes, before which the model is down once
+    prompts: of each episode, by the schema of the answer; those that were answered
+    """
+
+    script: Script
+    down_before: set[int] = field(default_factory=set)
+    played: int = 0
+    prompts: dict[int, dict[str, list[str]]] = field(
+        default_factory=lambda: {1: defaultdict(list), 2: defaultdict(list)}
+    )
+
+    def reply(self, role: Role, prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        """The script's next command, or what is said of the first episode."""
+        if role == "agent" and self.played in self.down_before:
+            self.down_before.remove(self.played)
+            return LanguageModelUnavailable("down for a moment")
+        self.played += role == "agent"
+        episode = 1 if self.played <= self.script.turns else 2
+        self.prompts[episode][schema.__name__].append(prompt.user)
+        if role == "agent":
+            command = (*self.script.first, *self.script.second)[self.played - 1]
+            return {"reasoning": THOUGHT if episode == 1 else "", "action": command}
+        if role == "critic":
+            return {"reason": "", "accepted": True, "confidence": 0.0}
+        if episode == 2:
+            return {"memories": []} if role == "memory" else {}
+        return self._learnt(prompt.user, schema.__name__)
+
+    def _learnt(self, prompt: str, question: str) -> dict[str, Any]:
+        if question == "ObjectivesAnswer":
+            return {"reasoning": "", "objectives": [{"text": AIM, "evidence": "turn 1"}]}
+        if question == "KnowledgeAnswer":
+            own = [int(turn) for turn in re.findall(r"^Turn (\d+) at .* EPHEMERAL", prompt, re.MULTILINE)]
+            line = {"section": "PUZZLE SOLUTIONS", "text": RULE, "turns": [1, *own]}
+            return {"lines": [line, {"section": "LESSONS LEARNED", "text": DEED, "turns": own}]}
+        if question == "EpisodeAnswer":
+            turn = self.script.turns
+            insight = {"heading": INSIGHTS[0], "text": INSIGHT, "turns": [turn]}
+            return {"deaths": [{"turn": turn, "text": DEATH}], "insights": [insight]}
+        place = re.findall(r"^LOCATION: .*\(ID: (\d+)\)$", prompt, re.MULTILINE)[0]
+        memories = [_memory(f"{LASTING} {place}", "permanent", None)]
+        taken = re.findall(rf"^Turn (\d+): {self.script.taken} \(", prompt, re.MULTILINE)
+        return {"memories": memories + [_memory(PASSING, "ephemeral", int(turn)) for turn in taken]}
+
+
+def _memory(title: str, persistence: str, turn: int | None) -> dict[str, Any]:
+    return {
+        "should_remember": True,
+        "category": "NOTE",
+        "memory_title": title,
+        "memory_text": f"{title}, in so many words.",
+        "persistence": persistence,
+        "turn": turn,
+    }
+
+
+def play(script: Script, story: Path, folder: Path, way: Way) -> Player:
+    """Both episodes were played, in that way."""
+    resumes = way == "a run that was paused and resumed"
+    player = Player(script, {4, script.turns, script.turns + 3} if resumes else set())
+    model = ScriptedLLM(player.reply)
+    options: dict[str, Any] = {
+        "max_turns_per_episode": script.turns,
+        "objective_update_interval": 4,
+        "circling": {"turns_without_score": CIRCLING},
+        "critic": {"mode": "llm"},
+    }
+    if way == "two runs":
+        for seed in (script.seed, script.seed + 1):
+            assert play_run(story, model, folder, seed=seed, **options).end == "done"
+        return player
+    run = play_run(story, model, folder, seed=script.seed, episodes=2, **options)
+    while player.down_before or run.end == "paused":
+        assert run.end == "paused"
+        run = resume_run(story, model, folder)
+    assert run.end == "done"
+    return player
+
+
+@pytest.fixture(scope="module", params=SCRIPTS, ids=lambda script: script.story)
+def script(request: pytest.FixtureRequest) -> Script:
+    """Each story that is played."""
+    chosen: Script = request.param
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def story(script: Script, request: pytest.FixtureRequest) -> Path:
+    """Its file."""
+    path: Path = request.getfixturevalue(script.story)
+    return path
+
+
+@pytest.fixture(scope="module")
+def players(script: Script, story: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Way, Player]:
+    """Whoever has played both episodes, by the way."""
+    return {way: play(script, story, tmp_path_factory.mktemp("two"), way) for way in WAYS}
+
+
+@pytest.fixture(params=WAYS)
+def player(players: dict[Way, Player], request: pytest.FixtureRequest) -> Player:
+    """Each of them."""
+    return players[request.param]
+
+
+def section(prompt: str, title: str) -> str:
+    """The part of an agent's prompt under that title; "" where there is none."""
+    return prompt.partition(f"## {title}\n")[2].partition("\n\n## ")[0]
+
+
+def here(prompt: str) -> str:
+    """The id of the location that the prompt is about."""
+    (found,) = re.findall(r"^L(?:ocation|OCATION): .*\(ID: (\d+)\)$", prompt, re.MULTILINE)
+    return str(found)
+
+
+def remembered(player: Player) -> set[str]:
+    """The ids of the locations at which the first episode had something to remember."""
+    return {here(prompt) for prompt in player.prompts[1]["VisitSynthesis"]}
+
+
+def test_memories_of_the_first_episode_are_shown_at_their_locations(player: Player) -> None:
+    places = remembered(player)
+    for prompt in player.prompts[2]["ReadingAgentAnswer"]:
+        shown = re.findall(rf"{LASTING} (\d+):", section(prompt, "Location Memory"))
+        assert shown == ([here(prompt)] if here(prompt) in places else [])
+    assert {here(prompt) for prompt in player.prompts[2]["ReadingAgentAnswer"]} & places
+
+
+def test_the_memory_model_is_shown_what_is_remembered_of_the_location_alone(player: Player) -> None:
+    asked = [prompt for prompt in player.prompts[2]["VisitSynthesis"] if here(prompt) in remembered(player)]
+    assert asked
+    for prompt in asked:
+        existing = prompt.partition("EXISTING MEMORIES:\n")[2].partition("\n\n")[0]
+        assert re.findall(rf"{LASTING} (\d+):", existing) == [here(prompt)]
+
+
+def test_objectives_are_looked_for_with_all_that_the_first_episode_found_out(player: Player, script: Script) -> None:
+    asked = player.prompts[2]["ObjectivesAnswer"]
+    assert asked
+    for prompt in asked:
+        knowledge = prompt.partition("=== STRATEGIC KNOWLEDGE")[2].partition("\n=== ")[0]
+        assert [line for line in (RULE, DEATH, INSIGHT) if line not in knowledge] == []
+        assert script.syntax in prompt.partition("=== COMMAND SYNTAX ===\n")[2].partition("\n===")[0]
+        assert LASTING in prompt.partition("=== LOCATION-SPECIFIC MEMORIES ===\n")[2].partition("\n===")[0]
+        assert "-->" in prompt.partition("=== MAP & ROUTING INFORMATION ===\n")[2].partition("\n===")[0]
+
+
+def test_the_first_prompt_of_the_second_episode_has_knowledge_map_and_forms_of_commands(
+    player: Player, script: Script
+) -> None:
+    before, after = (player.prompts[episode]["ReadingAgentAnswer"][0] for episode in (1, 2))
+    known = section(after, "What is known of this game")
+    assert [line for line in (RULE, DEATH, INSIGHT) if line not in known] == []
+    assert "->" in section(after, "Map")
+    assert script.syntax in section(after, "COMMAND SYNTAX")
+    assert [title for title in ("What is known of this game", "COMMAND SYNTAX") if section(before, title)] == []
+    assert "->" not in section(before, "Map")
+
+
+def test_every_turn_of_the_second_episode_is_told_how_the_first_one_ended(player: Player, script: Script) -> None:
+    assert not [prompt for prompt in player.prompts[1]["ReadingAgentAnswer"] if "This was in episode" in prompt]
+    for prompt in player.prompts[2]["ReadingAgentAnswer"]:
+        known = section(prompt, "What is known of this game")
+        assert known.count("This was in episode 1. The story has begun anew since") == 1
+        assert f"In turn {script.turns} of episode 1: the player died at" in known
+
+
+def test_the_knowledge_model_is_shown_what_is_known_already(player: Player) -> None:
+    (asked,) = player.prompts[2]["KnowledgeAnswer"]
+    known = asked.partition("WHAT IS KNOWN:\n")[2].partition("\n\nREMEMBERED")[0]
+    assert [line for line in (RULE, DEATH, INSIGHT) if line not in known] == []
+
+
+@pytest.mark.parametrize("told", OF_ONE_EPISODE)
+def test_what_was_of_the_first_episode_alone_is_in_no_prompt_of_the_second(player: Player, told: str) -> None:
+    prompts = [prompt for asked in player.prompts[2].values() for prompt in asked]
+    assert {"ReadingAgentAnswer", "VisitSynthesis", "ObjectivesAnswer", "KnowledgeAnswer"} < {*player.prompts[2]}
+    assert [prompt for prompt in prompts if told in prompt] == []
+
+
+@pytest.mark.parametrize("told", [PASSING, AIM, THOUGHT])
+def test_and_it_was_shown_in_the_first(player: Player, told: str) -> None:
+    assert [prompt for prompt in player.prompts[1]["ReadingAgentAnswer"] if told in prompt]
+
+
+def test_history_and_circles_begin_anew(player: Player) -> None:
+    first, second = (player.prompts[episode]["ReadingAgentAnswer"] for episode in (1, 2))
+    circles = [[section(prompt, "Going round in circles").lower() for prompt in asked] for asked in (first, second)]
+    assert any("no point scored" in told for told in circles[0])
+    assert not any("no point scored" in told for told in circles[1][:CIRCLING])
+    assert circles[1][0] == ""
+    titles = ("How the story began", "Previous Reasoning and Actions", "And then")
+    assert [section(second[0], title) for title in titles] == [""] * len(titles)
+    assert section(second[1], "Previous Reasoning and Actions").startswith("Turn 1:\n")
+
+
+@pytest.mark.parametrize("way", WAYS[1:])
+def test_the_second_episode_is_asked_the_same_in_whatever_way_it_came(players: dict[Way, Player], way: Way) -> None:
+    assert players[way].prompts == players[WAYS[0]].prompts

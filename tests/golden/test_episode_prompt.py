@@ -1,0 +1,36 @@
+"""The question about an episode that is over, and what the next one is told of it, whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from session.knowledge import INSIGHTS, KnowledgeLine, Source
+from tests.golden.golden_file import assert_golden
+from tests.unit.managers.episode_parts import GATE, VATS, Play
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_question_about_an_episode_and_the_hand_over(tmp_path: Path) -> None:
+    nothing: dict[str, object] = {}
+    play = Play(tmp_path, [nothing, nothing], episode=3)
+    play.die()
+    play.manager.end("turn_limit")
+    play.begin(4)
+    play.knowledge.known = "Dangers:\n- The vats are deep."
+    play.knowledge.wisdom = {
+        INSIGHTS[0]: (KnowledgeLine("Mind the step"),),
+        INSIGHTS[1]: (KnowledgeLine("Lamps burn out", (Source(1, 40, 44), Source(3, 1, 1))),),
+    }
+    play.turn("take banner", "Taken.", score=5)
+    play.turn("east", "Steam hangs over the vats.", location=VATS)
+    play.turn("dip banner", "The dye\n\nruns off.", score=3)
+    play.die()
+    play.turn("east", "Steam hangs over the vats.", location=VATS)
+    play.turn("wait", "The fumes take you. " * 20, location=GATE, died=True)
+    play.manager.end("lost")
+    play.begin(5)
+    prompt = play.llm.calls[-1].prompt
+    shown = f"=== system ===\n{prompt.system}\n\n=== user ===\n{prompt.user}"
+    assert_golden("episode_prompt.txt", f"{shown}\n\n=== hand-over ===\n{play.manager.handover()}")

@@ -1,0 +1,593 @@
+"""Episodes are summed up from facts, taught from once where they teach, and handed over in the past tense."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+from pydantic import TypeAdapter
+from structlog.testing import capture_logs
+
+from managers.episode_prompt import INSTRUCTIONS_SHARE
+from managers.episode_summary import SUMMARIES_FILE, EpisodeSummary, Scored
+from managers.episode_synthesizer import DEATH_ANALYSIS, SynthesizerState
+from managers.episode_texts import LONGEST_HANDOVER
+from managers.knowledge_manager import KnowledgeManager
+from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, StoreError
+from session.game_state import GameState
+from session.knowledge import INSIGHTS, KnowledgeLine, Source
+from session.token_counter import TokenCounter
+from session.values import Location, Verdict
+from tests.unit.managers.episode_parts import GATE, VATS, Play
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.prompts.loader import fill_prompt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from managers.document_store import Watch
+    from session.errors import LanguageModelError
+    from session.events import EpisodeEnd
+
+SMALLEST_BUDGET = INSTRUCTIONS_SHARE * TokenCounter().estimate(fill_prompt("episode"))
+NOTHING: dict[str, object] = {}
+PATTERNS, PLACES, WAYS, DISCOVERIES = INSIGHTS
+HOOD = KnowledgeLine("Put the hood on first", (Source(1, 3, 3),))
+LAMP = KnowledgeLine("Lamps burn out", (Source(1, 40, 44), Source(2, 9, 9)))
+BY_HAND = KnowledgeLine("Mind the step")
+
+
+def insight(text: str, heading: str = PATTERNS, **fields: object) -> dict[str, object]:
+    return {"insights": [{"heading": heading, "text": text, **fields}]}
+
+
+def summaries(folder: Path) -> list[str]:
+    return (folder / SUMMARIES_FILE).read_text(encoding="utf-8").splitlines()
+
+
+def test_a_summary_is_made_of_facts_alone(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    play.turn("east", "Steam hangs over the vats.", location=VATS)
+    play.turn("dip banner", "It turns blue!", score=15)
+    play.turn("tear banner", "You have died, says the banner.", score=10)
+    play.turn("west", "The gate creaks.", location=GATE)
+    assert play.manager.end("turn_limit") == EpisodeSummary(
+        episode=1,
+        end="turn_limit",
+        turns=4,
+        score=10,
+        best_score=15,
+        max_score=50,
+        rooms=2,
+        scored=(Scored(2, VATS, "dip banner", 15), Scored(3, VATS, "tear banner", -5)),
+    )
+    assert play.llm.calls == []
+
+
+def test_an_episode_without_a_turn_has_a_summary_too(tmp_path: Path) -> None:
+    summary = Play(tmp_path).manager.end("turn_limit")
+    assert (summary.turns, summary.score, summary.best_score, summary.rooms) == (0, 0, 0, 1)
+
+
+def test_a_story_without_score_and_places_is_summed_up_without(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    play.now = play.now.__class__("Fog.")
+    play.state = GameState(episode=1)
+    play.manager.reset(play.state)
+    play.turn()
+    summary = play.manager.end("over")
+    assert (summary.score, summary.best_score, summary.rooms, summary.scored) == (None, None, 0, ())
+    play.begin(2)
+    assert play.manager.handover().splitlines()[1] == "Episode 1 came to the story's end after 1 turn."
+
+
+def test_a_death_is_kept_with_the_turns_that_led_to_it(tmp_path: Path) -> None:
+    play = Play(tmp_path, lambda *_: NOTHING)
+    play.wait_until(9)
+    play.die()
+    play.die()
+    first, second = play.manager.end("over").deaths
+    assert [step.turn for step in first.steps] == [6, 7, 8, 9, 10, 11]
+    assert [(step.turn, step.location, step.action) for step in second.steps] == [
+        (12, GATE, "east"),
+        (13, VATS, "drink dye"),
+    ]
+    assert second.last.response == "It tastes of tin. The fumes take you."
+
+
+def test_each_of_three_deaths_is_in_the_question_and_the_last_ends_the_episode(tmp_path: Path) -> None:
+    play = Play(tmp_path, [NOTHING])
+    for _ in range(3):
+        play.die()
+    summary = play.manager.end("lost")
+    assert [death.last.turn for death in summary.deaths] == [2, 4, 6]
+    assert [f"Death in turn {turn}:" in play.prompt for turn in (2, 4, 6)] == [True] * 3
+    assert "Episode 1 was lost after 6 turns" in play.prompt
+
+
+def test_prose_about_death_is_no_death(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    play.turn("read stone", "You have died, it says. Rest in peace.")
+    assert play.manager.end("turn_limit").deaths == ()
+
+
+def test_the_critics_score_is_the_mean_confidence_in_what_was_played(tmp_path: Path) -> None:
+    play = Play(tmp_path, lambda *_: NOTHING)
+    sure, unsure = Verdict(accepted=True, confidence=0.9), Verdict(accepted=True, confidence=0.5)
+    against = Verdict(accepted=False, confidence=0.8)
+    play.turn(verdicts=(against, sure))
+    play.turn(verdicts=(unsure,))
+    play.turn(verdicts=(against,))
+    play.turn(verdicts=(Verdict(accepted=True),))
+    assert play.manager.end("turn_limit").critic_score == pytest.approx((0.9 + 0.5 - 0.8) / 3)
+
+
+def test_without_a_critic_that_says_how_sure_it_is_there_is_no_score(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    play.turn()
+    assert play.manager.end("turn_limit").critic_score is None
+
+
+def at_score(play: Play, score: int) -> None:
+    play.turn("sort yarn", score=score)
+
+
+def judged(play: Play, confidence: float) -> None:
+    play.turn(verdicts=(Verdict(accepted=True, confidence=confidence),))
+
+
+@pytest.mark.parametrize(
+    ("happening", "end", "asked"),
+    [
+        (lambda play: play.die(), "lost", 1),
+        (lambda play: play.die(), "turn_limit", 1),
+        (lambda play: at_score(play, 50), "turn_limit", 1),
+        (lambda play: at_score(play, 49), "won", 0),
+        (lambda play: play.wait_until(100), "turn_limit", 1),
+        (lambda play: play.wait_until(99), "turn_limit", 0),
+        (lambda play: judged(play, 0.3), "over", 1),
+        (lambda play: judged(play, 0.29), "over", 0),
+        (lambda play: play.wait_until(100), "won", 1),
+    ],
+)
+def test_the_model_is_asked_once_on_the_seeds_conditions_when_an_episode_is_over(
+    tmp_path: Path, happening: object, end: EpisodeEnd, asked: int
+) -> None:
+    play = Play(tmp_path, lambda *_: NOTHING)
+    assert callable(happening)
+    happening(play)
+    play.manager.end(end)
+    assert [call.role for call in play.llm.calls] == ["analysis"] * asked
+
+
+def test_a_score_that_was_lost_again_is_not_the_final_score(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    at_score(play, 60)
+    at_score(play, 40)
+    assert play.manager.end("over").best_score == 60
+    assert play.llm.calls == []
+
+
+def test_nothing_is_drawn_before_the_end(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    play.die()
+    assert not play.manager.synthesize_inter_episode_wisdom()
+    assert play.llm.calls == []
+
+
+def test_a_lesson_of_a_death_comes_from_the_turns_before_it(tmp_path: Path) -> None:
+    play = Play(tmp_path, [{"deaths": [{"turn": 5, "text": "Fumes  kill\nat the vats."}]}], episode=4)
+    play.wait_until(3)
+    play.die()
+    play.manager.end("lost")
+    assert play.knowledge.lines == {DEATH_ANALYSIS: [KnowledgeLine("Fumes kill at the vats.", (Source(4, 1, 5),))]}
+
+
+def test_an_insight_comes_from_the_turns_that_it_names(tmp_path: Path) -> None:
+    play = Play(tmp_path, [insight("Wear the hood", "death patterns ACROSS episodes", turns=[2, 1, 4, 2])])
+    play.die()
+    play.wait_until(4)
+    play.manager.end("turn_limit")
+    assert play.knowledge.wisdom[PATTERNS] == (KnowledgeLine("Wear the hood", (Source(1, 1, 2), Source(1, 4, 4))),)
+
+
+def test_insights_that_nobody_names_stay_as_they_are(tmp_path: Path) -> None:
+    play = Play(tmp_path, [insight("Yarn sells", DISCOVERIES, turns=[1])], episode=3)
+    play.knowledge.wisdom = {PATTERNS: (BY_HAND, HOOD), PLACES: (LAMP,)}
+    play.die()
+    play.manager.end("lost")
+    assert play.knowledge.wisdom == {
+        PATTERNS: (BY_HAND, HOOD),
+        PLACES: (LAMP,),
+        WAYS: (),
+        DISCOVERIES: (KnowledgeLine("Yarn sells", (Source(3, 1, 1),)),),
+    }
+
+
+def test_a_merged_insight_keeps_where_the_old_ones_came_from(tmp_path: Path) -> None:
+    merged = insight("Hood and lamp first", WAYS, turns=[2], replaces=[1, 2])
+    play = Play(tmp_path, [merged], episode=3)
+    play.knowledge.wisdom = {PATTERNS: (HOOD,), PLACES: (LAMP,)}
+    play.die()
+    play.manager.end("lost")
+    assert f"{PATTERNS}:\n1. Put the hood on first\n{PLACES}:\n2. Lamps burn out\n" in play.prompt
+    new = KnowledgeLine("Hood and lamp first", (*HOOD.sources, *LAMP.sources, Source(3, 2, 2)))
+    assert play.knowledge.wisdom == {PATTERNS: (), PLACES: (), WAYS: (new,), DISCOVERIES: ()}
+
+
+@pytest.mark.parametrize("replaces", [[], [1]])
+def test_an_insight_said_again_is_confirmed(tmp_path: Path, replaces: list[int]) -> None:
+    play = Play(tmp_path, [insight("put the HOOD on first", turns=[2], replaces=replaces)], episode=3)
+    play.knowledge.wisdom = {PATTERNS: (HOOD,)}
+    play.die()
+    play.manager.end("lost")
+    assert [line.sources for line in play.knowledge.wisdom[PATTERNS]] == [(Source(1, 3, 3), Source(3, 2, 2))]
+
+
+def test_what_a_person_wrote_is_not_repeated(tmp_path: Path) -> None:
+    play = Play(tmp_path, [insight("Mind the step", turns=[2], replaces=[1])])
+    play.knowledge.wisdom = {PATTERNS: (BY_HAND,)}
+    play.die()
+    play.manager.end("lost")
+    assert play.knowledge.wisdom == {PATTERNS: (BY_HAND,)}
+    assert play.metrics["refused"] == 0
+
+
+@pytest.mark.parametrize(
+    "nonsense",
+    [
+        {"deaths": [{"turn": 1, "text": "The player died here."}]},
+        {"deaths": [{"turn": 2, "text": " \n "}]},
+        insight("From nowhere"),
+        insight("Of a turn that was not played", turns=[2, 3]),
+        insight("Of turn 0", turns=[0]),
+        insight("Under no heading", "Lessons", turns=[1]),
+        insight("Of an unknown insight alone", replaces=[3]),
+        insight("Of a person's insight alone", replaces=[2]),
+        insight("  ", turns=[1]),
+    ],
+)
+def test_what_makes_no_sense_changes_nothing_and_is_counted(tmp_path: Path, nonsense: dict[str, object]) -> None:
+    play = Play(tmp_path, [nonsense])
+    known = play.knowledge.wisdom = {PATTERNS: (HOOD, BY_HAND)}
+    play.die()
+    play.manager.end("lost")
+    assert (play.knowledge.lines, play.knowledge.wisdom) == ({}, known)
+    assert play.metrics["refused"] == 1
+    assert play.metrics["failures"] == 0
+
+
+def test_what_makes_sense_of_an_answer_is_taken_in_spite_of_the_rest(tmp_path: Path) -> None:
+    answer = {**insight("From nowhere"), "deaths": [{"turn": 2, "text": "Fumes kill."}]}
+    play = Play(tmp_path, [answer])
+    play.die()
+    play.manager.end("lost")
+    assert [line.text for line in play.knowledge.lines[DEATH_ANALYSIS]] == ["Fumes kill."]
+
+
+@pytest.mark.parametrize("error", [LanguageModelUnavailable("down"), ResponseInvalid("no JSON")])
+def test_a_model_that_fails_costs_its_words_only(tmp_path: Path, error: LanguageModelError) -> None:
+    play = Play(tmp_path, [error], episode=2)
+    play.die()
+    with capture_logs() as logs:
+        summary = play.manager.end("lost")
+    assert [log["error"] for log in logs if log["log_level"] == "warning"] == [str(error)]
+    assert play.metrics["failures"] == 1
+    assert len(summary.deaths) == len(summaries(tmp_path)) == 1
+    quote = "It tastes of tin. The fumes take you."
+    told = f'the player died at Blue Vats (31) on `drink dye` after `east`: "{quote}"'
+    assert play.knowledge.lines == {DEATH_ANALYSIS: [KnowledgeLine(told, (Source(2, 1, 2),))]}
+
+
+def test_a_spent_budget_is_not_swallowed_and_the_summary_is_kept(tmp_path: Path) -> None:
+    def spend(*_: object) -> dict[str, object]:
+        raise BudgetSpent("no dollars left")
+
+    play = Play(tmp_path, spend)
+    play.die()
+    with pytest.raises(BudgetSpent):
+        play.manager.end("lost")
+    assert len(summaries(tmp_path)) == 1
+
+
+def test_a_model_too_small_for_the_question_is_not_asked_and_deaths_are_told_all_the_same(tmp_path: Path) -> None:
+    play = Play(tmp_path, prompt_budgets={"analysis": SMALLEST_BUDGET - 1})
+    play.die()
+    play.manager.end("lost")
+    assert play.llm.calls == []
+    assert len(play.knowledge.lines[DEATH_ANALYSIS]) == 1
+    assert play.metrics["failures"] == 0
+
+
+def test_the_same_death_told_plainly_reads_the_same_in_every_episode(tmp_path: Path) -> None:
+    play = Play(tmp_path, prompt_budgets={"analysis": 1500})
+    for episode in (1, 2):
+        play.begin(episode)
+        play.die()
+        play.manager.end("lost")
+    first, second = play.knowledge.lines[DEATH_ANALYSIS]
+    assert first.text == second.text
+    assert first.sources != second.sources
+
+
+@pytest.mark.parametrize("budget", [SMALLEST_BUDGET, 2500, 3000, 4000, 6000, 15_000])
+def test_a_prompt_keeps_to_its_budget_whatever_happened(tmp_path: Path, budget: int) -> None:
+    play = Play(tmp_path, lambda *_: NOTHING, episode=30, prompt_budgets={"analysis": budget})
+    for episode in range(20, 30):
+        play.begin(episode)
+        play.manager.end("over")
+    play.begin(30)
+    play.knowledge.known = "Vats are deep. " * 1000
+    play.knowledge.wisdom = {
+        PATTERNS: tuple(KnowledgeLine(f"{number} {'stir ' * 60}", HOOD.sources) for number in range(90)),
+        WAYS: tuple(KnowledgeLine(f"{number}", HOOD.sources) for number in range(900)),
+    }
+    endless = Location(99, "Cellar " * 90)
+    for number in range(60):
+        play.turn("dip " * 90, "The dye splashes. " * 90, score=number, location=endless)
+        play.turn("drink " * 90, "Fumes, fumes! " * 90, died=number % 5 == 0)
+    play.manager.end("lost")
+    prompt = play.llm.calls[-1].prompt
+    assert TokenCounter().estimate(prompt.system + prompt.user) <= budget
+    assert "Death in turn 112:" in prompt.user
+    assert "Episode 30 was lost after 120 turns" in prompt.user
+
+
+def test_an_insight_that_there_was_no_room_for_stays_as_it_is(tmp_path: Path) -> None:
+    play = Play(tmp_path, [insight("Stir", turns=[1], replaces=[90])], prompt_budgets={"analysis": 4000})
+    many = tuple(KnowledgeLine(f"{number} " + "stir " * 60, HOOD.sources) for number in range(90))
+    play.knowledge.wisdom = {PATTERNS: many}
+    play.die()
+    play.manager.end("lost")
+    assert 0 < sum(f". {number} stir" in play.prompt for number in range(90)) < 20
+    assert play.knowledge.wisdom[PATTERNS] == (*many, KnowledgeLine("Stir", (Source(1, 1, 1),)))
+
+
+def test_a_persons_insight_is_shown_without_a_number(tmp_path: Path) -> None:
+    play = Play(tmp_path, [NOTHING])
+    play.knowledge.wisdom = {PATTERNS: (BY_HAND, HOOD)}
+    play.die()
+    play.manager.end("lost")
+    assert f"{PATTERNS}:\n- Mind the step\n1. Put the hood on first\n" in play.prompt
+
+
+def test_without_knowledge_nothing_is_drawn_and_nothing_handed_over(tmp_path: Path) -> None:
+    play = Play(tmp_path, knowledge={"enabled": False})
+    play.die()
+    play.manager.end("lost")
+    play.begin(2)
+    assert play.llm.calls == []
+    assert play.knowledge.lines == {}
+    assert play.manager.handover() == ""
+
+
+def test_the_real_knowledge_base_takes_what_is_drawn_and_archives_what_is_replaced(tmp_path: Path) -> None:
+    first = {"deaths": [{"turn": 2, "text": "Fumes kill at Blue Vats (31)."}], **insight("Wear the hood", turns=[2])}
+    second = insight("Wear the hood before `east`", turns=[1], replaces=[1])
+    play = Play(tmp_path, [first, second])
+    knowledge = KnowledgeManager(structlog.get_logger(), play.config, play.state, play.llm)
+    play.manager.knowledge_manager = knowledge
+    for episode in (1, 2):
+        play.begin(episode)
+        knowledge.reset(play.state)
+        play.die()
+        play.manager.end("lost")
+    text = (tmp_path / "knowledgebase.md").read_text(encoding="utf-8")
+    assert "- Fumes kill at Blue Vats (31). *(Ep1, T1-2)*" in text
+    assert "- Wear the hood before `east` *(Ep1, T2; Ep2, T1)*" in text
+    archive = (tmp_path / "knowledgebase.archive.md").read_text(encoding="utf-8")
+    assert "- Wear the hood *(Ep1, T2)*" in archive
+
+
+def test_the_question_shows_what_is_known_and_how_earlier_episodes_went(tmp_path: Path) -> None:
+    play = Play(tmp_path, lambda *_: NOTHING)
+    play.turn(score=10)
+    play.manager.end("turn_limit")
+    play.begin(2)
+    play.knowledge.known = "Lamps burn out."
+    play.die()
+    play.manager.end("lost")
+    assert "Lamps burn out." in play.prompt
+    assert "Episode 1 reached its turn limit after 1 turn, with 10 points out of 50 and 1 room seen." in play.prompt
+
+
+def test_whoever_watches_sees_how_an_episode_ended(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    play.manager.end("over")
+    assert play.exporter.exports == 1
+
+
+def test_the_first_episode_is_told_nothing(tmp_path: Path) -> None:
+    assert Play(tmp_path).manager.handover() == ""
+
+
+def test_the_next_episode_is_told_how_the_last_one_ended_and_what_was_done_before_a_death(tmp_path: Path) -> None:
+    play = Play(tmp_path, [NOTHING], episode=3)
+    play.turn("dip banner", "It turns blue!", score=15)
+    play.die()
+    play.manager.end("lost")
+    play.begin(4)
+    assert play.manager.handover() == (
+        "This was in episode 3. The story has begun anew since: nothing done then is done now.\n"
+        "Episode 3 was lost after 3 turns, with 15 points out of 50 and 2 rooms seen.\n"
+        "In turn 3 of episode 3: the player died at Blue Vats (31) on `drink dye` after `dip banner`, `east`: "
+        '"It tastes of tin. The fumes take you."\n'
+        "Points came in episode 3 by `dip banner` at Dye Works Gate (11) (+15, turn 1)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ("won", "Episode 1 was won"),
+        ("lost", "Episode 1 was lost"),
+        ("over", "Episode 1 came to the story's end"),
+        ("turn_limit", "Episode 1 reached its turn limit"),
+    ],
+)
+def test_every_way_to_end_is_handed_over(tmp_path: Path, end: EpisodeEnd, words: str) -> None:
+    play = Play(tmp_path)
+    play.turn()
+    play.manager.end(end)
+    play.begin(2)
+    assert play.manager.handover().splitlines()[1] == f"{words} after 1 turn, with 0 points out of 50 and 1 room seen."
+
+
+def test_a_later_run_is_told_of_the_last_episode_of_the_run_before(tmp_path: Path) -> None:
+    first = Play(tmp_path)
+    first.turn()
+    first.manager.end("turn_limit")
+    assert Play(tmp_path, episode=2).manager.handover().startswith("This was in episode 1.")
+
+
+def test_an_episode_is_told_of_those_before_it_alone_and_of_the_latest(tmp_path: Path) -> None:
+    for episode in (2, 7, 5):
+        Play(tmp_path, episode=episode).manager.end("over")
+    assert Play(tmp_path, episode=6).manager.handover().startswith("This was in episode 5.")
+    assert Play(tmp_path, episode=2).manager.handover() == ""
+
+
+def test_the_hand_over_is_the_same_all_through_an_episode(tmp_path: Path) -> None:
+    play = Play(tmp_path, [NOTHING])
+    play.manager.end("over")
+    play.begin(3)
+    told = play.manager.handover()
+    Play(tmp_path, episode=2).manager.end("over")
+    play.die()
+    play.manager.end("lost")
+    assert play.manager.handover() == told
+
+
+def test_the_hand_over_is_short_whatever_happened(tmp_path: Path) -> None:
+    play = Play(tmp_path, [NOTHING])
+    for number in range(60):
+        play.turn("dip " * 90, "The dye splashes. " * 90, score=number, died=number % 3 == 0)
+    play.manager.end("lost")
+    play.begin(2)
+    assert 500 < len(play.manager.handover()) <= LONGEST_HANDOVER
+
+
+def test_an_episode_has_one_summary_the_latest(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    play.turn()
+    play.manager.end("over")
+    play.turn(score=10)
+    play.manager.end("turn_limit")
+    (line,) = summaries(tmp_path)
+    assert '"end": "turn_limit", "turns": 2, "score": 10' in line
+
+
+def test_what_is_not_understood_in_the_file_is_told_and_stays(tmp_path: Path) -> None:
+    file = tmp_path / SUMMARIES_FILE
+    file.write_text('# mine\n\n{"episode": "?"}', encoding="utf-8")
+    with capture_logs() as logs:
+        play = Play(tmp_path)
+    assert [log["lines"] for log in logs] == [[1, 3]]
+    play.manager.end("over")
+    assert summaries(tmp_path)[:3] == ["# mine", "", '{"episode": "?"}']
+    play.begin(2)
+    assert play.manager.handover().startswith("This was in episode 1.")
+
+
+class NoWatch:
+    """Lets every look at a file pass."""
+
+    def reading(self, path: Path, read: int) -> None:
+        """Nothing is done."""
+
+    def noticed(self, path: Path, read: int, text: str) -> None:
+        """Nothing is done."""
+
+
+NO_WATCH: Watch = NoWatch()
+
+
+def test_a_held_summary_is_handed_over_and_goes_to_the_file_with_the_commit(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    play.manager.hold(NO_WATCH)
+    play.manager.end("over")
+    play.begin(2)
+    assert play.manager.handover().startswith("This was in episode 1.")
+    assert not (tmp_path / SUMMARIES_FILE).exists()
+    play.manager.commit()
+    written = summaries(tmp_path)
+    play.manager.commit()
+    assert summaries(tmp_path) == written
+    assert len(written) == 1
+
+
+def test_a_summary_that_cannot_be_written_is_written_with_the_next_commit(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    play.manager.hold(NO_WATCH)
+    play.manager.end("over")
+    (tmp_path / SUMMARIES_FILE).mkdir()
+    with pytest.raises(StoreError):
+        play.manager.commit()
+    (tmp_path / SUMMARIES_FILE).rmdir()
+    play.manager.commit()
+    assert len(summaries(tmp_path)) == 1
+
+
+MOMENTS = ("in the episode", "at its end", "after the commit")
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_resuming_from_a_snapshot_equals_never_having_stopped(tmp_path: Path, moment: str) -> None:
+    never, stopped = (Play(tmp_path / name, [insight("Wear the hood", turns=[1])]) for name in ("never", "stopped"))
+    snapshots: dict[str, bytes] = {}
+    adapter = TypeAdapter(SynthesizerState)
+    for play in (never, stopped):
+        play.manager.hold(NO_WATCH)
+        play.die()
+        play.manager.end("lost")
+        play.manager.commit()
+        play.begin(2)
+        play.turn("sort yarn", score=5, verdicts=(Verdict(accepted=True, confidence=0.1),))
+        snapshots["in the episode"] = adapter.dump_json(play.manager.state())
+        if play is never or moment != "in the episode":
+            play.manager.end("over")
+        snapshots["at its end"] = snapshots["after the commit"] = adapter.dump_json(play.manager.state())
+        if play is never or moment == "after the commit":
+            play.manager.commit()
+    resumed = Play(tmp_path / "stopped", [NOTHING], episode=2)
+    resumed.manager.hold(NO_WATCH)
+    resumed.manager.restore(adapter.validate_json(snapshots[moment]))
+    if moment == "in the episode":
+        resumed.manager.end("over")
+    resumed.manager.commit()
+    resumed.knowledge.wisdom = never.knowledge.wisdom
+    never.knowledge.model = resumed.llm = resumed.knowledge.model = ScriptedLLM(lambda *_: NOTHING)
+    for play in (never, resumed):
+        play.begin(3)
+        play.die()
+        play.manager.end("lost")
+        play.manager.commit()
+    assert summaries(tmp_path / "never") == summaries(tmp_path / "stopped")
+    assert resumed.manager.handover() == never.manager.handover()
+    assert resumed.llm.calls[0].prompt == resumed.llm.calls[1].prompt
+    assert resumed.metrics == never.metrics
+
+
+def test_what_another_process_has_played_meanwhile_is_handed_over(tmp_path: Path) -> None:
+    play = Play(tmp_path)
+    Play(tmp_path, episode=2).manager.end("over")
+    play.begin(3)
+    assert play.manager.handover().startswith("This was in episode 2.")
+
+
+def test_an_episode_teaches_nothing_in_the_next(tmp_path: Path) -> None:
+    play = Play(tmp_path, [NOTHING])
+    play.die()
+    play.manager.end("lost")
+    play.begin(2)
+    assert not play.manager.synthesize_inter_episode_wisdom()
+    assert len(play.llm.calls) == 1
+
+
+def test_the_instructions_name_every_heading(tmp_path: Path) -> None:
+    play = Play(tmp_path, [NOTHING])
+    play.die()
+    play.manager.end("lost")
+    prompt = play.llm.calls[-1].prompt
+    assert [heading in prompt.system for heading in INSIGHTS] == [True] * 4

@@ -1,0 +1,317 @@
+"""The lexicon over turns, episodes, runs and kills: what it holds, what it shows, what is in its file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.story import Story
+from game_interface.core.vocabulary import read_vocabulary
+from managers.lexicon_document import MOST_ANSWERS, MOST_ASKED, MOST_FORMS, Lexicon, Sighting
+from managers.lexicon_manager import LEXICON_FILE, LOCAL_TOKENS, REFRESH_INTERVAL, LexiconManager, LexiconState
+from session.errors import StoreError
+from session.game_state import GameState
+from session.values import Proposal, TurnRecord, Verdict
+from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
+from tests.unit.managers.lexicon_parts import LONG, changing, manager_in, silent, unread
+from tests.unit.zorkgpt.players.dye_works import LOFT, VATS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOKENS = 150
+
+
+class Unwatched:
+    """Watches looks at files and keeps nothing of them."""
+
+    def reading(self, path: Path, read: int) -> None:
+        pass
+
+    def noticed(self, path: Path, read: int, text: str) -> None:
+        pass
+
+
+def shown(manager: LexiconManager) -> str:
+    manager.conclude()
+    return manager.text(TOKENS)
+
+
+class TestWhatIsShown:
+    def test_forms_that_worked_that_were_understood_and_that_were_refused_with_the_words(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for record in (
+            changing("take basket"),
+            changing("dip banner in basket"),
+            changing("take spool"),
+            silent("examine loom", LONG),
+            silent("wait", "Time passes."),
+            silent("take river", "You cannot take the river."),
+            silent("light river", "You cannot light the river."),
+            unread("frobnicate", "That is no word of mine."),
+        ):
+            manager.learn(record)
+        assert shown(manager) == (
+            "Changed something: take OBJECT; dip OBJECT in OBJECT\n"
+            "Understood, changed nothing so far: examine OBJECT; wait\n"
+            "Refused so far: frobnicate (That is no word of mine.); light OBJECT (You cannot … the ….)"
+        )
+
+    def test_nothing_known_is_nothing_shown(self, tmp_path: Path) -> None:
+        assert shown(manager_in(tmp_path)) == ""
+
+    def test_one_answer_for_several_commands_is_a_refusal_and_for_one_it_is_not(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for _ in range(3):
+            manager.learn(silent("read loom", "Property of the guild."))
+        assert shown(manager) == "Understood, changed nothing so far: read OBJECT"
+        manager.learn(silent("read basket", "Property of the guild."))
+        assert shown(manager) == "Refused so far: read OBJECT (Property of the guild.)"
+
+    def test_one_answer_for_commands_with_nothing_filled_in_is_no_refusal(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for action in ("wait", "z"):
+            manager.learn(silent(action, "Time passes."))
+        assert shown(manager) == "Understood, changed nothing so far: wait; z"
+
+    def test_an_answer_that_mostly_goes_with_a_change_is_no_refusal(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for action in ("take basket", "take spool", "take loom"):
+            manager.learn(changing(action, "Taken."))
+        for action in ("take river", "take banner"):
+            manager.learn(silent(action, "Taken."))
+        assert shown(manager) == "Changed something: take OBJECT"
+
+    def test_a_change_that_came_with_a_refusal_was_somebody_elses(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for thing in ("river", "loom", "spool"):
+            manager.learn(silent(f"dip {thing}", "It stays dry."))
+        manager.learn(changing("dip banner", "It stays dry."))
+        assert shown(manager) == "Refused so far: dip OBJECT (It stays dry.)"
+
+    def test_a_form_that_seldom_goes_with_a_change_did_not_make_it(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.learn(changing("wait", LONG))
+        for _ in range(5):
+            manager.learn(silent("wait", LONG))
+        assert shown(manager) == "Understood, changed nothing so far: wait"
+
+    def test_the_text_changes_at_refreshes_only(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for turn in range(1, REFRESH_INTERVAL):
+            manager.learn(changing("take basket", number=turn))
+        assert manager.text(TOKENS) == ""
+        manager.learn(changing("take basket", number=REFRESH_INTERVAL))
+        assert manager.text(TOKENS) == "Changed something: take OBJECT"
+        manager.learn(changing("dip banner"))
+        assert "dip" not in manager.text(TOKENS)
+        manager.reset(GameState(episode=2))
+        assert "dip OBJECT" in manager.text(TOKENS)
+
+    @given(tokens=st.integers(0, 300), verbs=st.integers(0, 40))
+    @settings(max_examples=30, deadline=None)
+    def test_the_text_never_has_more_than_its_room_and_each_line_is_whole(
+        self, tmp_path_factory: pytest.TempPathFactory, tokens: int, verbs: int
+    ) -> None:
+        manager = manager_in(tmp_path_factory.mktemp("lexicon"))
+        for verb in range(verbs):
+            manager.learn(changing(f"take{verb} basket"))
+            manager.learn(silent(f"examine{verb} loom", LONG))
+            manager.learn(unread(f"frob{verb} loom", "No."))
+        manager.conclude()
+        text = manager.text(tokens)
+        assert len(text) <= tokens * 4
+        assert all(": " in line and line[-1] not in " ;:" for line in text.splitlines())
+
+    def test_room_that_one_kind_leaves_goes_to_another(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for verb in range(60):
+            manager.learn(changing(f"take{verb} basket"))
+        assert len(shown(manager)) > 4 * TOKENS - 20
+        for verb in range(60):
+            manager.learn(unread(f"frob{verb} loom", "No."))
+        working, refused = shown(manager).splitlines()
+        assert len(working) > 2 * len(refused)
+
+    def test_a_location_has_its_own_text_up_to_the_latest_turn(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.learn(changing("take basket"))
+        assert manager.local_text(VATS) == "Changed something: take OBJECT"
+        assert manager.local_text(LOFT) == ""
+        for verb in range(60):
+            manager.learn(changing(f"take{verb} basket"))
+        assert len(manager.local_text(VATS)) <= 4 * LOCAL_TOKENS
+
+
+class TestTheFile:
+    def test_it_survives_the_run_and_says_its_version(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.learn(changing("take basket", "Taken."))
+        manager.learn(silent("take river", "You cannot."))
+        manager.conclude()
+        assert json.loads((tmp_path / LEXICON_FILE).read_text()) == {
+            "version": 1,
+            "forms": {
+                "take OBJECT": {
+                    "4": {
+                        "changed": 0,
+                        "told": 0,
+                        "answers": {
+                            "Taken.": {"silent": 0, "changed": 1},
+                            "You cannot.": {"silent": 1, "changed": 0},
+                        },
+                    }
+                }
+            },
+            "asked": {"You cannot.": "take river"},
+        }
+        later = manager_in(tmp_path, episode=2)
+        assert later.lexicon == manager.lexicon
+        assert later.text(TOKENS) == manager.text(TOKENS)
+
+    def test_turns_wait_for_a_refresh_and_nothing_new_writes_nothing(self, tmp_path: Path) -> None:
+        manager, path = manager_in(tmp_path), tmp_path / LEXICON_FILE
+        manager.learn(changing("take basket"))
+        assert not path.exists()
+        manager.conclude()
+        written = path.stat().st_mtime_ns
+        manager.conclude()
+        manager.commit()
+        manager.reset(GameState(episode=2))
+        assert path.stat().st_mtime_ns == written
+
+    def test_runs_in_one_folder_add_up(self, tmp_path: Path) -> None:
+        one, other = manager_in(tmp_path), manager_in(tmp_path)
+        for manager in (one, other):
+            manager.learn(changing("take basket", "Taken."))
+        one.conclude()
+        other.conclude()
+        one.reset(GameState(episode=2))
+        for manager in (one, other, manager_in(tmp_path)):
+            assert manager.lexicon.forms["take OBJECT"][VATS].answers["Taken."].changed == 2
+
+    @pytest.mark.parametrize(
+        ("content", "complaint"),
+        [
+            ("{", "the file: Invalid JSON"),
+            ('{"version": 2}', "version: "),
+            ('{"forms": {"take OBJECT": {"4": {"changed": -1}}}}', r"forms\.take OBJECT\.4\.changed: "),
+        ],
+    )
+    def test_a_broken_file_is_one_line_and_stays_as_it_is(self, tmp_path: Path, content: str, complaint: str) -> None:
+        (tmp_path / LEXICON_FILE).write_text(content)
+        with pytest.raises(StoreError, match=complaint) as raised:
+            manager_in(tmp_path)
+        assert "\n" not in str(raised.value)
+        assert (tmp_path / LEXICON_FILE).read_text() == content
+
+    def test_it_does_not_grow_without_end(self) -> None:
+        lexicon = Lexicon()
+        sighting = Sighting("take OBJECT", VATS, changed=False, words="No.", command="take loom", took_turn=True)
+        for number in range(MOST_FORMS + 200):
+            lexicon = replace(sighting, form=f"take{number} OBJECT").apply_to(lexicon)
+        for number in range(MOST_ASKED + 5):
+            lexicon = replace(sighting, form="take0 OBJECT", words=f"No {number}.").apply_to(lexicon)
+        assert len(lexicon.forms) == MOST_FORMS
+        tally = lexicon.forms["take0 OBJECT"][VATS]
+        assert len(tally.answers) == MOST_ANSWERS
+        assert tally.told + sum(answered.silent for answered in tally.answers.values()) == MOST_ASKED + 6
+        assert (len(lexicon.asked), "No 0." in lexicon.asked, "No 5." in lexicon.asked) == (MOST_ASKED, False, True)
+        new = replace(sighting, form="dip OBJECT")
+        assert new.apply_to(lexicon) is lexicon
+
+
+RECORDS = st.builds(
+    lambda make, action, text: make(action, text),
+    st.sampled_from((changing, silent, unread)),
+    st.sampled_from(("take basket", "take loom", "dip banner in basket", "wait", "north", "frob")),
+    st.sampled_from(("Taken.", "No.", LONG)),
+)
+STATE = TypeAdapter(LexiconState)
+
+
+class TestKills:
+    @given(
+        records=st.lists(RECORDS, min_size=27, max_size=40),
+        kills=st.sets(st.integers(24, 27) | st.integers(1, 40)),
+        committed=st.booleans(),
+    )
+    @settings(max_examples=60, deadline=None)
+    def test_a_run_that_was_killed_and_resumed_ends_like_one_that_never_was(
+        self, tmp_path_factory: pytest.TempPathFactory, records: list[TurnRecord], kills: set[int], committed: bool
+    ) -> None:
+        """A kill comes after a turn's snapshot, before or after its commit."""
+
+        def play(killed_after: set[int]) -> tuple[list[str], bytes | None]:
+            folder = tmp_path_factory.mktemp("lexicon")
+            manager, texts = manager_in(folder), []
+            manager.hold(Unwatched())
+            for turn, record in enumerate(records, start=1):
+                manager.learn(replace(record, turn=turn))
+                snapshot = STATE.dump_json(manager.state())
+                if turn not in killed_after or committed:
+                    manager.commit()
+                if turn in killed_after:
+                    manager = manager_in(folder)
+                    manager.hold(Unwatched())
+                    manager.restore(STATE.validate_json(snapshot))
+                    manager.commit()
+                texts.append(manager.text(TOKENS))
+            manager.conclude()
+            manager.commit()
+            file = folder / LEXICON_FILE
+            return [*texts, manager.text(TOKENS)], file.read_bytes() if file.exists() else None
+
+        assert play(kills) == play(set())
+
+    def test_committing_again_changes_nothing(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.hold(Unwatched())
+        manager.learn(changing("take basket"))
+        manager.conclude()
+        assert not (tmp_path / LEXICON_FILE).exists()
+        manager.commit()
+        content = (tmp_path / LEXICON_FILE).read_bytes()
+        manager.commit()
+        assert (tmp_path / LEXICON_FILE).read_bytes() == content
+
+
+def test_the_status_says_how_much_is_known(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    manager.learn(changing("take basket"))
+    manager.conclude()
+    manager.learn(silent("examine loom", LONG))
+    assert manager.get_status() == {
+        "type": "lexicon",
+        "state": {"file": str(tmp_path / LEXICON_FILE)},
+        "metrics": {"forms": 2, "working": 1, "understood": 0, "refused": 0, "unsaved": 1},
+    }
+
+
+@pytest.mark.stories
+def test_what_zorks_walkthrough_shows_is_short_and_true(zork1: Path, tmp_path: Path) -> None:
+    """Somebody walks about in Zork and changes the world on nearly every turn; what looks do changes nothing."""
+    manager = LexiconManager(
+        manager_in(tmp_path / "other").logger,
+        manager_in(tmp_path).config,
+        GameState(),
+        read_vocabulary(Story.load(zork1)),
+    )
+    with JerichoInterface(zork1, seed=WINNING_SEED) as game:
+        before = game.observation
+        for turn, action in enumerate(get_zork1_walkthrough(), start=1):
+            after = game.step(action)
+            manager.learn(TurnRecord(1, turn, before, (Proposal(action),), (Verdict(accepted=True),), after))
+            before = after
+    working, understood = shown(manager).splitlines()
+    assert working.startswith("Changed something: get OBJECT; put OBJECT in OBJECT; drop OBJECT; open OBJECT; ")
+    assert "look" in understood
+    assert "examine OBJECT" in understood
+    assert len(working + understood) < 4 * TOKENS

@@ -1,0 +1,137 @@
+"""The managers of a run: made in the order of their dependencies, reset alike, with a status each (seeds 0, 2)."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+from pydantic import TypeAdapter
+
+from managers.base_manager import BaseManager, ManagerStatus
+from orchestration.bootstrap import build_learning
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.token_counter import TokenCounter
+from session.values import Observation
+from tests.fixtures.scripted_game import SCRIPTED_STORY
+from tests.unit.zorkgpt.players.dye_works import vocabulary
+from zorkgpt.llm.scripted import ScriptedLLM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import FrameType
+
+    from orchestration.learning import Learning
+
+NEEDS: dict[str, tuple[str, ...]] = {
+    "MapManager": (),
+    "ContextManager": (),
+    "StateManager": (),
+    "SimpleMemoryManager": ("LexiconManager",),
+    "LexiconManager": (),
+    "CirclingDetector": (),
+    "KnowledgeManager": ("MapManager", "SimpleMemoryManager"),
+    "ObjectiveManager": ("KnowledgeManager", "MapManager", "SimpleMemoryManager"),
+    "EpisodeSynthesizer": ("KnowledgeManager", "StateManager"),
+}
+"""Every manager, with those that it is given: as seeds 0 and 2 (Manager Dependency Flow) and seed 4 (the parameters of
+the objective manager) say, and memories with forms of commands, and knowledge with what is this episode's alone.
+"""
+
+STATUS = TypeAdapter(ManagerStatus)
+
+
+@contextmanager
+def managers_made() -> Iterator[list[BaseManager]]:
+    """Every manager, in the order in which their making begins, as the interpreter sees it."""
+    made: list[BaseManager] = []
+
+    def see(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and frame.f_code is BaseManager.__init__.__code__:
+            made.append(frame.f_locals["self"])
+
+    sys.setprofile(see)
+    try:
+        yield made
+    finally:
+        sys.setprofile(None)
+
+
+def learning_in(workdir: Path) -> Learning:
+    return build_learning(
+        GameConfiguration(zork_game_workdir=workdir),
+        ScriptedLLM(),
+        structlog.get_logger(),
+        SCRIPTED_STORY,
+        vocabulary(),
+        TokenCounter(),
+    )
+
+
+def managers_of(workdir: Path) -> list[BaseManager]:
+    with managers_made() as made:
+        learning_in(workdir)
+    return made
+
+
+def test_no_manager_is_made_before_those_that_it_needs(tmp_path: Path) -> None:
+    made = [type(manager).__name__ for manager in managers_of(tmp_path)]
+    assert sorted(made) == sorted(NEEDS)
+    needs = [(name, needed) for name in made for needed in NEEDS[name]]
+    assert [pair for pair in needs if made.index(pair[0]) < made.index(pair[1])] == []
+
+
+def test_every_manager_is_given_those_that_take_part_in_the_run(tmp_path: Path) -> None:
+    learning = learning_in(tmp_path)
+    assert learning.objectives is not None
+    given = [
+        *(learning.knowledge.map_manager, learning.knowledge.memory_manager),
+        *(learning.objectives.adaptive_knowledge_manager, learning.objectives.map_manager),
+        *(learning.objectives.memory_manager, learning.episodes.knowledge_manager, learning.episodes.state_manager),
+    ]
+    assert given == [
+        *(learning.map, learning.memory, learning.knowledge, learning.map),
+        *(learning.memory, learning.knowledge, learning.state),
+    ]
+
+
+def test_every_manager_that_is_made_takes_part(tmp_path: Path) -> None:
+    with managers_made() as made:
+        learning = learning_in(tmp_path)
+    assert {id(manager) for manager in learning.managers} == {id(manager) for manager in made}
+
+
+def test_a_new_episode_is_every_managers(tmp_path: Path) -> None:
+    with managers_made() as made:
+        learning = learning_in(tmp_path)
+    state = GameState(episode=2)
+    state.begin(Observation("You stand among the vats."))
+    learning.begin(state)
+    assert [type(manager).__name__ for manager in made if manager.game_state is not state] == []
+
+
+def test_every_manager_has_a_status_of_the_one_shape_and_a_type_of_its_own(tmp_path: Path) -> None:
+    statuses = [manager.get_status() for manager in managers_of(tmp_path)]
+    assert [STATUS.validate_python(status, strict=True) for status in statuses] == statuses
+    assert len({status["type"] for status in statuses}) == len(statuses)
+
+
+def test_the_current_state_shows_every_manager(tmp_path: Path) -> None:
+    with managers_made() as made:
+        learning = learning_in(tmp_path)
+    learning.state.export_current_state()
+    text = (tmp_path / "current_state.json").read_text()
+    assert [type(manager).__name__ for manager in made if f'"{type(manager).__name__}": ' not in text] == []
+
+
+OURS = [manager for manager in BaseManager.__subclasses__() if manager.__module__.startswith("managers.")]
+
+
+@pytest.mark.parametrize("manager", OURS, ids=lambda manager: manager.__name__)
+def test_every_manager_takes_what_the_seeds_say_first(manager: type[BaseManager]) -> None:
+    names = manager.__init__.__code__.co_varnames[1:4]
+    assert names == ("logger", "config", "game_state")

@@ -1,0 +1,124 @@
+"""An interpreter that dies costs a command, not a run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from orchestration.restoring_game import RestoringGame
+from session.errors import GameError
+from session.events import Event, GameFailed
+from session.journal import JournalLine
+from session.recording import Recording
+from session.values import Location, Observation
+from tests.fixtures.scripted_game import ScriptedGame
+
+QUAY = Observation("A boat lies here.", Location(1, "Quay"), score=0, moves=0)
+BOAT = replace(QUAY, text="In the boat.", location=Location(2, "Boat"))
+DEAD = "The scripted interpreter died at 'dive'."
+
+
+class Dying(ScriptedGame):
+    """Dies of "dive", and of looking ahead; the ``restores`` first tries to put it back fail, too."""
+
+    def __init__(self, failing_restores: int = 0) -> None:
+        super().__init__({"": QUAY, "board boat": BOAT}, failing_commands=("dive",))
+        self.steps: list[str] = []
+        self._failing_restores = failing_restores
+
+    def step(self, command: str) -> Observation:
+        self.steps.append(command)
+        return super().step(command)
+
+    def valid_actions(self) -> tuple[str, ...]:
+        raise GameError("The scripted interpreter died of curiosity.")
+
+    def restore(self, state: object) -> Observation:
+        if self._failing_restores:
+            self._failing_restores -= 1
+            raise GameError("There is no interpreter left.")
+        return super().restore(state)  # type: ignore[arg-type]  # whatever it is
+
+
+def around(inner: ScriptedGame, *recorded: Event) -> tuple[RestoringGame, list[Event]]:
+    events: list[Event] = []
+    recording = Recording(JournalLine(place, "", event) for place, event in enumerate(recorded, start=1))
+    return RestoringGame(inner, events.append, recording), events
+
+
+def test_a_command_that_kills_the_interpreter_changes_nothing_but_what_is_said() -> None:
+    game, events = around(Dying())
+    game.step("board boat")
+    seen = game.step("dive")
+    reason = f"The command did not work, and nothing has changed: {DEAD}"
+    assert seen == replace(BOAT, text=reason, refusal=reason)
+    assert game.observation == seen
+    assert events == [GameFailed("dive", DEAD)]
+
+
+def test_play_goes_on_after_it() -> None:
+    game, _ = around(Dying())
+    game.step("dive")
+    assert game.step("board boat") == BOAT
+    assert game.observation == BOAT
+
+
+def test_what_was_refused_before_is_not_carried_into_what_comes_after() -> None:
+    game, _ = around(Dying())
+    game.step("dive")
+    assert game.step("wait").refusal is None
+
+
+def test_a_state_saved_after_it_is_the_one_that_the_agent_saw() -> None:
+    game, _ = around(Dying())
+    seen = game.step("dive")
+    state = game.save()
+    game.step("board boat")
+    assert game.restore(state) == seen
+    assert game.observation == seen
+
+
+def test_looking_ahead_that_kills_the_interpreter_shows_nothing_and_changes_nothing() -> None:
+    game, events = around(Dying())
+    game.step("board boat")
+    assert game.valid_actions() == ()
+    assert game.observation == BOAT
+    assert events == [GameFailed("", "The scripted interpreter died of curiosity.")]
+
+
+def test_a_story_at_its_opening_again_is_what_is_put_back() -> None:
+    game, _ = around(Dying())
+    game.step("board boat")
+    game.reset(7)
+    assert game.step("dive").location == QUAY.location
+
+
+def test_an_interpreter_that_cannot_even_be_put_back_is_a_game_error_that_was_told_of() -> None:
+    game, events = around(Dying(failing_restores=1))
+    with pytest.raises(GameError, match="no interpreter left"):
+        game.step("dive")
+    assert events == [GameFailed("dive", DEAD)]
+
+
+def test_a_recorded_failure_is_repeated_without_asking_the_interpreter() -> None:
+    inner = Dying()
+    recorded = GameFailed("board boat", "it hung for 10 seconds")
+    game, events = around(inner, recorded)
+    seen = game.step("board boat")
+    assert inner.steps == []
+    assert seen.location == QUAY.location
+    assert "it hung for 10 seconds" in (seen.refusal or "")
+    assert events == [recorded]
+
+
+def test_a_recorded_failure_to_look_ahead_is_repeated_too() -> None:
+    game, events = around(Dying(), GameFailed("", "it hung"))
+    assert game.valid_actions() == ()
+    assert events == [GameFailed("", "it hung")]
+
+
+def test_a_recorded_failure_of_another_command_does_not_keep_this_one_from_the_story() -> None:
+    game, events = around(Dying(), GameFailed("dive", "it hung"))
+    assert game.step("board boat") == BOAT
+    assert events == []

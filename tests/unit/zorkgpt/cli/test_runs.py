@@ -1,0 +1,203 @@
+"""``zorkgpt runs`` as typed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from session.errors import StoreError
+from session.events import RunEnded, RunPaused
+from session.journal import JOURNAL_FILE
+from tests.fixtures.run_events import answered
+from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
+from zorkgpt.cli.main import app
+from zorkgpt.cli.run_views import columns
+
+if TYPE_CHECKING:
+    from session.events import Event
+
+GUIDE = Path(__file__).parents[4] / "docs" / "runs.md"
+IN_LOFT = after(SEEN, location=LOFT)
+MEMORIES = "## Location 31: Blue Vats\n**[NOTE] Mordant first**\nThen dye.\n"
+OLD, NEW = "20260131-184500-1a2b", "20260201-090000-3c4d"
+
+
+def dye_events() -> list[Event]:
+    def asked(role: str, **answer: object) -> Event:
+        return answered("small", role=role, prompt=900, cached=700, completion=60, seconds=1.25, answer=answer)
+
+    objective = {"text": "Dip the banner", "location_id": 31, "evidence": "memory at Location 31"}
+    return [
+        started(),
+        asked("agent"),
+        played(turn(1, "pull chain"), 1.3),
+        asked("agent"),
+        played(turn(2, "pull chain"), 1.3),
+        asked("analysis", objectives=[objective]),
+        asked("agent"),
+        played(turn(3, "up", location=LOFT), 1.3),
+        asked("memory", memories=[{"should_remember": True, "persistence": "core"}]),
+        asked("agent"),
+        played(turn(4, "take banner", IN_LOFT, score=5, world_hash="00000002"), 1.3),
+        ended(),
+        started(2),
+        asked("agent"),
+        played(turn(1, "up", episode=2, location=LOFT), 1.3, 240),
+        asked("agent"),
+        played(turn(2, "take banner", IN_LOFT, episode=2, score=5, world_hash="00000002"), 1.3, 0),
+    ]
+
+
+@pytest.fixture(autouse=True)
+def workdir(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+    """A work folder with a run that is done and a newer one that is paused."""
+    clean_environment.chdir(tmp_path)
+    folder = tmp_path / "game_files"
+    write_run(folder, [*dye_events(), ended(2), RunEnded(2)], OLD, memories=MEMORIES)
+    paused = RunPaused("max-tokens 3000 reached: 3840 spent", episode=2, turns=2)
+    changes: dict[str, Any] = {"created": "2026-02-01T09:00:00+00:00", "assistance": ("valid-actions",)}
+    write_run(folder, [*dye_events()[:5], paused], NEW, **changes)
+    return folder
+
+
+def test_the_guide_shows_what_list_and_show_print() -> None:
+    shown = re.findall(r"^```text\n\$ zorkgpt (.*)\n((?:.*\n)*?)```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert [command for command, _ in shown] == ["runs list", f"runs show {OLD}"]
+    for command, text in shown:
+        assert _run(*command.split()[1:]) == text
+
+
+# list
+
+
+def test_list_has_the_newest_first_and_names_the_help_given() -> None:
+    heading, new, old = _run("list").splitlines()
+    assert heading.startswith("RUN")
+    assert new.startswith(NEW)
+    assert "scripted + valid-actions" in new
+    assert new.endswith("paused: max-tokens 3000 reached: 3840 spent")
+    assert old.startswith(OLD)
+    assert old.endswith("done")
+
+
+def test_list_shows_damaged_runs_with_the_reason(workdir: Path) -> None:
+    (workdir / "runs" / OLD / "manifest.json").unlink()
+    (workdir / "runs" / NEW / JOURNAL_FILE).write_text("nonsense\n")
+    _, new, old = _run("list").splitlines()
+    assert f"damaged: game_files/runs/{NEW}/{JOURNAL_FILE}:1: not a line of a journal" in new
+    assert "damaged: cannot read the manifest" in old
+
+
+def test_list_as_json_has_the_figures() -> None:
+    new, old = json.loads(_run("list", "--json"))
+    assert (new["run_id"], new["state"], new["turns"], new["tokens"]) == (NEW, "paused", 2, 1920)
+    assert (old["best_score"], old["max_score"], old["episodes"], old["planned"]) == (5, 50, 2, 2)
+
+
+def test_where_there_is_no_run_list_says_so(tmp_path: Path) -> None:
+    assert _run("list", "--workdir", str(tmp_path / "empty")) == f"No run yet in {tmp_path / 'empty' / 'runs'}.\n"
+    assert json.loads(_run("list", "--json", "--workdir", str(tmp_path / "empty"))) == []
+
+
+# show
+
+
+def test_show_is_of_the_newest_run_unless_one_is_named() -> None:
+    assert f"Run         {NEW}" in _run("show")
+    assert f"Run         {OLD}" in _run("show", OLD)
+
+
+def test_show_always_says_what_help_was_given() -> None:
+    assert re.search(r"^Assistance +valid-actions$", _run("show", NEW), re.MULTILINE)
+    assert re.search(r"^Assistance +none$", _run("show", OLD), re.MULTILINE)
+
+
+def test_what_was_not_there_to_be_measured_is_no_zero() -> None:
+    shown = _run("show", NEW)
+    assert re.search("^core memories on return visits +\N{EN DASH} +downgraded$", shown, re.MULTILINE)
+    assert re.search("^objectives with a location +\N{EN DASH} +of objectives$", shown, re.MULTILINE)
+
+
+def test_show_names_the_run_that_a_fork_came_from(workdir: Path) -> None:
+    write_run(workdir, [], "20260301-000000-0000", forked_from=OLD)
+    assert re.search(f"^Forked from +{OLD}$", _run("show"), re.MULTILINE)
+
+
+def test_show_as_json_has_what_a_program_needs() -> None:
+    figures = json.loads(_run("show", OLD, "--json"))
+    assert figures["run"]["state"] == "done"
+    assert figures["manifest"]["assistance"] == []
+    assert figures["metrics"]["memory_coverage"] == 0.5
+    assert [role["role"] for role in figures["usage"]] == ["agent", "analysis", "memory"]
+
+
+def test_show_of_a_run_that_is_not_there_names_the_closest() -> None:
+    assert OLD in str(_failure("show", "20260131-184500-1a2c"))
+
+
+def test_show_where_there_is_no_run_says_so(tmp_path: Path) -> None:
+    assert "no run yet" in str(_failure("show", "--workdir", str(tmp_path / "empty")))
+
+
+# export
+
+
+def test_export_prints_a_transcript(workdir: Path) -> None:
+    assert _run("export", OLD).startswith(f"# Run {OLD}\n\n- Story: dyeworks\n")
+    assert _run("export", str(workdir / "runs" / OLD)) == _run("export", OLD)
+
+
+@pytest.mark.parametrize("form", ["markdown", "json", "csv"])
+def test_a_file_holds_what_would_be_printed(tmp_path: Path, form: str) -> None:
+    file = tmp_path / "run.out"
+    assert _run("export", OLD, "--format", form, "--to", str(file)) == ""
+    assert file.read_text(encoding="utf-8") == _run("export", OLD, "--format", form)
+
+
+def test_export_into_a_folder_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "nowhere" / "run.md"
+    assert str(_failure("export", OLD, "--to", str(file))) == f"cannot write {file}: No such file or directory"
+
+
+# what stories and models print
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("list",),
+        ("show",),
+        ("show", "--json"),
+        *(("export", "bad", "--format", form) for form in ("markdown", "json", "csv")),
+    ],
+    ids=" ".join,
+)
+def test_control_characters_are_shown_not_obeyed(workdir: Path, arguments: tuple[str, ...]) -> None:
+    evil = "\x1b]52;c;aGk=\x07\x9b2J\u202e\r"
+    record = turn(1, f"say {evil}", text=evil, location=LOFT)
+    events: list[Event] = [started(), played(record), RunPaused(evil, episode=1, turns=1)]
+    write_run(workdir, events, "bad", model=f"M{evil}", story=f"S{evil}", command=(evil,))
+    shown = _run(*arguments)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", shown)
+    assert re.search(r"\\x1b|\\u001b", shown)
+
+
+def test_columns_stand_below_each_other_whatever_script_they_are_in() -> None:
+    assert columns([("青", "x"), ("abc", "y\nz")]) == ["青   x", "abc  y z"]
+
+
+def _run(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["runs", *arguments])
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.output
+
+
+def _failure(*arguments: str) -> StoreError:
+    result = CliRunner().invoke(app, ["runs", *arguments])
+    assert isinstance(result.exception, StoreError), result.output
+    return result.exception

@@ -1,0 +1,103 @@
+"""``zorkgpt status``: a table of the managers, JSON, or a line where nothing was played."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+import typer
+from typer.testing import CliRunner
+
+from managers.circling import CirclingDetector
+from managers.map_manager import MapManager
+from managers.state_manager import StateManager
+from session.errors import StoreError
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.values import Location, Observation
+from zorkgpt.cli.status import status
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from typer.testing import Result
+
+
+@pytest.fixture(autouse=True)
+def workdir(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+    clean_environment.chdir(tmp_path)
+    return tmp_path / "game_files"
+
+
+def played(workdir: Path, name: str = "Blue Vats") -> None:
+    """A run's seventh turn was played in the folder."""
+    workdir.mkdir()
+    config, state, logger = (
+        GameConfiguration(zork_game_workdir=workdir),
+        GameState(3, turn_count=7),
+        structlog.get_logger(),
+    )
+    state.begin(Observation("", Location(31, name), score=5))
+    managers = [MapManager(logger, config, state), CirclingDetector(logger, config, state)]
+    manager = StateManager(logger, config, state)
+    manager.show((*managers, manager))
+    manager.export_current_state()
+
+
+def run(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.command()(status)
+    return CliRunner().invoke(app, arguments)
+
+
+def test_it_is_one_table_of_all_managers_under_the_present_moment() -> None:
+    played(GameConfiguration().zork_game_workdir)
+    heading, blank, *rows = run().output.splitlines()
+    assert heading.startswith("Episode 3, turn 7 at Blue Vats (ID: 31), score 5; written 20")
+    assert blank == ""
+    assert [row.split()[0] for row in rows if not row.startswith(" ")] == [
+        "MapManager",
+        "CirclingDetector",
+        "StateManager",
+    ]
+    assert "                  location id          31" in rows
+    assert "CirclingDetector  text                 -" in rows
+    assert "                  turns without score  0" in rows
+
+
+def test_json_has_everything_that_the_file_has(workdir: Path) -> None:
+    played(workdir)
+    assert json.loads(run("--json").output) == json.loads((workdir / "current_state.json").read_text())
+
+
+def test_another_folder_can_be_named(workdir: Path, tmp_path: Path) -> None:
+    played(tmp_path / "other")
+    assert run("--workdir", str(tmp_path / "other")).output.startswith("Episode 3")
+    assert not workdir.exists()
+
+
+def test_where_nothing_was_played_it_says_so_in_a_line() -> None:
+    result = run()
+    assert (result.output, result.exit_code) == ("Nothing has been played in game_files yet; zorkgpt run plays.\n", 0)
+    assert run("--json").output == "null\n"
+
+
+def test_control_characters_of_a_story_are_shown_and_not_obeyed(workdir: Path) -> None:
+    played(workdir, "Blue \x1b[2J Vats")
+    assert "Blue \\x1b[2J Vats" in run().output
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b'{"episode": 1}'])
+def test_a_file_that_is_no_state_is_an_error_in_a_line(workdir: Path, content: bytes) -> None:
+    workdir.mkdir()
+    (workdir / "current_state.json").write_bytes(content)
+    error = run().exception
+    assert isinstance(error, StoreError)
+    assert "\n" not in str(error)
+
+
+def test_a_file_that_cannot_be_read_is_an_error_in_a_line(workdir: Path) -> None:
+    (workdir / "current_state.json").mkdir(parents=True)
+    assert isinstance(run().exception, StoreError)

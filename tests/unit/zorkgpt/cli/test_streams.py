@@ -1,0 +1,84 @@
+"""Standard streams that cannot be written end a command in one line, not in a traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fixtures.command_line import COMMAND, environment
+
+FULL = Path("/dev/full")
+pytestmark = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+COMPLAIN = "import sys; from zorkgpt.cli.streams import complain; complain(sys.argv[1])"
+INTERRUPTED_WRITE = """
+import io, os, signal, sys
+from threading import Event
+from zorkgpt.cli.watching import _stopping_on_interrupt
+
+class Interrupting(io.RawIOBase):
+    def writable(self):
+        return True
+    def write(self, content):
+        if not stop.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+        return len(content)
+
+stop = Event()
+sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupting()), line_buffering=True)
+with _stopping_on_interrupt(stop):
+    sys.stderr.write("a line of a progress bar\\n")
+print(stop.is_set())
+"""
+
+
+def to_full(*arguments: str, both: bool = False) -> subprocess.CompletedProcess[str]:
+    with FULL.open("w") as full:
+        return subprocess.run(
+            arguments,
+            stdout=full,
+            stderr=full if both else subprocess.PIPE,
+            env=environment(),
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("config", "show"), ("config", "show", "--json"), ("doctor",), ("memories", "show"), ("--version",), ("--help",)],
+)
+def test_what_cannot_be_printed_is_one_line_and_status_1(arguments: tuple[str, ...]) -> None:
+    result = to_full(*COMMAND, *arguments)
+    assert result.stderr == "zorkgpt: [Errno 28] No space left on device\n"
+    assert result.returncode == 1
+
+
+def test_where_not_even_the_error_can_be_printed_the_status_says_it() -> None:
+    assert to_full(*COMMAND, "config", "show", both=True).returncode == 1
+
+
+def test_a_complaint_is_shown_not_obeyed_and_lost_where_nobody_can_read_it() -> None:
+    command = [sys.executable, "-c", COMPLAIN, "a\x1b[2Jb"]
+    assert subprocess.run(command, capture_output=True, timeout=60, check=True).stderr == b"a\\x1b[2Jb\n"
+    assert to_full(*command, both=True).returncode == 0
+
+
+def test_an_interrupt_in_the_middle_of_a_write_only_asks_to_stop() -> None:
+    result = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_WRITE], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert result.stdout == "True\n"
+    assert result.stderr == "\nStopping after this turn. Ctrl-C again to stop now.\n"
+
+
+def test_a_warning_is_one_line_without_its_control_characters() -> None:
+    program = (
+        "import logging, sys, zorkgpt.cli.main as main;"
+        "main.app = lambda: logging.getLogger('zorkgpt').warning('a %s', '\\x1b[2J'); main.main()"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert result.stderr == "zorkgpt: a \\x1b[2J\n"

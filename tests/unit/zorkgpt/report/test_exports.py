@@ -1,0 +1,141 @@
+"""A run written down, for people and for programs, is all there and does nothing but lie there."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from session.events import RunPaused
+from session.values import Observation, Proposal, Verdict
+from tests.fixtures.run_events import answered, failed
+from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
+from zorkgpt.report.exports import as_csv, as_json, figures_as_json, turn_rows
+from zorkgpt.report.figures import figures_of
+from zorkgpt.report.played_run import PlayedRun, read_run
+from zorkgpt.report.transcript import as_markdown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.events import Event
+
+CLIMB = turn(1, "climb ladder", location=LOFT, score=5, text="Drying Loft\nBanners hang here.\n\n   [dripping]")
+
+
+def run_of(tmp_path: Path, *events: Event) -> PlayedRun:
+    return read_run(write_run(tmp_path, [started(), *events]))
+
+
+# rows
+
+
+def test_a_row_tells_where_a_turn_was_begun_and_what_it_brought(tmp_path: Path) -> None:
+    (row,) = turn_rows(run_of(tmp_path, played(CLIMB, 2.5, 40)))
+    assert (row.episode, row.turn, row.location_id, row.location) == (1, 1, 31, "Blue Vats")
+    assert (row.command, row.score, row.score_change, row.refused) == ("climb ladder", 5, 5, False)
+    assert (row.seconds, row.memory_tokens) == (2.5, 40)
+
+
+def test_a_row_has_the_model_calls_since_the_row_before(tmp_path: Path) -> None:
+    second = replace(CLIMB, turn=2)
+    calls: list[Event] = [answered(prompt=10, cached=9, completion=1), answered(role="memory", prompt=200), failed(1.0)]
+    first, then = turn_rows(run_of(tmp_path, calls[0], played(CLIMB), *calls[1:], played(second)))
+    assert (first.calls, first.prompt_tokens, first.cached_tokens, first.completion_tokens) == (1, 10, 9, 1)
+    assert (then.calls, then.prompt_tokens) == (2, 200)
+
+
+def test_csv_has_a_line_a_turn_and_nothing_for_what_is_not_known(tmp_path: Path) -> None:
+    nowhere = Observation("Fog.")
+    awkward = turn(2, 'say "a, b"\nto dyer', nowhere)
+    refused = turn(3, "save", refusal="no saving")
+    text = as_csv(run_of(tmp_path, played(CLIMB), played(awkward), played(refused)))
+    climb, say, save = csv.DictReader(text.splitlines())
+    assert (climb["location_id"], climb["location"], climb["score"], climb["refused"]) == (
+        "31",
+        "Blue Vats",
+        "5",
+        "False",
+    )
+    assert (say["command"], say["location_id"], say["location"], say["score"]) == ('say "a, b" to dyer', "", "", "")
+    assert save["refused"] == "True"
+
+
+# JSON
+
+
+def test_json_has_all_figures_and_every_turn_with_its_texts(tmp_path: Path) -> None:
+    sent_back = replace(CLIMB, proposals=(Proposal("fly"), *CLIMB.proposals), verdicts=(Verdict(False), Verdict(True)))
+    run = run_of(tmp_path, played(sent_back), ended())
+    plain = json.loads(as_json(run))
+    (episode,) = plain["transcript"]
+    assert (episode["episode"], episode["opening"]) == (1, "Steam.")
+    (whole,) = episode["turns"]
+    assert (whole["command"], whole["reasoning"], whole["not_played"]) == ("climb ladder", "Why not.", ["fly"])
+    assert whole["text"] == CLIMB.after.text
+    figures = json.loads(figures_as_json(figures_of(run)))
+    assert figures == {name: value for name, value in plain.items() if name != "transcript"}
+    assert figures["episodes"][0]["milestones"] == [{"turn": 1, "score": 5}]
+    assert figures["manifest"]["story"] == "dyeworks"
+    assert figures["metrics"]["objectives"] is None
+
+
+def test_json_is_ascii_whatever_was_printed(tmp_path: Path) -> None:
+    text = as_json(run_of(tmp_path, played(turn(1, "look", text="\x1b]52;c;x\x07 \u202e \x9b2J"))))
+    assert text.isascii()
+    assert not any(character < " " and character != "\n" for character in text)
+
+
+# Markdown
+
+
+def test_a_transcript_tells_what_was_seen_thought_and_played(tmp_path: Path) -> None:
+    text = as_markdown(run_of(tmp_path, played(CLIMB), ended(end="won")))
+    assert text == (
+        "# Run 20260131-184500-1a2b\n\n"
+        "- Story: dyeworks\n"
+        "- Model: scripted\n"
+        "- Assistance: none\n"
+        "- Begun: 2026-01-31T18:45:00+00:00\n"
+        "- State: unfinished: its journal has no end: it is still being played, or was killed\n\n"
+        "## Episode 1\n\n"
+        "    Steam.\n\n"
+        "### Turn 1 · Blue Vats (31) · score 0\n\n"
+        "> Why not.\n\n"
+        "**\\> climb ladder**\n\n"
+        "    Drying Loft\n"
+        "    Banners hang here.\n\n"
+        "       [dripping]\n\n"
+        "*won*\n"
+    )
+
+
+def test_a_transcript_tells_what_was_sent_back_and_why(tmp_path: Path) -> None:
+    verdicts = (Verdict(accepted=False, reason="no wings"), Verdict(accepted=True))
+    record = replace(CLIMB, proposals=(Proposal("fly"), *CLIMB.proposals), verdicts=verdicts)
+    assert "Not played: fly (no wings)\n\n**\\> climb ladder**" in as_markdown(run_of(tmp_path, played(record)))
+
+
+def test_a_transcript_says_why_a_run_stands_still(tmp_path: Path) -> None:
+    text = as_markdown(run_of(tmp_path, played(CLIMB), RunPaused("the server is down", episode=1, turns=1)))
+    assert "- State: paused: the server is down\n" in text
+
+
+def test_marks_in_what_was_written_are_no_markup(tmp_path: Path) -> None:
+    record = turn(1, "say *hi* <b>", text="# Not a heading\n```\n<script>", location=LOFT)
+    thought = replace(record, proposals=(Proposal(record.action, "[link](x) and\n# this"),))
+    text = as_markdown(run_of(tmp_path, played(thought)))
+    assert "**\\> say \\*hi\\* \\<b\\>**" in text
+    assert "> \\[link\\](x) and\n> \\# this\n" in text
+    assert "    # Not a heading\n    ```\n    <script>\n" in text
+
+
+def test_a_turn_without_thought_score_or_place_leaves_them_out(tmp_path: Path) -> None:
+    record = replace(turn(1, "wait", Observation("Fog.")), proposals=(Proposal("wait"),))
+    assert "### Turn 1\n\n**\\> wait**\n\n    Nothing happens.\n" in as_markdown(run_of(tmp_path, played(record)))
+
+
+def test_what_came_before_the_first_episode_belongs_to_none(tmp_path: Path) -> None:
+    run = read_run(write_run(tmp_path, [answered(), started(), played(turn(1, "wait", after(SEEN)))]))
+    assert [len(episode.events) for episode in run.episodes] == [1]

@@ -1,0 +1,226 @@
+"""The figures of a run by episode, its success metrics, and what its models took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from session.errors import StoreError
+from session.events import RunEnded
+from session.journal import JOURNAL_FILE
+from session.values import Observation
+from tests.fixtures.run_events import answered, failed
+from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
+from zorkgpt.report.episode_figures import NewBest
+from zorkgpt.report.figures import RunFigures, figures_of
+from zorkgpt.report.metrics import Milestone
+from zorkgpt.report.played_run import read_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.events import Event
+
+IN_LOFT = after(SEEN, location=LOFT, score=5)
+MEMORIES = """\
+## Location 31: Blue Vats
+
+**[NOTE] Mordant first**
+Then dye.
+
+**[NOTE - TENTATIVE] Sluice**
+Perhaps.
+
+## Location 44: Drying Loft
+
+**[NOTE - SUPERSEDED] Rung**
+[Superseded at T3 by "Ladder"]
+~~Rotten.~~
+"""
+
+
+def two_episodes() -> list[Event]:
+    return [
+        started(),
+        played(turn(1, "pull chain"), 1.0, 100),
+        played(turn(2, "pull chain"), 1.0, 100),
+        played(turn(3, "up", location=LOFT, score=5, world_hash="2"), 2.0, 100),
+        played(turn(4, "drop banner", IN_LOFT, score=3, world_hash="3"), 2.0, 0),
+        ended(),
+        started(2),
+        played(turn(1, "pull chain", episode=2), 1.0, 300),
+        played(turn(2, "up", episode=2, location=LOFT, score=12, world_hash="2"), 1.0, 500),
+        ended(2, "won"),
+        RunEnded(2),
+    ]
+
+
+def figures(tmp_path: Path, events: list[Event], **more: Any) -> RunFigures:
+    return figures_of(read_run(write_run(tmp_path, events, **more)))
+
+
+def objectives(*found: dict[str, Any], **more: Any) -> Event:
+    return answered(role="analysis", answer={"reasoning": "", "objectives": list(found)}, **more)
+
+
+# by episode
+
+
+def test_an_episode_has_the_figures_of_its_turns(tmp_path: Path) -> None:
+    first, second = figures(tmp_path, two_episodes()).episodes
+    assert (first.episode, first.seed, first.end, first.turns) == (1, 10, "turn_limit", 4)
+    assert (first.rooms, first.seconds) == (2, 6)
+    assert (first.score, first.best_score, first.max_score) == (3, 5, 50)
+    assert first.milestones == (NewBest(turn=3, score=5),)
+    assert (second.end, second.milestones) == ("won", (NewBest(2, 12),))
+
+
+def test_an_episode_that_was_cut_off_is_unfinished(tmp_path: Path) -> None:
+    (only,) = figures(tmp_path, two_episodes()[:3]).episodes
+    assert (only.end, only.turns, only.score) == ("unfinished", 2, 0)
+
+
+def test_repetitions_and_memory_tokens_are_told_by_episode(tmp_path: Path) -> None:
+    first, second = figures(tmp_path, two_episodes()).episodes
+    assert (first.repeated_actions, first.memory_tokens) == (0.25, 75)
+    assert (second.repeated_actions, second.memory_tokens) == (0.5, 400)
+
+
+def test_points_won_back_are_no_milestone(tmp_path: Path) -> None:
+    scores = [5, 0, 5, 10]
+    turns = [played(turn(number, "wait", score=score)) for number, score in enumerate(scores, 1)]
+    (only,) = figures(tmp_path, [started(), *turns]).episodes
+    assert only.milestones == (NewBest(1, 5), NewBest(4, 10))
+
+
+# metrics
+
+
+def test_the_metrics_of_a_run_are_over_all_its_turns(tmp_path: Path) -> None:
+    metrics = figures(tmp_path, two_episodes()).metrics
+    assert metrics.repeated_actions == pytest.approx(2 / 6)
+    assert metrics.memory_tokens == pytest.approx(1100 / 6)
+
+
+def test_a_milestone_has_the_turns_that_each_episode_took_to_as_many_points(tmp_path: Path) -> None:
+    assert figures(tmp_path, two_episodes()).metrics.milestones == (Milestone(5, (3, 2)), Milestone(12, (None, 2)))
+
+
+def test_a_location_has_a_memory_if_one_is_left_that_is_not_given_up(tmp_path: Path) -> None:
+    metrics = figures(tmp_path, two_episodes(), memories=MEMORIES).metrics
+    assert metrics.memory_coverage == 0.5
+    assert metrics.tentative_memories == 1
+
+
+def test_memories_of_a_run_without_an_end_are_those_of_the_work_folder(tmp_path: Path) -> None:
+    (tmp_path / "Notes.md").write_text(MEMORIES)
+    options = {"simple_memory": {"memory_file": "Notes.md"}}
+    assert figures(tmp_path, two_episodes(), configuration=options).metrics.tentative_memories == 1
+
+
+def test_where_memories_are_off_nothing_about_them_is_measured(tmp_path: Path) -> None:
+    options = {"simple_memory": {"enabled": False}}
+    found = figures(tmp_path, two_episodes(), memories=MEMORIES, configuration=options)
+    metrics = found.metrics
+    assert (metrics.memory_tokens, metrics.memory_coverage, metrics.tentative_memories) == (None, None, None)
+    assert found.episodes[0].memory_tokens is None
+
+
+def test_objectives_are_judged_by_their_location_and_their_source(tmp_path: Path) -> None:
+    update = objectives(
+        {"text": "Dip the banner", "location_id": 31, "evidence": "Memory at Location 31"},
+        {"text": "Stay out of the fumes (knowledge: they kill)", "location_id": 58, "evidence": ""},
+        {"text": "Try the exits", "location_id": 44, "evidence": "turn 3; memorable"},
+        {"text": "Look", "location_id": None, "evidence": ""},
+        prompt=1000,
+        completion=200,
+        seconds=2.0,
+    )
+    metrics = figures(tmp_path, [started(), update, objectives(prompt=600, seconds=4.0)]).metrics
+    assert metrics.objectives == 4
+    assert (metrics.objectives_located, metrics.objectives_cited) == (0.75, 0.5)
+    assert (metrics.objective_tokens, metrics.objective_seconds) == (900, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("role", "answer"),
+    [("analysis", {"lines": []}), ("analysis", {"objectives": "none"}), ("agent", {"objectives": []})],
+)
+def test_answers_to_other_questions_are_no_objectives(tmp_path: Path, role: str, answer: dict[str, Any]) -> None:
+    metrics = figures(tmp_path, [started(), answered(role=role, answer=answer)]).metrics
+    assert (metrics.objectives, metrics.objective_tokens) == (None, None)
+
+
+def test_where_nothing_was_played_nothing_is_measured(tmp_path: Path) -> None:
+    metrics = figures(tmp_path, []).metrics
+    assert (metrics.repeated_actions, metrics.memory_tokens, metrics.memory_coverage) == (None, None, None)
+    assert (metrics.core_downgrades, metrics.objectives, metrics.objectives_located) == (None, None, None)
+    assert metrics.milestones == ()
+
+
+def test_a_story_without_score_or_places_has_no_such_figures(tmp_path: Path) -> None:
+    opening = Observation("Fog.")
+    found = figures(tmp_path, [started(opening=opening), played(turn(1, "wait", opening))])
+    assert (found.episodes[0].best_score, found.episodes[0].rooms) == (None, 0)
+    assert (found.metrics.repeated_actions, found.metrics.memory_coverage) == (None, None)
+
+
+# models
+
+
+def test_usage_is_told_by_role_and_failures_cost_only_time(tmp_path: Path) -> None:
+    calls: list[Event] = [
+        answered(role="memory", prompt=50, completion=5, seconds=1.0),
+        answered(prompt=100, cached=80, completion=10, seconds=2.0),
+        failed(3.0),
+    ]
+    agent, memory = figures(tmp_path, [started(), *calls]).usage
+    assert (agent.role, agent.calls, agent.failed, agent.seconds) == ("agent", 2, 1, 5.0)
+    assert (agent.prompt_tokens, agent.cached_tokens, agent.completion_tokens) == (100, 80, 10)
+    assert (memory.role, memory.calls, memory.failed) == ("memory", 1, 0)
+
+
+def test_dollars_are_by_the_users_own_prices_first(tmp_path: Path) -> None:
+    options = {"agent_model": "named", "prices": {"named": {"input": 2.0, "output": 10.0}}}
+    calls = [answered("named", prompt=1_000_000, completion=100_000), answered("named")]
+    (agent,) = figures(tmp_path, [started(), *calls], configuration=options).usage
+    assert (agent.dollars, agent.unpriced) == (3.0, 1)
+
+
+def test_a_model_of_a_public_server_has_its_price_though_the_key_is_not_written_down(tmp_path: Path) -> None:
+    model = "gpt-4.1-mini"
+    events: list[Event] = [started(), answered(model, prompt=1_000_000)]
+    (agent,) = figures(tmp_path, events, configuration={"agent_model": model}).usage
+    assert agent.dollars is not None
+    assert 0.1 < agent.dollars < 10
+
+
+def test_the_embedded_model_costs_nothing(tmp_path: Path) -> None:
+    (agent,) = figures(tmp_path, [started(), answered("small", prompt=9)]).usage
+    assert (agent.dollars, agent.unpriced) == (0.0, 0)
+
+
+def test_options_of_another_version_leave_the_price_unknown(tmp_path: Path) -> None:
+    (agent,) = figures(tmp_path, [started(), answered(prompt=9)], configuration={"agent_model": 5}).usage
+    assert (agent.dollars, agent.unpriced) == (None, 1)
+
+
+# damage
+
+
+def test_a_damaged_journal_is_read_up_to_the_damage(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, two_episodes())
+    journal = folder / JOURNAL_FILE
+    journal.write_bytes(journal.read_bytes().replace(b"drop banner", b"hide banner"))
+    found = figures_of(read_run(folder))
+    assert found.run.state == "damaged"
+    assert f"{JOURNAL_FILE}:5:" in found.run.reason
+    assert found.episodes[0].turns == 3
+
+
+def test_a_run_without_a_manifest_cannot_be_read(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, two_episodes())
+    (folder / "manifest.json").unlink()
+    with pytest.raises(StoreError, match=r"manifest"):
+        read_run(folder)

@@ -1,0 +1,87 @@
+"""A command that failed is known by its place and its words, and failure by what the machine says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from session.values import GameObject, Observation
+from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, turn
+from zorkgpt.report.repetition import FailureLedger, has_failed
+
+VAT = GameObject(7, "vat", parent=31)
+BANNER = GameObject(8, "banner", parent=31)
+AMONG_THINGS = replace(SEEN, inventory=(), visible=(VAT, BANNER))
+
+
+def test_a_command_without_any_effect_has_failed() -> None:
+    assert has_failed(turn(1, "pull chain"))
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        {"location": LOFT},
+        {"location": None},
+        {"score": 5},
+        {"world_hash": "00000002"},
+        {"died": True},
+        {"ending": "over"},
+    ],
+    ids=lambda effect: next(iter(effect)),
+)
+def test_a_command_with_an_effect_has_not_failed(effect: dict[str, Any]) -> None:
+    assert not has_failed(turn(1, "pull chain", **effect))
+
+
+def test_time_and_words_are_no_effect() -> None:
+    assert has_failed(turn(1, "wait", moves=9, text="Time passes, and it smells differently."))
+
+
+def test_what_goes_on_out_of_sight_is_no_effect() -> None:
+    assert has_failed(turn(1, "pull chain", AMONG_THINGS, world_hash="00000002"))
+
+
+def test_a_thing_that_changed_in_sight_is_an_effect() -> None:
+    lit = replace(VAT, attributes=frozenset({11}))
+    assert not has_failed(turn(1, "light vat", AMONG_THINGS, visible=(lit, BANNER)))
+
+
+def test_a_refused_command_has_failed_whatever_is_known_of_the_story() -> None:
+    assert has_failed(turn(1, "save", Observation("Steam."), refusal="no saving"))
+
+
+def test_where_no_object_tree_is_known_only_a_refusal_is_certain() -> None:
+    assert not has_failed(turn(1, "pull chain", Observation("Steam.", SEEN.location)))
+
+
+def test_the_same_command_at_the_same_place_repeats_a_failure() -> None:
+    ledger = FailureLedger()
+    assert ledger.repeats(turn(1, "pull chain")) is False
+    assert ledger.repeats(turn(2, "Pull   CHAIN")) is True
+    assert ledger.repeats(turn(3, "push chain")) is False
+    assert ledger.repeats(turn(4, "pull chain", after(SEEN, location=LOFT))) is False
+
+
+def test_a_command_that_worked_before_is_no_repeated_failure() -> None:
+    ledger = FailureLedger()
+    ledger.repeats(turn(1, "pull chain", world_hash="00000002"))
+    assert ledger.repeats(turn(2, "pull chain")) is False
+
+
+def test_a_repetition_counts_though_it_works_this_time() -> None:
+    ledger = FailureLedger()
+    ledger.repeats(turn(1, "north"))
+    assert ledger.repeats(turn(2, "north", location=LOFT)) is True
+
+
+def test_a_failure_of_an_earlier_episode_counts() -> None:
+    ledger = FailureLedger()
+    ledger.repeats(turn(1, "pull chain"))
+    assert ledger.repeats(turn(1, "pull chain", episode=2)) is True
+
+
+def test_where_the_place_is_not_known_nothing_can_be_said() -> None:
+    assert FailureLedger().repeats(turn(1, "pull chain", Observation("Fog.", world_hash="00000001"))) is None

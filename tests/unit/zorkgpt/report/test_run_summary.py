@@ -1,0 +1,141 @@
+"""Every run is listed, whatever has become of it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.events import RunEnded, RunPaused
+from session.journal import JOURNAL_FILE
+from session.run_folders import run_folders
+from session.values import Observation
+from tests.fixtures.run_events import answered
+from tests.unit.zorkgpt.report.dye_runs import SEEN, ended, played, started, turn, write_run
+from zorkgpt.report.run_summary import UNFINISHED, summaries_as_json, summarise
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.events import Event
+
+EPISODE: list[Event] = [started(), played(turn(1, "dip banner", score=5)), played(turn(2, "wait", score=2)), ended()]
+
+
+def test_a_run_that_was_played_to_its_end_is_done(tmp_path: Path) -> None:
+    events = [*EPISODE, started(2), played(turn(1, "wait", episode=2)), ended(2), RunEnded(2)]
+    run = summarise(write_run(tmp_path, events))
+    assert (run.state, run.reason) == ("done", "")
+    assert (run.episodes, run.planned, run.turns) == (2, 2, 3)
+    assert (run.best_score, run.max_score) == (5, 50)
+
+
+def test_a_paused_run_says_why(tmp_path: Path) -> None:
+    run = summarise(write_run(tmp_path, [*EPISODE[:2], RunPaused("max-tokens 5 reached", episode=1, turns=1)]))
+    assert (run.state, run.reason, run.episodes) == ("paused", "max-tokens 5 reached", 0)
+
+
+def test_a_run_that_goes_on_after_a_pause_is_paused_no_longer(tmp_path: Path) -> None:
+    events = [*EPISODE[:2], RunPaused("why", episode=1, turns=1), *EPISODE[2:]]
+    assert summarise(write_run(tmp_path, events)).state == "unfinished"
+
+
+def test_a_killed_run_is_unfinished_with_what_it_got_to(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, EPISODE[:3])
+    journal = folder / JOURNAL_FILE
+    journal.write_bytes(journal.read_bytes()[:-40])
+    run = summarise(folder)
+    assert (run.state, run.reason) == ("unfinished", UNFINISHED)
+    assert (run.turns, run.best_score) == (1, 5)
+
+
+def test_a_run_of_which_nothing_was_written_is_unfinished(tmp_path: Path) -> None:
+    run = summarise(write_run(tmp_path, []))
+    assert (run.state, run.turns, run.best_score, run.tokens) == ("unfinished", 0, None, None)
+
+
+def test_a_broken_line_makes_a_run_damaged_and_is_named(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, EPISODE)
+    journal = folder / JOURNAL_FILE
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join([*lines[:2], b"{}\n", *lines[3:]]))
+    run = summarise(folder)
+    assert (run.state, run.turns) == ("damaged", 1)
+    assert f"{JOURNAL_FILE}:3:" in run.reason
+
+
+def test_a_journal_of_another_version_is_named(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, EPISODE)
+    journal = folder / JOURNAL_FILE
+    journal.write_bytes(b'{"v": 99, "event": {"kind": "turn_played"}}\n')
+    assert "version 99" in summarise(folder).reason
+
+
+@pytest.mark.parametrize("name", ["manifest.json", JOURNAL_FILE])
+def test_a_run_without_one_of_its_files_is_damaged(tmp_path: Path, name: str) -> None:
+    folder = write_run(tmp_path, EPISODE)
+    (folder / name).unlink()
+    run = summarise(folder)
+    assert run.state == "damaged"
+    assert "cannot read" in run.reason
+    assert run.run_id == folder.name
+
+
+def test_a_broken_manifest_leaves_what_is_known_without_it(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, EPISODE)
+    (folder / "manifest.json").write_text("{}")
+    run = summarise(folder)
+    assert (run.state, run.story, run.planned) == ("damaged", "", None)
+    assert "is not a manifest" in run.reason
+
+
+def test_tokens_are_those_of_prompts_and_answers(tmp_path: Path) -> None:
+    calls = [answered(prompt=100, cached=90, completion=7), answered(role="memory", prompt=20, completion=3)]
+    assert summarise(write_run(tmp_path, [started(), *calls])).tokens == 130
+
+
+def test_half_a_surrogate_pair_of_a_model_is_no_damage(tmp_path: Path) -> None:
+    run = summarise(write_run(tmp_path, [started(), answered(answer={"action": "say \ud83d"}, prompt=5)]))
+    assert (run.state, run.tokens) == ("unfinished", 5)
+
+
+def test_a_kind_of_event_that_is_not_known_is_passed_over(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, EPISODE[:2])
+    with (folder / JOURNAL_FILE).open("ab") as journal:
+        line = json.loads((folder / JOURNAL_FILE).read_bytes().splitlines()[0])
+        journal.write(json.dumps({**line, "event": {"kind": "moon_rose"}}).encode() + b"\n")
+    assert summarise(folder).turns == 1
+
+
+def test_where_the_story_keeps_no_score_none_is_best(tmp_path: Path) -> None:
+    opening = Observation("Steam.")
+    run = summarise(write_run(tmp_path, [started(opening=opening), played(turn(1, "wait", opening))]))
+    assert (run.best_score, run.max_score) == (None, None)
+
+
+def test_the_newest_run_comes_first_and_stray_files_are_no_runs(tmp_path: Path) -> None:
+    old = write_run(tmp_path, EPISODE, "20260131-184500-ffff")
+    new = write_run(tmp_path, EPISODE, "20260201-000000-0000")
+    (tmp_path / "runs" / "zz.txt").touch()
+    assert run_folders(tmp_path) == [new, old]
+
+
+def test_a_work_folder_without_runs_has_none(tmp_path: Path) -> None:
+    assert run_folders(tmp_path) == []
+
+
+def test_summaries_as_json_hold_no_control_character(tmp_path: Path) -> None:
+    run = summarise(write_run(tmp_path, EPISODE, model="\x1b[2Jbad\u202e", assistance=("valid-actions",)))
+    text = summaries_as_json([run])
+    assert text.isascii()
+    assert "\x1b" not in text
+    (plain,) = json.loads(text)
+    assert plain["model"] == "\x1b[2Jbad\u202e"
+    assert plain["assistance"] == ["valid-actions"]
+    assert (plain["best_score"], plain["state"]) == (5, "unfinished")
+
+
+def test_an_opening_with_points_counts_as_best(tmp_path: Path) -> None:
+    opening = Observation("Steam.", SEEN.location, score=10, max_score=50)
+    assert summarise(write_run(tmp_path, [started(opening=opening)])).best_score == 10

@@ -1,0 +1,137 @@
+"""Spans go to the collector that the environment names; without one, or without the extra, nothing happens."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+
+import pytest
+from opentelemetry.sdk.trace.export import SpanExportResult
+
+from session.events import RunEnded
+from session.game_configuration import GameConfiguration
+from tests.fixtures.run_events import answered, run_started, turn_played
+from tests.fixtures.trace_collector import TraceCollector
+from zorkgpt.telemetry.export import Exporter
+from zorkgpt.telemetry.listener import ENDPOINT, open_listener
+
+LOOK_AT_IMPORTS = (
+    "import sys; from zorkgpt.telemetry import listener; from session.game_configuration import GameConfiguration\n"
+    "with listener.open_listener(GameConfiguration()): print([m for m in sys.modules if m.startswith('opentelemetry')])"
+)
+
+
+@pytest.fixture(autouse=True)
+def _without_a_collector(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (ENDPOINT, "OTEL_SERVICE_NAME", "OTEL_SDK_DISABLED", "OTEL_TRACES_SAMPLER"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def show_turns(turns: int) -> None:
+    with open_listener(GameConfiguration()) as show:
+        show(run_started())
+        for turn in range(turns):
+            show(answered("named", seconds=0.001, prompt=10))
+            show(turn_played(0.002, turn))
+        show(RunEnded(episodes=1))
+
+
+def start_a_run_and_fail() -> None:
+    with open_listener(GameConfiguration()) as show:
+        show(run_started())
+        raise OSError("the disk is full")
+
+
+def test_every_span_has_reached_the_collector_when_the_block_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    with TraceCollector() as collector:
+        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        show_turns(600)
+    names = sorted({span.name for span in collector.spans})
+    assert (len(collector.spans), names) == (1201, ["chat named", "run", "turn"])
+    assert {(path, kind) for path, kind, _ in collector.requests} == {("/v1/traces", "application/x-protobuf")}
+    tokens = [
+        attribute.value.int_value
+        for span in collector.spans
+        for attribute in span.attributes
+        if attribute.key == "gen_ai.usage.input_tokens"
+    ]
+    assert tokens == [10] * 600
+
+
+@pytest.mark.parametrize(("given", "name"), [(None, "zorkgpt"), ("my-players", "my-players")])
+def test_the_service_is_ours_unless_the_environment_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, given: str | None, name: str
+) -> None:
+    with TraceCollector() as collector:
+        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        if given:
+            monkeypatch.setenv("OTEL_SERVICE_NAME", given)
+        show_turns(1)
+    ((_, _, (resource,)),) = collector.requests
+    values = {attribute.key: attribute.value.string_value for attribute in resource.resource.attributes}
+    assert values["service.name"] == name
+
+
+def test_a_collector_that_takes_nothing_is_warned_of_once_and_by_nobody_else(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    level = logging.getLogger("opentelemetry").level
+    with TraceCollector(status=400) as collector:
+        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        show_turns(1200)
+    assert caplog.messages == ["spans are lost: the collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take them"]
+    assert collector.requests
+    assert logging.getLogger("opentelemetry").level == level
+
+
+def test_a_failing_collector_is_tried_again_and_again_but_not_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    with TraceCollector(status=400) as collector:
+        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        exporter = Exporter()
+        results = [exporter.export(()) for _ in range(2)]
+        exporter.closing = True
+        results += [exporter.export(()) for _ in range(2)]
+        exporter.shutdown()
+    assert results == [SpanExportResult.FAILURE] * 4
+    assert len(collector.requests) == 2
+
+
+def test_at_the_end_a_collector_that_did_not_fail_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with TraceCollector() as collector:
+        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        exporter = Exporter()
+        exporter.closing = True
+        results = [exporter.export(()) for _ in range(2)]
+        exporter.shutdown()
+    assert results == [SpanExportResult.SUCCESS] * 2
+    assert len(collector.requests) == 2
+
+
+def test_a_run_that_ends_in_an_error_is_sent_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with TraceCollector() as collector:
+        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        with pytest.raises(OSError, match="the disk is full"):
+            start_a_run_and_fail()
+    (span,) = collector.spans
+    assert [each.value.string_value for each in span.attributes if each.key == "zorkgpt.run.end"] == ["cut off"]
+
+
+def test_without_a_collector_nothing_of_opentelemetry_is_even_imported() -> None:
+    seen = subprocess.run([sys.executable, "-c", LOOK_AT_IMPORTS], capture_output=True, text=True, check=True)
+    assert seen.stdout == "[]\n"
+    show_turns(1)
+
+
+def test_a_collector_without_the_extra_is_warned_of_and_the_run_goes_on(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with TraceCollector() as collector:
+        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        monkeypatch.delitem(sys.modules, "zorkgpt.telemetry.export", raising=False)
+        monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
+        show_turns(1)
+    assert caplog.messages == [
+        "OTEL_EXPORTER_OTLP_ENDPOINT is set, but no span is sent: pip install 'zorkgpt[otel]' is needed for that"
+    ]
+    assert collector.requests == []

@@ -1,0 +1,173 @@
+"""``zorkgpt replay``: plays a run again from its journal, to prove it or to fork it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from pydantic import TypeAdapter
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from session.configuration_sources import load_configuration
+from session.errors import ConfigurationError
+from session.events import Event
+from session.journal import read_manifest
+from session.recording import timeless
+from session.run_folders import find_run
+from zorkgpt.cli.printable import printable
+from zorkgpt.cli.watching import watching
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from orchestration.replay import Branch, Replayed
+    from session.game_configuration import GameConfiguration
+    from session.recording import Difference
+
+_EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
+_PLACE = re.compile(r"(?:(\d+):)?(\d+)")
+LONGEST_SHOWN = 400  # characters of a value
+NOTHING = "-"
+MOST_SHOWN = 12  # differing values
+
+
+def replay(
+    run: Annotated[str | None, typer.Argument(help="Id of a run, or its folder; by default the newest.")] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare every prompt, observation and file; this is the default.")
+    ] = False,
+    from_actions: Annotated[
+        bool, typer.Option("--from-actions", help="Give the story the commands alone, and compare what it answers.")
+    ] = False,
+    fork_at: Annotated[
+        str | None,
+        typer.Option(help="Repeat the run up to that turn, then play on into a new run.", metavar="[EPISODE:]TURN"),
+    ] = None,
+    without_memory: Annotated[
+        list[str] | None, typer.Option(help="Of the fork: a memory that is gone from there on.", metavar="TITLE")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="Of the fork: the agent's model from there on.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Of the fork: where its models are served.")] = None,
+    game: Annotated[Path | None, typer.Option(help="Where the story file is now.", metavar="FILE")] = None,
+    workdir: Annotated[Path | None, typer.Option(help="Work folder of the run.", metavar="DIR")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Of the fork: only how it began and ended.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Of the fork: every event as a line of JSON.")] = False,
+) -> None:
+    """Play a run again without a model, or play on differently from one of its turns."""
+    if sum((verify, from_actions, fork_at is not None)) > 1:
+        raise ConfigurationError("--verify, --from-actions and --fork-at are three ways: choose one")
+    if fork_at is None and (without_memory or model or base_url):
+        raise ConfigurationError("--without-memory, --model and --base-url say how a fork goes on: add --fork-at TURN")
+    options = {
+        "zork_game_workdir": workdir,
+        "game.file": game,
+        "agent_model": model,
+        "llm.base_url": base_url,
+    }
+    now = load_configuration(options, os.environ, Path.cwd()).configuration
+    folder = find_run(now.zork_game_workdir, run)
+    if fork_at is not None:
+        _fork(folder, now, _branch(folder, fork_at, without_memory or []), quiet=quiet, as_json=as_json)
+    else:
+        _report(folder, _replayed(folder, now, from_actions=from_actions))
+
+
+def _replayed(folder: Path, now: GameConfiguration, *, from_actions: bool) -> Replayed:
+    from orchestration.bootstrap import open_story
+    from orchestration.replay import verify, verify_actions
+    from orchestration.resumption import configuration_of
+
+    configuration = configuration_of(read_manifest(folder), folder, now)
+    with open_story(configuration) as parts:
+        if from_actions:
+            return verify_actions(parts, folder, _nothing)
+        return verify(configuration, parts, folder, _nothing)
+
+
+def _report(folder: Path, replayed: Replayed) -> None:
+    turns = f"{replayed.turns} turn{'' if replayed.turns == 1 else 's'}"
+    if replayed.difference is not None:
+        Console(highlight=False).print(_side_by_side(replayed.difference))
+        typer.echo(f"Run {folder.name} differs after {turns}: line {replayed.difference.line} of its journal")
+        raise typer.Exit(1)
+    end = "" if replayed.is_whole else ", as far as it was played"
+    typer.echo(f"Run {folder.name} is repeated exactly: {turns}{end}")
+
+
+def _side_by_side(difference: Difference) -> Table:
+    columns = [Column(header, overflow="fold") for header in ("", "recorded", "now")]
+    table = Table(*columns, title=f"Line {difference.line} of the journal", show_lines=True)
+    expected = _values(difference.expected)
+    found = _values(difference.found)
+    names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
+    for name in names[:MOST_SHOWN]:
+        table.add_row(*(Text(_cut(text)) for text in (name, expected.get(name, NOTHING), found.get(name, NOTHING))))
+    if len(names) > MOST_SHOWN:
+        table.add_row(f"and {len(names) - MOST_SHOWN} more", "", "")
+    return table
+
+
+def _values(event: Event | str | None) -> dict[str, str]:
+    if event is None:
+        return {"kind": "the journal ends"}
+    if isinstance(event, str):
+        return {"kind": event}
+    fields = _EVENTS.dump_python(timeless(event), mode="json")
+    return dict(_leaves("", {"kind": fields["kind"], **fields}))
+
+
+def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(f"{name}.{key}" if name else key, inner)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for place, inner in enumerate(value):
+            yield from _leaves(f"{name}[{place}]", inner)
+    else:
+        yield name, value if isinstance(value, str) else json.dumps(value)
+
+
+def _cut(text: str) -> str:
+    shown = printable(text)
+    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]} […]"
+
+
+def _branch(folder: Path, place: str, without: list[str]) -> Branch:
+    from orchestration.replay import Branch
+
+    found = _PLACE.fullmatch(place)
+    manifest = read_manifest(folder)
+    if found is None:
+        raise ConfigurationError(f"--fork-at {place}: a turn is like 12, or 2:12 for turn 12 of episode 2")
+    if found[1] is None and len(manifest.seeds) > 1:
+        first, last = manifest.first_episode, manifest.first_episode + len(manifest.seeds) - 1
+        raise ConfigurationError(f"--fork-at {place}: of which episode, {first} to {last}? Write {last}:{place}")
+    return Branch(int(found[1] or manifest.first_episode), int(found[2]), tuple(without))
+
+
+def _fork(folder: Path, now: GameConfiguration, branch: Branch, *, quiet: bool, as_json: bool) -> None:
+    from orchestration.bootstrap import open_parts
+    from orchestration.replay import open_fork
+    from orchestration.resumption import configuration_of
+
+    then = configuration_of(read_manifest(folder), folder, now)
+    update: dict[str, object] = {"agent_model": now.agent_model} if now.agent_model else {}
+    if now.llm.base_url is not None:
+        update["llm"] = then.llm.model_copy(update={"base_url": now.llm.base_url, "api_key": now.llm.api_key})
+    configuration = then.model_copy(update=update)
+    with (
+        watching(configuration, quiet=quiet, as_json=as_json) as watch,
+        open_parts(configuration, watch.bar, watch.stop) as parts,
+        open_fork(configuration, parts, folder, branch, show=watch.show, stop=watch.stop) as forked,
+    ):
+        watch.play(forked)
+
+
+def _nothing(_event: Event) -> None:
+    """Verifying shows what differs, not what is the same."""

@@ -1,0 +1,157 @@
+"""How runs and their figures look as lines of text, the same in a terminal and in a pipe."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from session.memory import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from zorkgpt.report.episode_figures import EpisodeFigures
+    from zorkgpt.report.figures import RunFigures
+    from zorkgpt.report.metrics import Metrics
+    from zorkgpt.report.run_summary import RunSummary
+    from zorkgpt.report.usage import RoleUsage
+
+NOTHING = "\N{EN DASH}"  # what was not there to be measured; never 0
+LONGEST_NAME = 32  # characters of a model or story in the list
+_GAP = "  "
+
+
+def list_lines(summaries: Iterable[RunSummary]) -> list[str]:
+    """A heading and a line for each run."""
+    heading = ("RUN", "BEGUN", "STORY", "MODEL", "EPISODES", "TURNS", "BEST", "TOKENS", "STATE")
+    return columns([heading, *map(_list_row, summaries)])
+
+
+def show_lines(figures: RunFigures) -> Iterator[str]:
+    """Everything about a run, in four parts."""
+    yield from _facts(figures)
+    yield from ("", "EPISODES", *columns(_episode_rows(figures.episodes)))
+    yield from ("", "METRICS", *columns(_metric_rows(figures.metrics)))
+    if figures.usage:
+        yield from ("", "MODELS", *columns(_usage_rows(figures.usage)))
+
+
+def columns(rows: Iterable[Sequence[str]]) -> list[str]:
+    """The rows as lines with their cells below each other; each cell is made one line."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip_longest(*cells, fillvalue="")]
+    return [
+        _GAP.join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=False)).rstrip()
+        for row in cells
+    ]
+
+
+def _list_row(run: RunSummary) -> tuple[str, ...]:
+    return (
+        run.run_id,
+        _moment(run.created),
+        _cut(run.story),
+        _cut(run.model + (f" + {', '.join(run.assistance)}" if run.assistance else "")),
+        f"{run.episodes}/{_count(run.planned)}",
+        str(run.turns),
+        _of(run.best_score, run.max_score),
+        _count(run.tokens),
+        f"{run.state}: {run.reason}" if run.reason else run.state,
+    )
+
+
+def _facts(figures: RunFigures) -> list[str]:
+    run, manifest = figures.run, figures.manifest
+    return columns(
+        [
+            ("Run", run.run_id),
+            ("State", f"{run.state}: {run.reason}" if run.reason else run.state),
+            ("Begun", _moment(run.created)),
+            ("Story", f"{manifest.story} (sha256 {manifest.story_sha256})"),
+            ("Model", manifest.model),
+            ("Assistance", ", ".join(manifest.assistance) or "none"),
+            ("Seeds", ", ".join(map(str, manifest.seeds))),
+            ("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())),
+            ("Command", " ".join(manifest.command)),
+            *([("Forked from", manifest.forked_from)] if manifest.forked_from else []),
+        ]
+    )
+
+
+def _episode_rows(episodes: Iterable[EpisodeFigures]) -> Iterator[Sequence[str]]:
+    yield ("EPISODE", "SEED", "END", "TURNS", "SCORE", "BEST", "ROOMS", "REPEATED", "MEMORY TOKENS", "MILESTONES")
+    for each in episodes:
+        yield (
+            str(each.episode),
+            str(each.seed),
+            each.end,
+            str(each.turns),
+            _of(each.score, each.max_score),
+            _count(each.best_score),
+            str(each.rooms),
+            _share(each.repeated_actions),
+            _number(each.memory_tokens),
+            ", ".join(f"{best.score} at T{best.turn}" for best in each.milestones) or NOTHING,
+        )
+
+
+def _metric_rows(metrics: Metrics) -> Iterator[Sequence[str]]:
+    yield ("repeated actions", _share(metrics.repeated_actions), "of turns")
+    yield ("location memory", _number(metrics.memory_tokens), "tokens a turn")
+    yield ("locations with a memory", _share(metrics.memory_coverage), "of those visited")
+    yield ("core memories on return visits", _count(metrics.core_downgrades), "downgraded")
+    yield ("tentative memories", _count(metrics.tentative_memories), "left over")
+    yield ("objectives proposed", _count(metrics.objectives), "")
+    yield ("objectives with a location", _share(metrics.objectives_located), "of objectives")
+    yield ("objectives with a source", _share(metrics.objectives_cited), "of objectives")
+    yield ("objective update", _number(metrics.objective_tokens), "tokens")
+    yield ("objective update", _number(metrics.objective_seconds, digits=1), "seconds")
+    for milestone in metrics.milestones:
+        yield (f"turns to {milestone.score} points", ", ".join(map(_count, milestone.turns)), "by episode")
+
+
+def _usage_rows(usage: Iterable[RoleUsage]) -> Iterator[Sequence[str]]:
+    yield ("ROLE", "CALLS", "FAILED", "PROMPT TOKENS", "CACHED", "ANSWER TOKENS", "SECONDS", "DOLLARS")
+    for role in usage:
+        yield (
+            role.role,
+            _count(role.calls),
+            _count(role.failed),
+            _count(role.prompt_tokens),
+            _count(role.cached_tokens),
+            _count(role.completion_tokens),
+            _number(role.seconds, digits=1),
+            _dollars(role),
+        )
+
+
+def _dollars(role: RoleUsage) -> str:
+    known = NOTHING if role.dollars is None else f"{role.dollars:.4f}"
+    return f"{known} and {role.unpriced} calls of unknown price" if known != NOTHING and role.unpriced else known
+
+
+def _moment(created: str) -> str:
+    return created[:16].replace("T", " ") or NOTHING
+
+
+def _cut(text: str) -> str:
+    line = one_line(text)
+    return (line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…") or NOTHING
+
+
+def _of(score: int | None, most: int | None) -> str:
+    return _count(score) if score is None or most is None else f"{score}/{most}"
+
+
+def _share(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.1%}"
+
+
+def _count(value: int | None) -> str:
+    return NOTHING if value is None else f"{value:,}"
+
+
+def _number(value: float | None, digits: int = 0) -> str:
+    return NOTHING if value is None else f"{value:,.{digits}f}"

@@ -1,0 +1,102 @@
+"""``zorkgpt runs``: the runs of a work folder, their figures and their transcripts."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from session.configuration_sources import load_configuration
+from session.errors import StoreError
+from session.run_folders import RUNS, find_run, run_folders
+from zorkgpt.cli.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+app = typer.Typer(help="The runs that were played.", no_args_is_help=True)
+
+
+class Format(str, Enum):
+    """What an export looks like."""
+
+    MARKDOWN = "markdown"
+    JSON = "json"
+    CSV = "csv"
+
+
+WorkdirOption = Annotated[Path | None, typer.Option(help="Folder of the runs.", metavar="DIR")]
+JsonOption = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+@app.command("list")
+def list_runs(as_json: JsonOption = False, workdir: WorkdirOption = None) -> None:
+    """Print every run, the newest first."""
+    from zorkgpt.cli.run_views import list_lines
+    from zorkgpt.report.run_summary import summaries_as_json, summarise
+
+    folder = _workdir(workdir)
+    summaries = [summarise(each) for each in run_folders(folder)]
+    if as_json:
+        typer.echo(summaries_as_json(summaries))
+    elif summaries:
+        _print(list_lines(summaries))
+    else:
+        typer.echo(printable(f"No run yet in {folder / RUNS}."))
+
+
+@app.command()
+def show(
+    run: Annotated[str | None, typer.Argument(help="Id of a run, or its folder; the newest unless given.")] = None,
+    as_json: JsonOption = False,
+    workdir: WorkdirOption = None,
+) -> None:
+    """Print what a run was, what came of each episode, the success metrics, and what the models took."""
+    from zorkgpt.cli.run_views import show_lines
+    from zorkgpt.report.exports import figures_as_json
+    from zorkgpt.report.figures import figures_of
+    from zorkgpt.report.played_run import read_run
+
+    figures = figures_of(read_run(find_run(_workdir(workdir), run)))
+    if as_json:
+        typer.echo(figures_as_json(figures))
+    else:
+        _print(show_lines(figures))
+
+
+@app.command()
+def export(
+    run: Annotated[str, typer.Argument(help="Id of a run, or its folder.")],
+    to: Annotated[Path | None, typer.Option(help="File to write instead of printing.", metavar="FILE")] = None,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="markdown: to read; json: all figures and turns; csv: one line a turn."),
+    ] = Format.MARKDOWN,
+    workdir: WorkdirOption = None,
+) -> None:
+    """Write down a whole run: what was seen, thought and played."""
+    from zorkgpt.report.exports import as_csv, as_json
+    from zorkgpt.report.played_run import read_run
+    from zorkgpt.report.transcript import as_markdown
+
+    written = {Format.MARKDOWN: as_markdown, Format.JSON: as_json, Format.CSV: as_csv}[form]
+    text = printable(written(read_run(find_run(_workdir(workdir), run))))
+    if to is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        to.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write {to}: {error.strerror}") from error
+
+
+def _workdir(workdir: Path | None) -> Path:
+    return load_configuration({"zork_game_workdir": workdir}, os.environ, Path.cwd()).configuration.zork_game_workdir
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(printable(line))

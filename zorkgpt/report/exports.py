@@ -1,0 +1,123 @@
+"""A run for other programs: all its figures and turns as JSON, its turns as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
+
+from session.memory import one_line
+from zorkgpt.report.figures import RunFigures, figures_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zorkgpt.report.played_run import PlayedRun, PlayedTurn
+
+_FIGURES = TypeAdapter(RunFigures)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn in one line.
+
+    location_id, location: where it was begun; ``None`` and "" where that is not known
+    score, score_change: points after it, and those that it brought; ``None`` where the story keeps none
+    refused: the command never reached the story
+    seconds: from the observation before it to the one after
+    calls, prompt_tokens, cached_tokens, completion_tokens: of the models since the turn before, so with what was
+        learnt from that one
+    memory_tokens: of the location memory that the agent was shown
+    """
+
+    episode: int
+    turn: int
+    location_id: int | None
+    location: str
+    command: str
+    score: int | None
+    score_change: int | None
+    refused: bool
+    seconds: float
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    memory_tokens: int
+
+
+def turn_rows(run: PlayedRun) -> Iterator[TurnRow]:
+    """Every turn of the run, in order."""
+    return (_row(turn) for episode in run.episodes for turn in episode.turns)
+
+
+def as_csv(run: PlayedRun) -> str:
+    """A heading and a line for each turn; what is not known is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(field.name for field in fields(TurnRow))
+    writer.writerows(asdict(row).values() for row in turn_rows(run))
+    return out.getvalue()
+
+
+def as_json(run: PlayedRun) -> str:
+    """One object: the run's figures, and each episode with its opening and its turns."""
+    episodes = [
+        {
+            "episode": episode.started.episode,
+            "opening": episode.started.opening.text,
+            "turns": [_whole_turn(turn) for turn in episode.turns],
+        }
+        for episode in run.episodes
+    ]
+    return _dumped({**_plain(figures_of(run)), "transcript": episodes}) + "\n"
+
+
+def figures_as_json(figures: RunFigures) -> str:
+    """One object, ``RunFigures``."""
+    return _dumped(_plain(figures))
+
+
+def _plain(figures: RunFigures) -> dict[str, object]:
+    plain: dict[str, object] = _FIGURES.dump_python(figures, mode="json")
+    return plain
+
+
+def _dumped(value: object) -> str:
+    """In ASCII, so that no control character is written as such."""
+    return json.dumps(value, indent=2)
+
+
+def _whole_turn(turn: PlayedTurn) -> dict[str, object]:
+    record = turn.played.record
+    return {
+        **asdict(_row(turn)),
+        "reasoning": record.reasoning,
+        "not_played": [proposal.action for proposal in record.proposals[:-1]],
+        "text": record.after.text,
+    }
+
+
+def _row(turn: PlayedTurn) -> TurnRow:
+    record, answers = turn.played.record, turn.answers
+    location = record.before.location
+    return TurnRow(
+        episode=record.episode,
+        turn=record.turn,
+        location_id=location.num if location else None,
+        location=one_line(location.name) if location else "",
+        command=one_line(record.action),
+        score=record.after.score,
+        score_change=record.score_change,
+        refused=record.after.refusal is not None,
+        seconds=turn.played.seconds,
+        calls=len(turn.calls),
+        prompt_tokens=sum(answer.prompt_tokens for answer in answers),
+        cached_tokens=sum(answer.cached_tokens for answer in answers),
+        completion_tokens=sum(answer.completion_tokens for answer in answers),
+        memory_tokens=turn.played.memory_tokens,
+    )

@@ -1,0 +1,177 @@
+"""Every run of a work folder at a glance, read so that hundreds of them are listed at once."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from session.errors import StoreError
+from session.journal import JOURNAL_FILE, JOURNAL_VERSION, read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+RunState = Literal["done", "paused", "unfinished", "damaged"]
+"""``damaged``: the run folder cannot be read to its end."""
+
+UNFINISHED = "its journal has no end: it is still being played, or was killed"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """One run at a glance.
+
+    created: ISO 8601, UTC; like ``story`` and ``model`` "" where the manifest cannot be read
+    episodes, planned: those that were played to their end, and those that the run was to play
+    turns: of all episodes
+    best_score, max_score: points; ``None`` where the story keeps none
+    tokens: of all answers, prompts included; ``None`` where no model has answered
+    reason: why it is not done
+    """
+
+    run_id: str
+    folder: Path
+    created: str
+    story: str
+    model: str
+    assistance: tuple[str, ...]
+    episodes: int
+    planned: int | None
+    turns: int
+    best_score: int | None
+    max_score: int | None
+    tokens: int | None
+    state: RunState
+    reason: str = ""
+
+
+def summarise(folder: Path) -> RunSummary:
+    """The run in that folder; one that cannot be read is ``damaged``, with the figures of what can."""
+    glance, manifest = _Glance(), None
+    state: RunState
+    try:
+        manifest = read_manifest(folder)
+        for event in _events(folder / JOURNAL_FILE):
+            glance.count(event)
+        state, reason = glance.standing
+    except StoreError as error:
+        state, reason = "damaged", str(error)
+    return RunSummary(
+        run_id=folder.name,
+        folder=folder,
+        created=manifest.created if manifest else "",
+        story=manifest.story if manifest else "",
+        model=manifest.model if manifest else "",
+        assistance=manifest.assistance if manifest else (),
+        episodes=glance.episodes,
+        planned=len(manifest.seeds) if manifest else None,
+        turns=glance.turns,
+        best_score=glance.best_score,
+        max_score=glance.max_score,
+        tokens=glance.tokens,
+        state=state,
+        reason=reason,
+    )
+
+
+def summaries_as_json(summaries: Iterable[RunSummary]) -> str:
+    """A list of ``RunSummary`` objects, in ASCII, so that no control character is written as such."""
+    plain = [{**asdict(summary), "folder": str(summary.folder)} for summary in summaries]
+    return json.dumps(plain, indent=2)
+
+
+class _Seen(BaseModel):
+    """What a summary takes of an observation."""
+
+    score: int | None = None
+    max_score: int | None = None
+
+
+class _Record(BaseModel):
+    after: _Seen
+
+
+class _Event(BaseModel):
+    """What a summary takes of an event of any kind; the rest is not even looked at."""
+
+    kind: str
+    opening: _Seen | None = None
+    record: _Record | None = None
+    reason: str = ""
+    prompt_tokens: int | None = None
+    completion_tokens: int = 0
+
+    @property
+    def observation(self) -> _Seen | None:
+        """What was seen last, where the event tells of it."""
+        return self.record.after if self.record else self.opening
+
+
+class _Line(BaseModel):
+    version: int = Field(alias="v")
+    event: _Event
+
+
+_LINES = TypeAdapter(_Line)
+
+
+@dataclass(slots=True)
+class _Glance:
+    """The figures of a journal, as far as it could be read."""
+
+    episodes: int = 0
+    turns: int = 0
+    best_score: int | None = None
+    max_score: int | None = None
+    tokens: int | None = None
+    latest: _Event | None = None
+
+    @property
+    def standing(self) -> tuple[RunState, str]:
+        """How the run stands, and why where it is not done."""
+        if self.latest and self.latest.kind == "run_ended":
+            return "done", ""
+        if self.latest and self.latest.kind == "run_paused":
+            return "paused", self.latest.reason
+        return "unfinished", UNFINISHED
+
+    def count(self, event: _Event) -> None:
+        self.latest = event
+        if event.kind == "episode_ended":
+            self.episodes += 1
+        if event.prompt_tokens is not None:
+            self.tokens = (self.tokens or 0) + event.prompt_tokens + event.completion_tokens
+        if event.record is not None:
+            self.turns += 1
+        if event.observation is not None and event.observation.score is not None:
+            score = event.observation.score
+            self.best_score = score if self.best_score is None else max(self.best_score, score)
+            self.max_score = event.observation.max_score
+
+
+def _events(path: Path) -> Iterator[_Event]:
+    """What ``session.journal.read_journal`` tells, in a tenth of the time: nobody checks that no line was changed."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    for number, text in enumerate(lines[:-1], start=1):
+        try:
+            line = _line(text)
+        except (ValueError, RecursionError) as error:
+            raise StoreError(f"{path}:{number}: not a line of a journal") from error
+        if line.version != JOURNAL_VERSION:
+            raise StoreError(f"{path}:{number}: version {line.version} of the journal; {JOURNAL_VERSION} is known")
+        yield line.event
+
+
+def _line(text: bytes) -> _Line:
+    """Raises ``ValueError``. Half a surrogate pair, which models do write, is for the slower reader alone."""
+    try:
+        return _LINES.validate_json(text)
+    except ValidationError:
+        return _LINES.validate_python(json.loads(text))

@@ -1,0 +1,79 @@
+"""A run to read, in Markdown: what was seen, thought and played."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from session.memory import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from session.values import Observation, TurnRecord
+    from zorkgpt.report.played_run import PlayedEpisode, PlayedRun
+
+_MARKS = re.compile(r"([\\`*_~<>&#|\[\]])")
+
+
+def as_markdown(run: PlayedRun) -> str:
+    """The whole run. What stories and models wrote is text, whatever marks are in it."""
+    lines = [*_head(run)]
+    for episode in run.episodes:
+        lines += _episode(episode)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _head(run: PlayedRun) -> Iterator[str]:
+    manifest = run.manifest
+    facts = {
+        "Story": manifest.story,
+        "Model": manifest.model,
+        "Assistance": ", ".join(manifest.assistance) or "none",
+        "Begun": manifest.created,
+        "State": f"{run.summary.state}: {run.summary.reason}" if run.summary.reason else run.summary.state,
+    }
+    yield f"# Run {_escaped(run.summary.run_id)}"
+    yield ""
+    yield from (f"- {name}: {_escaped(value)}" for name, value in facts.items())
+    yield ""
+
+
+def _episode(episode: PlayedEpisode) -> Iterator[str]:
+    yield f"## Episode {episode.started.episode}"
+    yield ""
+    yield from _story(episode.started.opening.text)
+    for turn in episode.turns:
+        yield from _turn(turn.played.record)
+    if episode.ended:
+        yield f"*{_escaped(episode.ended.end)}*"
+        yield ""
+
+
+def _turn(record: TurnRecord) -> Iterator[str]:
+    yield f"### Turn {record.turn}{_standing(record.before)}"
+    yield ""
+    if record.reasoning.strip():
+        yield from (f"> {_escaped(line)}" for line in record.reasoning.strip().splitlines())
+        yield ""
+    for proposal, verdict in zip(record.proposals[:-1], record.verdicts, strict=False):
+        yield f"Not played: {_escaped(proposal.action)} ({_escaped(verdict.reason)})"
+        yield ""
+    yield f"**\\> {_escaped(record.action)}**"
+    yield ""
+    yield from _story(record.after.text)
+
+
+def _story(text: str) -> Iterator[str]:
+    """As a block of code: as the story laid it out."""
+    yield from (f"    {line}".rstrip() for line in text.strip("\n").splitlines())
+    yield ""
+
+
+def _standing(seen: Observation) -> str:
+    place = f" · {_escaped(seen.location.label)} ({seen.location.num})" if seen.location else ""
+    return place + ("" if seen.score is None else f" · score {seen.score}")
+
+
+def _escaped(text: str) -> str:
+    return _MARKS.sub(r"\\\1", one_line(text))

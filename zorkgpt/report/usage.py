@@ -1,0 +1,79 @@
+"""What the models of a run were asked, and what that took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from session.events import ModelAnswered, ModelFailed
+from session.game_configuration import GameConfiguration
+from session.values import ROLES
+from zorkgpt.llm.prices import cost_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from zorkgpt.report.played_run import ModelCall, PlayedRun
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUsage:
+    """The calls of one role.
+
+    calls, failed: of all calls, and of those that gave no answer
+    prompt_tokens, cached_tokens, completion_tokens: of the answered calls, as the server counted them
+    seconds: wall time of all calls
+    dollars: of the answered calls whose price is known; ``None`` where that is none of them
+    unpriced: how many answered calls have no known price
+    """
+
+    role: str
+    calls: int
+    failed: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    seconds: float
+    dollars: float | None
+    unpriced: int
+
+
+def usage_by_role(run: PlayedRun) -> tuple[RoleUsage, ...]:
+    """The usage of every role that was asked, in the order of ``session.values.ROLES``."""
+    configuration = _configuration(run.manifest.configuration)
+    by_role: dict[str, list[ModelCall]] = {role: [] for role in ROLES}
+    for event in run.events:
+        if isinstance(event, ModelAnswered | ModelFailed):
+            by_role.setdefault(event.role, []).append(event)
+    return tuple(_usage(role, calls, configuration) for role, calls in by_role.items() if calls)
+
+
+def _usage(role: str, calls: Sequence[ModelCall], configuration: GameConfiguration | None) -> RoleUsage:
+    answers = [call for call in calls if isinstance(call, ModelAnswered)]
+    costs = [None if configuration is None else cost_of(answer, configuration) for answer in answers]
+    known = [cost for cost in costs if cost is not None]
+    return RoleUsage(
+        role=role,
+        calls=len(calls),
+        failed=len(calls) - len(answers),
+        prompt_tokens=sum(answer.prompt_tokens for answer in answers),
+        cached_tokens=sum(answer.cached_tokens for answer in answers),
+        completion_tokens=sum(answer.completion_tokens for answer in answers),
+        seconds=round(sum(call.seconds for call in calls), 3),
+        dollars=sum(known) if known else None,
+        unpriced=len(costs) - len(known),
+    )
+
+
+def _configuration(options: dict[str, Any]) -> GameConfiguration | None:
+    """The options of a manifest, as far as prices go; ``None`` for those of another version.
+
+    Keys are not written down, and only with a key can a model be named that is no file: a stand-in tells which it was.
+    """
+    key = "left out" if options.get("agent_model") else None
+    try:
+        return GameConfiguration.model_validate({**options, "llm": {**options.get("llm", {}), "api_key": key}})
+    except ValidationError:
+        return None

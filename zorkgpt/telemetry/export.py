@@ -1,0 +1,80 @@
+"""A tracer whose spans are sent to an OpenTelemetry collector by HTTP."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import contextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from opentelemetry.sdk.trace import ReadableSpan
+    from opentelemetry.trace import Tracer
+
+_LOG = logging.getLogger(__name__)
+_THEIRS = logging.getLogger("opentelemetry")
+
+
+@contextmanager
+def open_tracer() -> Iterator[Tracer]:
+    """Its ended spans are sent in the background, the last ones before the block is left.
+
+    Where to, and how, is said by the environment (``OTEL_EXPORTER_OTLP_*``, ``OTEL_RESOURCE_ATTRIBUTES``, ...). A
+    collector that cannot be reached is warned of once and waited for no longer than one request may take.
+    """
+    release = version("zorkgpt")
+    name = os.environ.get("OTEL_SERVICE_NAME", "zorkgpt")
+    provider = TracerProvider(
+        resource=Resource.create({"service.name": name, "service.version": release}), shutdown_on_exit=False
+    )
+    exporter = Exporter()
+    provider.add_span_processor(BatchSpanProcessor(exporter))
+    with _without_their_log():
+        try:
+            yield provider.get_tracer("zorkgpt", release)
+        finally:
+            exporter.closing = True
+            provider.shutdown()
+
+
+class Exporter(SpanExporter):
+    """Sends by OTLP. Once it is ``closing``, what follows a failure is lost: each would wait as long again."""
+
+    def __init__(self) -> None:
+        self.closing = False
+        self._inner = OTLPSpanExporter()
+        self._failing = False
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """The spans were taken, or are lost; the first of several losses in a row is warned of."""
+        if self.closing and self._failing:
+            return SpanExportResult.FAILURE
+        result = self._inner.export(spans)
+        failing = result is not SpanExportResult.SUCCESS
+        if failing and not self._failing:
+            _LOG.warning("spans are lost: the collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take them")
+        self._failing = failing
+        return result
+
+    def shutdown(self) -> None:
+        """The connection is closed."""
+        self._inner.shutdown()  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def _without_their_log() -> Iterator[None]:
+    """The exporter's own complaints, several a batch, would run over the screen that a run is watched on."""
+    level = _THEIRS.level
+    _THEIRS.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        _THEIRS.setLevel(level)
