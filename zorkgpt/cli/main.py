@@ -12,7 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from session.errors import ZorkGPTError
-from zorkgpt.cli import config, doctor, memories, model, replay, resume, run, runs, status
+from zorkgpt.cli import ablate, config, doctor, memories, model, replay, resume, run, runs, status
 from zorkgpt.cli.streams import Complaints, complain, discard_stdout, open_missing_streams
 
 app = typer.Typer(
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.command()(run.run)
 app.command()(resume.resume)
 app.command()(replay.replay)
+app.command()(ablate.ablate)
 app.command()(doctor.doctor)
 app.command()(status.status)
 app.add_typer(config.app, name="config")

@@ -1,0 +1,72 @@
+"""An ablation on a real Dask cluster of this machine, one of whose two workers is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.errors import ConfigurationError, GameError
+from tests.fixtures.small_ablation import scripted_plan
+from zorkgpt.ablation.ablation import Ablation
+from zorkgpt.ablation.crew import LocalCrew
+
+distributed = pytest.importorskip("distributed")
+from zorkgpt.ablation.cluster import DaskCrew, store  # noqa: E402  needs Dask
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from zorkgpt.ablation.plan import Plan
+
+NO_SCHEDULER = "tcp://127.0.0.1:1"
+
+
+@pytest.fixture(scope="module")
+def plan(own_story: Path) -> Plan:
+    return scripted_plan(own_story, "full,no-memory", pairs=3, episodes=2, turns=12)
+
+
+def transcripts(ablation: Ablation) -> dict[str, list[tuple[str, str]]]:
+    """Every command with what the story said to it, by run."""
+    told = {}
+    for journal in ablation.folder.rglob("journal.jsonl"):
+        events = [json.loads(line)["event"] for line in journal.read_text().splitlines()]
+        records = [event["record"] for event in events if event["kind"] == "turn_played"]
+        run = str(journal.relative_to(ablation.folder).parents[2])
+        told[run] = [(record["proposals"][-1]["action"], record["after"]["text"]) for record in records]
+    return told
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # of Dask's own, when a worker dies
+def test_a_worker_that_is_killed_half_way_changes_nothing(plan: Plan, tmp_path: Path) -> None:
+    here = Ablation(plan, tmp_path / "here")
+    assert len(list(here.play(LocalCrew(2)))) == 6
+    there = Ablation(plan, tmp_path / "there")
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    )
+    with cluster:
+        playing = there.play(DaskCrew(cluster.scheduler_address))
+        done = [next(playing)]
+        os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+        done += playing
+    assert sorted(task.folder for task in done) == sorted(task.folder for task in plan.tasks())
+    assert transcripts(there) == transcripts(here)
+    assert [run.score for run in there.runs()] == [run.score for run in here.runs()]
+
+
+def test_a_scheduler_that_is_not_there_is_an_error_in_one_line(plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no Dask scheduler answers there"):
+        next(Ablation(plan, tmp_path).play(DaskCrew(NO_SCHEDULER, seconds=1)))
+
+
+def test_no_worker_can_have_a_file_written_outside_of_its_run(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    with pytest.raises(GameError, match="does not belong"):
+        store({"../outside": b"x"}, folder)
+    assert not (tmp_path / "outside").exists()

@@ -1,0 +1,138 @@
+"""A whole ablation in real processes: played, stopped, gone on with, and the same again."""
+
+from __future__ import annotations
+
+import csv
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.errors import LanguageModelUnavailable, ZorkGPTError
+from tests.fixtures.small_ablation import scripted_plan
+from zorkgpt.ablation.ablation import Ablation
+from zorkgpt.ablation.apart import PlayingApart
+from zorkgpt.ablation.crew import LocalCrew
+from zorkgpt.ablation.measures import finished_run
+from zorkgpt.ablation.plan import claim
+from zorkgpt.ablation.plot import write_plot
+from zorkgpt.ablation.results import results_of, write_results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from orchestration.bootstrap import Parts
+    from session.game_configuration import GameConfiguration
+    from zorkgpt.ablation.measures import RunMeasures
+    from zorkgpt.ablation.plan import Plan
+
+pytestmark = pytest.mark.slow  # each run has a process of its own
+
+PAIRS, EPISODES, TURNS = 1, 2, 12
+
+
+@pytest.fixture(scope="module")
+def plan(own_story: Path) -> Plan:
+    return scripted_plan(own_story, "full,no-memory", pairs=PAIRS, episodes=EPISODES, turns=TURNS)
+
+
+@pytest.fixture(scope="module")
+def played(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Ablation:
+    """An ablation that was played without a stop."""
+    ablation = Ablation(plan, tmp_path_factory.mktemp("ablation") / "out")
+    claim(ablation.folder, plan)
+    assert len(list(ablation.play(LocalCrew(2)))) == 2 * PAIRS
+    return ablation
+
+
+@contextmanager
+def no_model(_configuration: GameConfiguration) -> Iterator[Parts]:
+    raise LanguageModelUnavailable("nobody answers at all")
+    yield
+
+
+def without_times(run: RunMeasures) -> dict[str, object]:
+    told = json.loads(json.dumps(run, default=lambda value: {name: getattr(value, name) for name in value.__slots__}))
+    for each in (told, *told["episodes"]):
+        del each["seconds"]
+    return dict(told)
+
+
+def test_every_run_played_all_its_episodes_in_a_work_folder_of_its_own(played: Ablation) -> None:
+    runs = played.runs()
+    assert [(run.arm, run.pair, run.seed) for run in runs] == [
+        ("full", 1, 1),
+        ("no-memory", 1, 1),
+    ]
+    assert all(len(run.episodes) == EPISODES for run in runs)
+    assert (played.folder / "full" / "1" / "Memories.md").exists()
+    assert not (played.folder / "no-memory" / "1" / "Memories.md").exists()
+
+
+def test_nothing_is_played_again_that_is_done(played: Ablation) -> None:
+    assert list(played.play(LocalCrew(2))) == []
+
+
+def test_an_ablation_that_was_stopped_goes_on_and_comes_to_the_same(
+    plan: Plan, played: Ablation, tmp_path: Path
+) -> None:
+    ablation = Ablation(plan, tmp_path)
+    playing = ablation.play(LocalCrew(1))
+    next(playing)
+    playing.close()
+    assert [task.folder for task in ablation.done()] == ["full/1"]
+    assert [task.folder for task in ablation.play(LocalCrew(1))] == ["no-memory/1"]
+    assert [*map(without_times, ablation.runs())] == [*map(without_times, played.runs())]
+
+
+def test_a_run_ends_with_whoever_asked_for_it(plan: Plan, tmp_path: Path) -> None:
+    run = PlayingApart(next(plan.tasks()), tmp_path)
+    run.close()
+    assert finished_run(tmp_path) is None
+
+
+def test_a_run_that_was_cut_short_is_begun_anew(plan: Plan, played: Ablation, tmp_path: Path) -> None:
+    ablation = Ablation(plan, tmp_path)
+    for task in plan.tasks():
+        (source,) = (played.folder / task.folder / "runs").iterdir()
+        target = tmp_path / task.folder / "runs" / source.name
+        target.mkdir(parents=True)
+        for name in ("manifest.json", "journal.jsonl"):
+            (target / name).write_bytes((source / name).read_bytes())
+    journal = next((tmp_path / "full" / "1").rglob("journal.jsonl"))
+    journal.write_bytes(journal.read_bytes()[:-200])
+    assert [task.folder for task in ablation.play(LocalCrew(2))] == ["full/1"]
+    assert ablation.runs()[0].score == played.runs()[0].score
+
+
+def test_a_run_that_fails_ends_the_ablation_with_its_reason(own_story: Path, tmp_path: Path) -> None:
+    plan = scripted_plan(own_story, "full,no-map", pairs=1, episodes=1, turns=2, opens=no_model)
+    with pytest.raises(ZorkGPTError, match=r"(full|no-map), pair 1: nobody answers at all"):
+        list(Ablation(plan, tmp_path).play(LocalCrew(2)))
+
+
+def test_results_name_the_assistance_everywhere(played: Ablation, plan: Plan) -> None:
+    results = results_of(claim(played.folder, plan), "valid-actions", played.runs(), detect=10)
+    write_results(results, played.folder)
+    write_plot(results, played.folder)
+    for name in ("results.csv", "episodes.csv"):
+        with (played.folder / name).open(newline="") as file:
+            lines = list(csv.DictReader(file))
+        assert len(lines) == (2 if name == "results.csv" else 2 * EPISODES)
+        assert {line["assistance"] for line in lines} == {"valid-actions"}
+    told = json.loads((played.folder / "results.json").read_text())
+    assert told["assistance"] == "valid-actions"
+    assert [run["score"] for run in told["runs"]] == [run.score for run in played.runs()]
+    assert "Assistance: valid-actions." in (played.folder / "plot.svg").read_text()
+    assert (played.folder / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_results_make_the_same_files(played: Ablation, plan: Plan, tmp_path: Path) -> None:
+    for folder in (played.folder, tmp_path):
+        results = results_of(claim(played.folder, plan), "none", played.runs(), detect=None)
+        write_results(results, folder)
+        write_plot(results, folder)
+    for name in ("results.csv", "episodes.csv", "results.json", "plot.png", "plot.svg"):
+        assert (tmp_path / name).read_bytes() == (played.folder / name).read_bytes()

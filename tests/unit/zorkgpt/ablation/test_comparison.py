@@ -1,0 +1,87 @@
+"""What differences say, and what they do not; warnings are errors here too."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zorkgpt.ablation.comparison import NO_DIFFERENCE, NO_PAIR, NO_SPREAD, ONE_PAIR, Comparison, compare, pairs_needed
+from zorkgpt.ablation.words import conclusions
+
+
+def compared(*differences: float, detect: float | None = None) -> Comparison:
+    return compare(differences, measure="score", first="full", other="no-memory", detect=detect)
+
+
+def said(found: Comparison) -> str:
+    (words,) = conclusions([found])
+    return words
+
+
+def test_eight_pairs_that_differ_alike_show_a_difference() -> None:
+    found = compared(10, 12, 8, 9, 11, 14, 7, 10)
+    assert found.difference == 10.125
+    assert found.low is not None
+    assert found.high is not None
+    assert 7 < found.low < found.difference < found.high < 14
+    assert found.p == 2 / 2**8
+    assert found.is_shown
+    assert "more than chance explains" in said(found)
+
+
+def test_pairs_that_differ_to_and_fro_show_none_and_say_how_many_would() -> None:
+    found = compared(1, 2, -3, 0, 0, 4)
+    assert not found.is_shown
+    assert "no difference is shown" in said(found)
+    assert f"takes about {found.pairs_needed} pairs" in said(found)
+
+
+def test_four_pairs_cannot_show_anything_and_this_is_said() -> None:
+    found = compared(5, 10, 5, 10)
+    assert found.p == found.least_p == 0.125
+    assert not found.is_shown
+    assert "with 4 pairs p is never below 0.125" in said(found)
+
+
+@pytest.mark.parametrize(
+    ("differences", "reason", "words"),
+    [
+        ((), NO_PAIR, "nothing can be said"),
+        ((3,), ONE_PAIR, "one pair shows nothing"),
+        ((0, 0, 0), NO_DIFFERENCE, "no difference in any of 3 pairs"),
+        ((5, 5, 5, 5), NO_SPREAD, "an interval needs a spread"),
+    ],
+)
+def test_what_cannot_be_computed_is_none_with_the_reason(
+    differences: tuple[float, ...], reason: str, words: str
+) -> None:
+    found = compared(*differences)
+    assert (found.low, found.high, found.pairs_needed, found.why_not) == (None, None, None, reason)
+    assert words in said(found)
+
+
+@given(st.lists(st.integers(-20, 20), max_size=9))
+def test_any_differences_are_compared_without_a_warning_and_always_alike(differences: list[int]) -> None:
+    found = compared(*differences, detect=5)
+    assert found == compared(*differences, detect=5)
+    assert found.p is None or 0 < found.p <= 1
+    if found.low is not None and found.high is not None and found.difference is not None:
+        assert found.low <= found.difference <= found.high
+
+
+def test_pairs_needed_are_those_of_the_paired_t_test() -> None:
+    """A difference of half a standard deviation takes 34 pairs, of a whole one 10 (Cohen's tables)."""
+    assert pairs_needed(0.5, 1) == 34
+    assert pairs_needed(-1, 1) == 10
+    assert pairs_needed(1e-6, 1) is None
+
+
+def test_with_so_many_pairs_four_differences_in_five_are_seen() -> None:
+    draw = Random(1)
+    pairs = pairs_needed(1, 1.5)
+    assert pairs is not None
+    seen = sum(compared(*(draw.gauss(1, 1.5) for _ in range(pairs))).is_shown for _ in range(100))
+    assert 70 <= seen <= 92

@@ -1,0 +1,112 @@
+"""``zorkgpt ablate`` as typed."""
+
+from __future__ import annotations
+
+import io
+import signal
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from session.errors import ConfigurationError
+from tests.fixtures.command_line import COMMAND, environment, ran
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.troubled_server import Answers
+from zorkgpt.ablation.comparison import compare
+from zorkgpt.ablation.plan import WrittenPlan
+from zorkgpt.ablation.results import UNIT, Results
+from zorkgpt.cli import ablate
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def results(assistance: str = "valid-actions") -> Results:
+    differences = {"shown": (9.0, 10.0, 11.0, 9.0, 12.0, 8.0), "one": (3.0,)}
+    return Results(
+        plan=WrittenPlan(arms={}, pairs=6, episodes=1, story_sha256=""),
+        assistance=assistance,
+        story="dyeworks",
+        models=("scripted",),
+        unit=UNIT,
+        runs=(),
+        milestones=(),
+        comparisons=tuple(
+            compare(each, measure="score", first="full", other=other, detect=5) for other, each in differences.items()
+        ),
+        conclusions=(),
+    )
+
+
+def drawn(told: Results) -> list[str]:
+    out = io.StringIO()
+    Console(file=out, width=140).print(ablate.tables(told))
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def test_the_table_has_a_line_a_difference_and_dashes_for_what_cannot_be_computed() -> None:
+    title, _, shown, one = drawn(results())
+    assert "assistance: valid-actions" in title
+    assert shown.split()[:4] == ["shown", "score", "6", "+9.8"]
+    assert one.split() == ["one", "score", "1", "+3", "-", "-", "-", "-"]
+
+
+def test_nothing_in_a_name_is_obeyed_by_the_terminal() -> None:
+    assert r"\x1b[2J" in drawn(results("\x1b[2J"))[0]
+
+
+def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
+    tmp_path: Path, clean_environment: pytest.MonkeyPatch
+) -> None:
+    clean_environment.setattr(ablate, "find_spec", lambda name: None if name == "scipy" else object())
+    with pytest.raises(ConfigurationError, match=r"pip install 'zorkgpt\[ablate\]'"):
+        ablate.ablate(out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--arms", "full"), "two arms or more"),
+        (("--arms", "full,critic.modus=llm"), "the closest one is critic.mode"),
+        (("--out", "."), "is not empty"),
+    ],
+)
+def test_what_the_user_can_mend_is_one_line_and_status_2(
+    tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    result = ran(tmp_path, "ablate", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", *arguments)
+    assert result.status == 2
+    assert len(result.lines) == 1
+    assert words in result.lines[0]
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    with MisbehavingServer(Answers()) as server:
+        arguments = (
+            *("ablate", "--base-url", server.base_url, "--model", "served", "--arms", "full,no-memory"),
+            *("--pairs", "2", "--episodes", "1", "--max-turns", "6", "--workers", "1", "--out", "out"),
+        )
+        with subprocess.Popen(
+            [*COMMAND, *arguments], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stdout.readline().startswith(b"4 runs of 1 episodes, 0 done; assistance: none")
+            assert process.stdout.readline() == b"1 of 4: full, pair 1\n"
+            process.send_signal(signal.SIGINT)
+            assert b"done; the same command goes on from there" in process.stderr.read()
+        assert process.returncode == 130
+        again = ran(tmp_path, *arguments)
+        assert again.status == 0
+        assert b"4 of 4" in again.out
+        assert b"1 done" in again.out
+        assert b"full against no-memory: " in again.out
+        assert b"Assistance: none." in again.out
+        other = ran(tmp_path, *arguments, "--seed", "5")
+    assert (other.status, len(other.lines)) == (2, 1)
+    assert "holds another ablation" in other.lines[0]

@@ -1,0 +1,64 @@
+"""An ablation from its plan to its results, gone on with where it was stopped."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from session.errors import StoreError
+from zorkgpt.ablation.measures import finished_run, measure
+from zorkgpt.ablation.plan import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from zorkgpt.ablation.crew import Crew
+    from zorkgpt.ablation.measures import RunMeasures
+    from zorkgpt.ablation.plan import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """The runs of a plan in the folder that ``plan.claim`` has given it; each has a work folder ``<arm>/<pair>``."""
+
+    plan: Plan
+    folder: Path
+
+    def done(self) -> list[Task]:
+        """The tasks whose runs are complete, in the plan's order."""
+        return [task for task in self.plan.tasks() if finished_run(self._folder_of(task))]
+
+    def play(self, crew: Crew) -> Generator[Task, None, None]:
+        """Every task that was not done is done, each told of when it is; a run that was cut short is begun anew.
+
+        (One that went on half way would ask a new model server, which has nothing in its cache and may answer
+        otherwise.) When the iteration is closed nobody plays. Raises ``ZorkGPTError``.
+        """
+        done = {task.folder for task in self.done()}
+        waiting = [task for task in self.plan.tasks() if task.folder not in done]
+        for task in waiting:
+            self._clear(task)
+        yield from crew.play(waiting, self._folder_of)
+
+    def runs(self) -> list[RunMeasures]:
+        """The measures of every run. Raises ``StoreError`` where one is not there."""
+        runs = []
+        for task in self.plan.tasks():
+            folder = finished_run(self._folder_of(task))
+            if folder is None:
+                raise StoreError(f"{self._folder_of(task)} holds no complete run of {task.label}")
+            runs.append(measure(folder, task.arm, task.pair))
+        return runs
+
+    def _folder_of(self, task: Task) -> Path:
+        return self.folder / task.folder
+
+    def _clear(self, task: Task) -> None:
+        folder = self._folder_of(task)
+        try:
+            if folder.exists():
+                shutil.rmtree(folder)
+        except OSError as error:
+            raise StoreError(f"{folder} cannot be cleared: {error.strerror}") from error

@@ -1,0 +1,167 @@
+"""What two arms differ by, how sure that is, and how many pairs it takes to see it.
+
+SciPy keeps the resampling and the distributions right: bootstrap intervals, exact permutation for few pairs, and the
+power of the paired t-test.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import mean, stdev
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats
+
+from zorkgpt.ablation.measures import MEASURES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from zorkgpt.ablation.measures import RunMeasures
+
+CONFIDENCE = 0.95
+ALPHA = 0.05
+POWER = 0.8
+RESAMPLES = 9999
+MOST_PAIRS = 100_000
+SEED = 1
+
+NO_PAIR = "in no pair is it known for both"
+ONE_PAIR = "one pair has no spread"
+NO_DIFFERENCE = "no pair differs"
+NO_SPREAD = "every pair differs by the same"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The differences of ``first`` minus ``other`` in one measure, pair by pair. ``None``: cannot be computed.
+
+    pairs: those in which both are known
+    difference: the mean
+    low, high: its bootstrap interval (percentiles, 95 %); with few pairs it is too narrow
+    p: how often signs drawn at random give a mean as far from zero, on either side
+    least_p: the least that ``p`` can be with so many pairs
+    pairs_needed: to see, four times in five at 5 %, a true difference of the size found
+    pairs_to_detect: the same for a difference of the size asked for
+    why_not: why something is ``None``, "" where nothing is
+    """
+
+    measure: str
+    first: str
+    other: str
+    pairs: int
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    least_p: float | None = None
+    pairs_needed: int | None = None
+    pairs_to_detect: int | None = None
+    why_not: str = ""
+
+    @property
+    def is_shown(self) -> bool:
+        """The interval excludes zero, and chance alone would seldom do as much."""
+        if self.low is None or self.high is None or self.p is None:
+            return False
+        return not self.low <= 0 <= self.high and self.p < ALPHA
+
+
+def compare_all(runs: Sequence[RunMeasures], detect: float | None) -> Iterator[Comparison]:
+    """Every arm is compared with the first one, in every measure; ``detect`` is a difference in points of score."""
+    arms: dict[str, dict[int, RunMeasures]] = {}
+    for run in runs:
+        arms.setdefault(run.arm, {})[run.pair] = run
+    first, *others = arms
+    for other in others:
+        for measure in MEASURES:
+            differences = _differences(arms[first], arms[other], measure)
+            size = detect if "score" in measure else None
+            yield compare(differences, measure=measure, first=first, other=other, detect=size)
+
+
+def compare(
+    differences: Sequence[float], *, measure: str, first: str, other: str, detect: float | None = None
+) -> Comparison:
+    """What these differences, one a pair, say; the same ones always say the same."""
+    pairs = len(differences)
+    if pairs == 0:
+        return Comparison(measure, first, other, pairs, why_not=NO_PAIR)
+    if pairs == 1:
+        return Comparison(measure, first, other, pairs, difference=differences[0], why_not=ONE_PAIR)
+    found, spread = mean(differences), stdev(differences)
+    p = _permutation_p(differences)
+    least_p = 2.0 ** (1 - pairs)
+    if spread == 0:
+        why_not = NO_SPREAD if found else NO_DIFFERENCE
+        return Comparison(measure, first, other, pairs, found, p=p, least_p=least_p, why_not=why_not)
+    low, high = _interval(differences)
+    return Comparison(
+        measure=measure,
+        first=first,
+        other=other,
+        pairs=pairs,
+        difference=found,
+        low=low,
+        high=high,
+        p=p,
+        least_p=least_p,
+        pairs_needed=pairs_needed(found, spread) if found else None,
+        pairs_to_detect=pairs_needed(detect, spread) if detect else None,
+        why_not="" if found else "there is no difference to be seen",
+    )
+
+
+def pairs_needed(difference: float, spread: float) -> int | None:
+    """The pairs with which a paired t-test at 5 % sees a true ``difference`` four times in five.
+
+    spread: standard deviation of the differences, above zero; an estimate from few pairs is itself unsure
+    ``None`` where it takes more than 100,000.
+    """
+    size = abs(difference) / spread
+    normal = float(stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(POWER)) / size
+    pairs = max(2, math.ceil(normal**2))
+    if pairs > MOST_PAIRS:
+        return None
+    while _power(size, pairs) < POWER:
+        pairs += 1
+    return pairs
+
+
+def _power(size: float, pairs: int) -> float:
+    """How often a paired t-test sees a true difference of ``size`` standard deviations; the far tail is left out."""
+    critical = stats.t.ppf(1 - ALPHA / 2, pairs - 1)
+    return float(stats.nct.sf(critical, pairs - 1, size * math.sqrt(pairs)))
+
+
+def _interval(differences: Sequence[float]) -> tuple[float, float]:
+    result = stats.bootstrap(
+        (np.asarray(differences, dtype=float),),
+        np.mean,
+        n_resamples=RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(SEED),
+    )
+    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+
+
+def _permutation_p(differences: Sequence[float]) -> float:
+    """Exact where there are no more than ``RESAMPLES`` ways to choose the signs, 13 pairs."""
+    result = stats.permutation_test(
+        (np.asarray(differences, dtype=float),),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=RESAMPLES,
+        rng=np.random.default_rng(SEED),
+    )
+    return float(result.pvalue)
+
+
+def _differences(first: Mapping[int, RunMeasures], other: Mapping[int, RunMeasures], measure: str) -> list[float]:
+    """Rounded, so that equal differences of means are equal."""
+    value = MEASURES[measure]
+    both = [(value(first[pair]), value(other[pair])) for pair in sorted(first.keys() & other.keys())]
+    return [round(one - two, 9) for one, two in both if one is not None and two is not None]

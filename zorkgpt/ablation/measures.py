@@ -1,0 +1,109 @@
+"""What a run came to, read from its journal alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from session.run_folders import run_folders
+from zorkgpt.report.episode_figures import EpisodeFigures, episode_figures, mean
+from zorkgpt.report.metrics import metrics_of
+from zorkgpt.report.played_run import read_run
+from zorkgpt.report.run_summary import summarise
+from zorkgpt.report.usage import usage_by_role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class RunMeasures:
+    """One run of an ablation. ``None`` means that there was nothing to measure.
+
+    seed: of its first episode
+    episodes: the figures of each, in order
+    score: points at the end of an episode, the mean of all episodes
+    last_score: points at the end of the last episode
+    best_score: points, the most at any time
+    rooms: different locations seen
+    turns_to_best: turns of an episode until the best score was there, in the first episode that had it
+    repeated_actions: share of the turns (0 to 1) whose command had failed at the same place before
+    calls, tokens: of all models; tokens of prompts and answers, as the server counted them
+    seconds: of wall time, of all turns and calls; depends on what else the machine did
+    memory_tokens: of location memory shown to the agent, a turn
+    memory_coverage: share (0 to 1) of the visited locations with a memory at the end
+    """
+
+    arm: str
+    pair: int
+    seed: int
+    story: str
+    model: str
+    assistance: tuple[str, ...]
+    episodes: tuple[EpisodeFigures, ...]
+    score: float | None
+    last_score: int | None
+    best_score: int | None
+    rooms: int
+    turns_to_best: int | None
+    repeated_actions: float | None
+    calls: int
+    tokens: int
+    seconds: float
+    memory_tokens: float | None
+    memory_coverage: float | None
+
+
+MEASURES: Mapping[str, Callable[[RunMeasures], float | None]] = {
+    "score": lambda run: run.score,
+    "last score": lambda run: run.last_score,
+    "best score": lambda run: run.best_score,
+    "rooms": lambda run: run.rooms,
+    "turns to best": lambda run: run.turns_to_best,
+    "repeated failures": lambda run: run.repeated_actions,
+    "calls": lambda run: run.calls,
+    "tokens": lambda run: run.tokens,
+    "seconds": lambda run: run.seconds,
+}
+"""What arms are compared by. The first one is what conclusions are drawn from; the others describe."""
+
+
+def finished_run(workdir: Path) -> Path | None:
+    """The folder of the run that was played to its end in that work folder; ``None`` where there is none."""
+    folders = run_folders(workdir)
+    return next((folder for folder in folders if summarise(folder).state == "done"), None)
+
+
+def measure(folder: Path, arm: str, pair: int) -> RunMeasures:
+    """The measures of the run in that run folder. Raises ``StoreError``."""
+    run = read_run(folder)
+    episodes = episode_figures(run.episodes, has_memories=run.memories is not None)
+    metrics = metrics_of(run, episodes)
+    usage = usage_by_role(run)
+    best = max((each.best_score for each in episodes if each.best_score is not None), default=None)
+    return RunMeasures(
+        arm=arm,
+        pair=pair,
+        seed=run.manifest.seeds[0],
+        story=run.manifest.story,
+        model=run.manifest.model,
+        assistance=run.manifest.assistance,
+        episodes=episodes,
+        score=mean(each.score for each in episodes),
+        last_score=episodes[-1].score,
+        best_score=best,
+        rooms=len({seen.location.num for each in run.episodes for seen in each.observations if seen.location}),
+        turns_to_best=next((turns for each in episodes if (turns := _turns_to(each, best)) is not None), None),
+        repeated_actions=metrics.repeated_actions,
+        calls=sum(role.calls for role in usage),
+        tokens=sum(role.prompt_tokens + role.completion_tokens for role in usage),
+        seconds=round(sum(each.seconds for each in episodes), 1),
+        memory_tokens=metrics.memory_tokens,
+        memory_coverage=metrics.memory_coverage,
+    )
+
+
+def _turns_to(episode: EpisodeFigures, score: int | None) -> int | None:
+    """The turns after which a score was a new best; ``None`` for never, and for the score of the opening."""
+    return next((new.turn for new in episode.milestones if new.score == score), None)

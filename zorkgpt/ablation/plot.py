@@ -1,0 +1,83 @@
+"""The picture of an ablation: how scores went from episode to episode, and by how much arms differ."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from session.atomic_write import write_atomically
+from zorkgpt.ablation.measures import MEASURES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from zorkgpt.ablation.measures import RunMeasures
+    from zorkgpt.ablation.results import Results
+
+INCHES = (11.0, 5.0)
+RESOLUTION = 120  # dots an inch
+
+
+def write_plot(results: Results, folder: Path) -> None:
+    """``plot.png`` and ``plot.svg`` are in the folder, the same for the same results. Raises ``StoreError``."""
+    with mpl.rc_context({"svg.hashsalt": "zorkgpt", "svg.fonttype": "none", "text.parse_math": False}):
+        figure = draw(results)
+        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            picture = io.BytesIO()
+            figure.savefig(picture, format=kind, dpi=RESOLUTION, metadata=metadata)
+            write_atomically(folder / f"plot.{kind}", picture.getvalue())
+
+
+def draw(results: Results) -> Figure:
+    """The figure, drawn without a screen; its caption names the assistance."""
+    figure = Figure(figsize=INCHES, layout="constrained")
+    FigureCanvasAgg(figure)
+    scores, differences = figure.subplots(1, 2)
+    _draw_scores(scores, results.runs)
+    _draw_differences(differences, results)
+    figure.suptitle(f"{results.story}, {results.plan.pairs} pairs of {results.plan.episodes} episodes")
+    figure.supxlabel(f"Model: {', '.join(results.models)}. Assistance: {results.assistance}.", fontsize="small")
+    return figure
+
+
+def _draw_scores(axes: Axes, runs: Sequence[RunMeasures]) -> None:
+    """A thin line a run, a thick one for the mean of an arm."""
+    for colour, arm in enumerate(dict.fromkeys(run.arm for run in runs)):
+        lines = [[episode.score for episode in run.episodes] for run in runs if run.arm == arm]
+        known = [[score for score in line if score is not None] for line in lines]
+        known = [line for line in known if len(line) == len(lines[0])]
+        if not known:
+            continue
+        numbers = range(1, len(known[0]) + 1)
+        for line in known:
+            axes.plot(numbers, line, color=f"C{colour}", alpha=0.25, linewidth=1)
+        means = [sum(column) / len(column) for column in zip(*known, strict=True)]
+        axes.plot(numbers, means, color=f"C{colour}", linewidth=2.5, marker="o", label=arm)
+    axes.set_xlabel("episode of a run")
+    axes.set_ylabel("points at its end")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if axes.has_data():
+        axes.legend()
+
+
+def _draw_differences(axes: Axes, results: Results) -> None:
+    """A dot for each mean difference, with its interval where there is one."""
+    decisive = next(iter(MEASURES))
+    shown = [each for each in results.comparisons if each.measure == decisive]
+    for row, each in enumerate(shown):
+        if each.difference is not None:
+            axes.plot(each.difference, row, "o", color="black")
+        if each.low is not None and each.high is not None:
+            axes.plot([each.low, each.high], [row, row], color="black", linewidth=2)
+    axes.axvline(0, color="grey", linewidth=1, linestyle="--")
+    axes.set_yticks(range(len(shown)), [f"{each.first} - {each.other}" for each in shown])
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_xlabel("difference in points, mean of a run's episodes, with 95 % interval")

@@ -1,0 +1,139 @@
+"""The files that an ablation leaves: a line a run, a line an episode, and all of it as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, ConfigDict
+
+from session.atomic_write import write_atomically
+from zorkgpt.ablation.comparison import Comparison, compare_all
+from zorkgpt.ablation.measures import MEASURES, RunMeasures
+from zorkgpt.ablation.plan import WrittenPlan
+from zorkgpt.ablation.words import conclusions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from zorkgpt.report.episode_figures import EpisodeFigures
+
+UNIT = "a pair is two runs from the same seeds; the episodes of a run share what was learnt, so they count once"
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """A score that some episode of an arm reached: in how many, of how many, and after how many turns (median)."""
+
+    arm: str
+    score: int
+    reached: int
+    episodes: int
+    turns: float
+
+
+class Results(BaseModel):
+    """All that came of an ablation.
+
+    assistance: the help that the agents were given, in words
+    unit: what is counted as one
+    conclusions: a sentence or two for each arm after the first
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    plan: WrittenPlan
+    assistance: str
+    story: str
+    models: tuple[str, ...]
+    unit: str
+    runs: tuple[RunMeasures, ...]
+    milestones: tuple[Milestone, ...]
+    comparisons: tuple[Comparison, ...]
+    conclusions: tuple[str, ...]
+
+
+def results_of(plan: WrittenPlan, assistance: str, runs: Sequence[RunMeasures], detect: float | None) -> Results:
+    """What these runs came to. ``detect``: a difference in points for which the pairs needed are told too."""
+    comparisons = tuple(compare_all(runs, detect))
+    return Results(
+        plan=plan,
+        assistance=assistance,
+        story=runs[0].story,
+        models=tuple(dict.fromkeys(run.model for run in runs)),
+        unit=UNIT,
+        runs=tuple(runs),
+        milestones=tuple(_milestones(runs)),
+        comparisons=comparisons,
+        conclusions=tuple(conclusions(comparisons)),
+    )
+
+
+def write_results(results: Results, folder: Path) -> None:
+    """``results.csv``, ``episodes.csv`` and ``results.json`` are in the folder. Raises ``StoreError``."""
+    write_atomically(folder / "results.csv", _csv(_run_line(run, results) for run in results.runs))
+    episodes = (_episode_line(run, number, results) for run in results.runs for number in range(len(run.episodes)))
+    write_atomically(folder / "episodes.csv", _csv(episodes))
+    write_atomically(folder / "results.json", results.model_dump_json(indent=2).encode() + b"\n")
+
+
+def _run_line(run: RunMeasures, results: Results) -> Mapping[str, object]:
+    return {
+        "arm": run.arm,
+        "pair": run.pair,
+        "seed": run.seed,
+        "story": run.story,
+        "model": run.model,
+        "assistance": results.assistance,
+        **{name.replace(" ", "_"): value(run) for name, value in MEASURES.items()},
+        "memory_tokens": run.memory_tokens,
+        "memory_coverage": run.memory_coverage,
+    }
+
+
+def _episode_line(run: RunMeasures, number: int, results: Results) -> Mapping[str, object]:
+    episode: EpisodeFigures = run.episodes[number]
+    return {
+        "arm": run.arm,
+        "pair": run.pair,
+        "episode": number + 1,
+        "seed": episode.seed,
+        "assistance": results.assistance,
+        "end": episode.end,
+        "turns": episode.turns,
+        "score": episode.score,
+        "best_score": episode.best_score,
+        "rooms": episode.rooms,
+        "new_maxima": " ".join(f"{best.score}@{best.turn}" for best in episode.milestones),
+        "repeated_failures": episode.repeated_actions,
+        "memory_tokens": episode.memory_tokens,
+        "seconds": episode.seconds,
+    }
+
+
+def _csv(lines: Iterable[Mapping[str, object]]) -> bytes:
+    table = list(lines)
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(table[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(table)
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _milestones(runs: Sequence[RunMeasures]) -> Iterator[Milestone]:
+    """Every new maximum that any episode had, for every arm that came as far."""
+    scores = sorted({best.score for run in runs for episode in run.episodes for best in episode.milestones})
+    for arm in dict.fromkeys(run.arm for run in runs):
+        episodes = [episode for run in runs if run.arm == arm for episode in run.episodes]
+        for score in scores:
+            turns = [turn for episode in episodes if (turn := _turns_to(score, episode)) is not None]
+            if turns:
+                yield Milestone(arm, score, len(turns), len(episodes), median(turns))
+
+
+def _turns_to(score: int, episode: EpisodeFigures) -> int | None:
+    return next((best.turn for best in episode.milestones if best.score >= score), None)
