@@ -39,6 +39,7 @@ class ZMachineContext(TypedDict, total=False):
     inventory_before: Sequence[object] | None
     inventory_after: Sequence[object] | None
     world_changed: bool
+    sight_changed: bool
     died: bool
     response_length: int
     arrival_text: str
@@ -52,6 +53,7 @@ class Outcome:
     is_direction: the command is a plain direction
     destination_id: where it led, ``None`` where the player stayed or that is not known
     score_change: points, ``None`` where the score is not known
+    sight_changed: the player can notice something of it (``Observation.noticed``)
     arrival_text: on a first visit what the story printed when the player came, "" where that is not known
     """
 
@@ -68,6 +70,7 @@ class Outcome:
     destination_id: int | None = None
     inventory_changed: bool = False
     world_changed: bool = False
+    sight_changed: bool = False
     died: bool = False
     arrival_text: str = ""
 
@@ -116,6 +119,7 @@ def context_of(record: TurnRecord, *, first_visit: bool) -> ZMachineContext:
         "location_after": after.location.num if after.location else None,
         "inventory_changed": _numbers(before.inventory) != _numbers(after.inventory),
         "world_changed": before.world_hash != after.world_hash,
+        "sight_changed": before.noticed != after.noticed,
         "died": after.died,
         "response_length": len(after.text),
         "arrival_text": before.text if first_visit else "",
@@ -147,6 +151,7 @@ def outcome_of(
         destination_id=context.get("location_after") if moved else None,
         inventory_changed=_inventory_changed(context),
         world_changed=context.get("world_changed", False),
+        sight_changed=context.get("sight_changed", False),
         died=context.get("died", False),
         arrival_text=context.get("arrival_text", ""),
     )

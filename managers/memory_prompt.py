@@ -158,6 +158,8 @@ def _effects(outcome: Outcome) -> Iterator[str]:
         yield "the player DIED"
     if outcome.inventory_changed:
         yield "inventory changed"
+    if outcome.sight_changed and not (outcome.moved or outcome.inventory_changed or outcome.score_change):
+        yield "something in sight changed"
 
 
 def _signals(visit: Visit) -> Iterator[str]:

@@ -17,7 +17,7 @@ from managers.memory_visits import MemoryState
 from session.errors import LanguageModelUnavailable
 from session.game_state import GameState, PlayedAction
 from session.token_counter import TokenCounter
-from session.values import Location, Observation
+from session.values import GameObject, Location, Observation
 from tests.unit.managers.memory_parts import GATE, LOFT, MORDANT, VATS, Play, learnt, memory, titles
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -295,6 +295,19 @@ class TestPrompt:
         assert "Failed action" in signals("take beam", "You can't.", {})
         assert "Death" in signals("drink", "You die.", {"died": True})
         assert signals("enter", "Loft", {"location_before": 31, "location_after": 44}).startswith(NO_SIGNALS)
+
+    def test_what_came_of_a_turn_is_said_in_the_machines_words(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        vat = GameObject(72, "lid", attributes=frozenset({3}))
+        play.turn("open lid", "You can't say that it was shut.", visible=(vat,))
+        play.turn("take jar", "You can't miss it.", visible=(vat,), inventory=(MORDANT,))
+        play.turn("take beam", "You can't.")
+        play.manager.flush()
+        assert play.prompts[0].split("WHAT IS NEW HERE:\n")[1].split("\n\n")[0].strip().splitlines() == [
+            "Turn 3: open lid (the player stayed, something in sight changed)",
+            "Turn 4: take jar (the player stayed, inventory changed)",
+            "Turn 5: take beam (the player stayed)",
+        ]
 
     def test_the_oldest_turns_are_left_out_to_keep_to_the_budget(self) -> None:
         state = GameState(turn_count=9)
