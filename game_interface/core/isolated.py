@@ -10,7 +10,7 @@ from game_interface.core.arguments import require_command, require_seed
 from game_interface.core.nursery import Child
 from game_interface.core.private_folder import PrivateFolder
 from game_interface.core.saved_state import SavedState
-from game_interface.core.served_game import ERRORS, OBSERVATION
+from game_interface.core.served_game import ERRORS
 from game_interface.core.story import Story
 from game_interface.core.trial import OPENING_LIMIT
 from session.errors import GameError, StoryError
@@ -30,7 +30,8 @@ class IsolatedGame:
     rom_path, seed, use_profile: as for ``JerichoInterface``
     time_limit, opening_limit: seconds in which every answer has to come, and the story's opening
 
-    A crash or a hang raises ``GameError``. After it ``restore``, ``reset`` and ``restart`` begin with a fresh child.
+    A crash or a hang raises ``GameError``; after it ``restore``, ``reset`` and ``restart`` begin with a fresh child.
+    The state comes with every observation, so that ``save`` costs nothing and outlives the child.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class IsolatedGame:
     @property
     def observation(self) -> Observation:
         """The latest observation."""
-        return self._observation
+        return self._latest.observation
 
     def restart(self) -> Observation:
         """A fresh child has opened the story anew."""
@@ -104,7 +105,8 @@ class IsolatedGame:
 
     def save(self) -> SavedState:
         """The whole state."""
-        return SavedState.from_bytes(self._request(b"w"))
+        self._require_open()
+        return self._latest
 
     def restore(self, state: SavedState) -> Observation:
         """The story is where ``state`` was saved, in a fresh child if the last one died."""
@@ -137,8 +139,8 @@ class IsolatedGame:
             self._open()
 
     def _observe(self, request: bytes) -> Observation:
-        self._observation = OBSERVATION.validate_json(self._request(request))
-        return self._observation
+        self._latest = SavedState.from_bytes(self._request(request))
+        return self._latest.observation
 
     def _request(self, message: bytes, limit: float | None = None) -> bytes:
         self._require_open()

@@ -1,6 +1,7 @@
 """A game's side of the conversation with ``IsolatedGame``: one request, one answer, never pickle.
 
-A request is one letter and its argument. An answer is ``+`` and its value, or the letter of an error and its message.
+A request is one letter and its argument: ``s`` step, ``r`` restore, ``n`` new seed, ``o`` nothing, ``a`` valid actions.
+An answer is ``+`` and its value, or the letter of an error and its message.
 """
 
 from __future__ import annotations
@@ -11,18 +12,14 @@ import signal
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter
-
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.saved_state import SavedState
 from session.errors import ConfigurationError, GameError, StoryError, ZorkGPTError
-from session.values import Observation
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 ERRORS: dict[bytes, type[ZorkGPTError]] = {b"c": ConfigurationError, b"g": GameError, b"s": StoryError}
-OBSERVATION = TypeAdapter(Observation)
 
 
 def serve(connection: Connection) -> None:
@@ -56,14 +53,13 @@ def _open(message: bytes) -> JerichoInterface:
 
 
 def _answer(game: JerichoInterface, request: bytes, argument: bytes) -> bytes:
-    if request == b"s":
-        return OBSERVATION.dump_json(game.step(argument.decode("utf-8", "surrogatepass")))
-    if request == b"o":
-        return OBSERVATION.dump_json(game.observation)
+    """Valid actions as JSON, or the state that the request led to, with its observation."""
     if request == b"a":
         return json.dumps(game.valid_actions()).encode()
-    if request == b"w":
-        return game.save().to_bytes()
-    if request == b"r":
-        return OBSERVATION.dump_json(game.restore(SavedState.from_bytes(argument)))
-    return OBSERVATION.dump_json(game.reset(int(argument)))
+    if request == b"s":
+        game.step(argument.decode("utf-8", "surrogatepass"))
+    elif request == b"r":
+        game.restore(SavedState.from_bytes(argument))
+    elif request == b"n":
+        game.reset(int(argument))
+    return game.save().to_bytes()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
@@ -140,6 +141,14 @@ def test_the_treasure_counts_only_at_home(game: JerichoInterface) -> None:
     before = play(game, walkthrough_until("take glass"))[-1]
     after = play(game, ("drop glass", "take glass", "west", "drop glass"))[-1]
     assert (after.score, after.ending) == (before.score, None)
+
+
+@pytest.mark.parametrize("command", ["drop bed", "put bed on bed", "put bed in chest"])
+def test_the_bed_stays_where_it_is_under_whoever_lies_on_it(own_story: Path, command: str) -> None:
+    with IsolatedGame(own_story) as game:
+        before = [game.step(each) for each in ("north", "north", "up", "west", "enter bed")][-1]
+        after = game.step(command)
+    assert (after.text.strip(), after.visible) == ("The bed stays where it is.", before.visible)
 
 
 def test_the_otter_does_nothing_for_what_is_not_a_herring(game: JerichoInterface) -> None:

@@ -60,6 +60,7 @@ def test_a_crash_is_a_game_error_and_restoring_goes_on_in_a_fresh_child(game: Is
         game.step("look")
     with pytest.raises(GameError, match="restore"):
         game.step("look")
+    assert game.save() == saved
     assert game.restore(saved) == saved.observation
     assert game.step("look").text
 
