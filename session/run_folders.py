@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 RUNS = "runs"
 FORKS = "forks"
 MANIFEST = "manifest.json"
+LOCK = "run.lock"
 AT_START = "start"
 AT_END = "end"
 MEMORIES_AT_START = f"{AT_START}/Memories.md"
@@ -62,7 +63,7 @@ def run_folders(workdir: Path) -> list[Path]:
 @contextmanager
 def held(run: Path) -> Iterator[None]:
     """No other process plays the run of that folder. Raises ``StoreError`` where one does."""
-    lock = FileLock(run / "run.lock")
+    lock = FileLock(run / LOCK)
     try:
         lock.acquire(timeout=0)
     except Timeout as error:
@@ -73,6 +74,17 @@ def held(run: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def is_held(run: Path) -> bool:
+    """A process plays the run of that folder, as far as can be told."""
+    try:
+        if (run / LOCK).exists():
+            with held(run):
+                pass
+    except StoreError as error:
+        return isinstance(error.__cause__, Timeout)
+    return False
 
 
 def shared_files(configuration: GameConfiguration) -> Mapping[str, str]:

@@ -11,14 +11,17 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from session.errors import StoreError
 from session.journal import JOURNAL_FILE, JOURNAL_VERSION, read_manifest
+from session.run_folders import is_held
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-RunState = Literal["done", "paused", "unfinished", "damaged"]
-"""``damaged``: the run folder cannot be read to its end."""
+RunState = Literal["done", "paused", "playing", "killed", "damaged"]
+"""``playing``: by a process of this machine; ``killed``: its journal has no end, and nobody plays it; ``damaged``: the
+run folder cannot be read to its end.
+"""
 
-UNFINISHED = "its journal has no end: it is still being played, or was killed"
+KILLED = "its journal has no end: it can be resumed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,8 @@ def summarise(folder: Path) -> RunSummary:
         for event in _events(folder / JOURNAL_FILE):
             glance.count(event)
         state, reason = glance.standing
+        if state != "done" and is_held(folder):
+            state, reason = "playing", ""
     except StoreError as error:
         state, reason = "damaged", str(error)
     return RunSummary(
@@ -137,7 +142,7 @@ class _Glance:
             return "done", ""
         if self.latest and self.latest.kind == "run_paused":
             return "paused", self.latest.reason
-        return "unfinished", UNFINISHED
+        return "killed", KILLED
 
     def count(self, event: _Event) -> None:
         self.latest = event

@@ -9,11 +9,11 @@ import pytest
 
 from session.events import RunEnded, RunPaused
 from session.journal import JOURNAL_FILE
-from session.run_folders import run_folders
+from session.run_folders import held, run_folders
 from session.values import Observation
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import SEEN, ended, played, started, turn, write_run
-from zorkgpt.report.run_summary import UNFINISHED, summaries_as_json, summarise
+from zorkgpt.report.run_summary import KILLED, summaries_as_json, summarise
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,21 +38,28 @@ def test_a_paused_run_says_why(tmp_path: Path) -> None:
 
 def test_a_run_that_goes_on_after_a_pause_is_paused_no_longer(tmp_path: Path) -> None:
     events = [*EPISODE[:2], RunPaused("why", episode=1, turns=1), *EPISODE[2:]]
-    assert summarise(write_run(tmp_path, events)).state == "unfinished"
+    assert summarise(write_run(tmp_path, events)).state == "killed"
 
 
-def test_a_killed_run_is_unfinished_with_what_it_got_to(tmp_path: Path) -> None:
+def test_a_killed_run_is_listed_with_what_it_got_to(tmp_path: Path) -> None:
     folder = write_run(tmp_path, EPISODE[:3])
     journal = folder / JOURNAL_FILE
     journal.write_bytes(journal.read_bytes()[:-40])
     run = summarise(folder)
-    assert (run.state, run.reason) == ("unfinished", UNFINISHED)
+    assert (run.state, run.reason) == ("killed", KILLED)
     assert (run.turns, run.best_score) == (1, 5)
 
 
-def test_a_run_of_which_nothing_was_written_is_unfinished(tmp_path: Path) -> None:
+def test_a_run_that_somebody_plays_is_being_played_and_not_killed(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, EPISODE[:3])
+    with held(folder):
+        assert (summarise(folder).state, summarise(folder).reason) == ("playing", "")
+    assert summarise(folder).state == "killed"
+
+
+def test_a_run_of_which_nothing_was_written_was_killed(tmp_path: Path) -> None:
     run = summarise(write_run(tmp_path, []))
-    assert (run.state, run.turns, run.best_score, run.tokens) == ("unfinished", 0, None, None)
+    assert (run.state, run.turns, run.best_score, run.tokens) == ("killed", 0, None, None)
 
 
 def test_a_broken_line_makes_a_run_damaged_and_is_named(tmp_path: Path) -> None:
@@ -97,7 +104,7 @@ def test_tokens_are_those_of_prompts_and_answers(tmp_path: Path) -> None:
 
 def test_half_a_surrogate_pair_of_a_model_is_no_damage(tmp_path: Path) -> None:
     run = summarise(write_run(tmp_path, [started(), answered(answer={"action": "say \ud83d"}, prompt=5)]))
-    assert (run.state, run.tokens) == ("unfinished", 5)
+    assert (run.state, run.tokens) == ("killed", 5)
 
 
 def test_a_kind_of_event_that_is_not_known_is_passed_over(tmp_path: Path) -> None:
@@ -133,7 +140,7 @@ def test_summaries_as_json_hold_no_control_character(tmp_path: Path) -> None:
     (plain,) = json.loads(text)
     assert plain["model"] == "\x1b[2Jbad\u202e"
     assert plain["assistance"] == ["valid-actions"]
-    assert (plain["best_score"], plain["state"]) == (5, "unfinished")
+    assert (plain["best_score"], plain["state"]) == (5, "killed")
 
 
 def test_an_opening_with_points_counts_as_best(tmp_path: Path) -> None:
