@@ -2,7 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
+
+COMPILE := .lock-venv/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
+	--no-emit-index-url --no-header --no-annotate $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup model play test test-slow check format lock story clean
@@ -10,24 +14,28 @@ PYTEST := $(BIN)/python -m pytest
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.installed  ## build .venv from requirements.lock
+setup: $(VENV)/.complete  ## build .venv with the tools of developers and every extra
 
-$(VENV)/.installed: requirements.lock pyproject.toml
+$(VENV)/.playable: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(PIP_INSTALL) --require-hashes -r requirements.lock
+	$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-model: setup  ## fetch the embedded model, once
+$(VENV)/.complete: requirements-dev.lock $(VENV)/.playable
+	$(PIP_INSTALL) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+model: $(VENV)/.playable  ## fetch the embedded model, once
 	$(BIN)/zorkgpt model pull
 
 play: model  ## play one episode, watched live
 	$(BIN)/zorkgpt run --episodes 1
 
-test: model  ## the tests of every day (under eight minutes on two cores)
+test: setup model  ## the tests of every day (under eight minutes on two cores)
 	$(PYTEST) -m "not slow"
 
-test-slow: model  ## the tests that take minutes
+test-slow: setup model  ## the tests that take minutes
 	$(PYTEST) -m slow
 
 check: setup  ## format, lint, types, layers
@@ -40,11 +48,11 @@ format: setup  ## mend what the formatter and the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-lock:  ## requirements.lock anew from pyproject.toml, for every Python from 3.10 on
+lock:  ## both lock files anew from pyproject.toml, for every Python from 3.10 on
 	$(PYTHON) -m venv .lock-venv
 	.lock-venv/bin/python -m pip install --quiet uv
-	.lock-venv/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url \
-	    --no-header --no-annotate --extra dev $(LOCK_FLAGS) pyproject.toml --output-file requirements.lock
+	$(COMPILE) --extra checkout --output-file requirements.lock pyproject.toml
+	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 story:  ## compile the story of our own (needs inform6-compiler and inform6-library)
 	inform game_interface/stories/tidehouse.inf game_interface/stories/tidehouse.z5
