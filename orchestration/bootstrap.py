@@ -33,7 +33,7 @@ from orchestration.run_log import open_log
 from orchestration.run_record import ContinuedRecord, FileWatch, Record
 from orchestration.story_binding import bind_to_story
 from orchestration.story_choice import ChosenStory, choose_story
-from orchestration.turn import Turn
+from orchestration.turn import Offer, Turn, freshest, freshest_first
 from orchestration.zork_orchestrator import Plan, RunEnd, Standing, ZorkOrchestrator
 from session.episode_numbers import take_episode_numbers
 from session.events import MemoryRemoved, RunStarted
@@ -224,8 +224,14 @@ def build_turn(configuration: GameConfiguration, model: LanguageModel, game: Gam
         context=learning.context,
         extractor=Extractor(model) if reader == "separate" else None,
         max_rejections=configuration.critic.max_rejections,
-        offer_valid_actions="valid-actions" in configuration.assist,
+        offer=_offer(configuration),
     )
+
+
+def _offer(configuration: GameConfiguration) -> Offer | None:
+    if "fresh-actions" in configuration.assist:
+        return freshest
+    return freshest_first if "valid-actions" in configuration.assist else None
 
 
 def build_learning(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from game_interface.core.game import Game
 from managers.context_manager import NOTHING_LEARNT, ContextManager, Rejection
 from session.errors import LanguageModelError
+from session.game_state import GameState
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.players.agent import Agent
 from zorkgpt.players.critic import Critic
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from session.context import Notes
-    from session.game_state import GameState
+
+Offer = Callable[[tuple[str, ...], GameState], tuple[str, ...]]
+"""Chooses from the valid actions of a moment, and says in which order they are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +31,7 @@ class Turn:
 
     extractor: reads the story's text where the agent does not; a failure of its costs only the reading
     max_rejections: proposals of one turn that are sent back with the reason; the one after them is played
-    offer_valid_actions: assistance (decision 28)
+    offer: which of the valid actions the agent may choose from: assistance (decision 28); none without it
     """
 
     game: Game
@@ -36,7 +40,7 @@ class Turn:
     context: ContextManager
     extractor: Extractor | None = None
     max_rejections: int = 2
-    offer_valid_actions: bool = False
+    offer: Offer | None = None
 
     def play(self, state: GameState, notes: Notes = NOTHING_LEARNT) -> TurnRecord:
         """The next turn was played; nothing has learnt from it yet.
@@ -57,7 +61,7 @@ class Turn:
 
     def _attempts(self, before: Observation, notes: Notes, state: GameState) -> Iterator[_Attempt]:
         """Proposals with their verdicts, up to the one that was played."""
-        valid_actions = _freshest_first(self.game.valid_actions(), state) if self.offer_valid_actions else None
+        valid_actions = self.offer(self.game.valid_actions(), state) if self.offer else None
         rejections: list[Rejection] = []
         for rejections_left in range(self.max_rejections, -1, -1):
             proposal = self._propose(before, notes, valid_actions, rejections)
@@ -109,6 +113,12 @@ class _Attempt(NamedTuple):
     verdict: Verdict
 
 
-def _freshest_first(actions: tuple[str, ...], state: GameState) -> tuple[str, ...]:
-    """The least played here come first: small models favour what a list begins with."""
+def freshest_first(actions: tuple[str, ...], state: GameState) -> tuple[str, ...]:
+    """All of the actions, the least played here in this episode first: small models favour what a list begins with."""
     return tuple(sorted(actions, key=lambda action: state.times_played[state.current_room_id, action]))
+
+
+def freshest(actions: tuple[str, ...], state: GameState) -> tuple[str, ...]:
+    """Those of the actions that were played least here in this episode: small models do the same over and over."""
+    played = [state.times_played[state.current_room_id, action] for action in actions]
+    return tuple(action for action, times in zip(actions, played, strict=True) if times == min(played))

@@ -30,7 +30,7 @@ PREFIX = "ZORKGPT_"
 WELL_KNOWN = {"OPENAI_API_KEY": "llm.api_key", "OPENAI_BASE_URL": "llm.base_url"}
 EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
     "max_turns_per_episode": 100,
-    "assist": "valid-actions",
+    "assist": "fresh-actions",
     "agent.history_window": 1,
     "agent.show_reasoning": False,
     "agent.reasoning_length": 0,

@@ -107,7 +107,9 @@ class GameConfiguration(Options):
     debug_ephemeral: bool = Field(False, description="log everything done to ephemeral memories")
 
     assist: Annotated[frozenset[Assistance], CommaSeparated] = Field(
-        frozenset(), description="help given to the agent: valid-actions, or none"
+        frozenset(),
+        description="help given to the agent; valid-actions: commands that would do something now; "
+        "fresh-actions: those of them that it played least at the place",
     )
     game: GameOptions = GameOptions()
     llm: LanguageModelOptions = LanguageModelOptions()

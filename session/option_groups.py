@@ -65,7 +65,7 @@ def _in_seconds(value: object) -> object:
     return float(spelt[1]) * _SECONDS_OF[spelt[2]] if spelt else value
 
 
-Assistance = Literal["valid-actions"]
+Assistance = Literal["valid-actions", "fresh-actions"]
 Engine = Literal["openai", "embedded"]
 Text = Annotated[str, Field(min_length=1)]
 FileName = Annotated[Text, AfterValidator(_check_file_name)]

@@ -49,7 +49,9 @@ def ablate(
         str | None, typer.Option(help="Model by name, or a .gguf file to run in-process.", metavar="M")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
-    assist: Annotated[str | None, typer.Option(help="Help given to the agent: valid-actions.", metavar="KINDS")] = None,
+    assist: Annotated[
+        str | None, typer.Option(help="Help for the agent: valid-actions, fresh-actions.", metavar="KINDS")
+    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Runs played side by side; by default a core each.")
     ] = None,

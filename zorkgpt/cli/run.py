@@ -31,7 +31,9 @@ def run(
         str | None, typer.Option(help="Model by name, or a .gguf file to run in-process.", metavar="M")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
-    assist: Annotated[str | None, typer.Option(help="Help given to the agent: valid-actions.", metavar="KINDS")] = None,
+    assist: Annotated[
+        str | None, typer.Option(help="Help for the agent: valid-actions, fresh-actions.", metavar="KINDS")
+    ] = None,
     max_cost: Annotated[float | None, typer.Option(help="US dollars after which the run pauses.")] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Tokens after which the run pauses.")] = None,
     max_time: Annotated[

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 import structlog
 
 from orchestration.bootstrap import build_learning
-from orchestration.turn import Turn
+from orchestration.turn import Turn, freshest, freshest_first
 from orchestration.zork_orchestrator import Plan, ZorkOrchestrator
 from session.errors import LanguageModelUnavailable
 from session.events import EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
 from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.token_counter import TokenCounter
-from session.values import GameObject, Location, Observation
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 from session.vocabulary import Vocabulary
 from tests.fixtures.scripted_game import ScriptedGame
 from zorkgpt.llm.scripted import Reply, ScriptedLLM
@@ -162,9 +163,21 @@ def test_valid_actions_are_shown_only_as_assistance(tmp_path: Path) -> None:
     run.orchestrator.play()
     assert "Commands that would do something now" not in run.model.calls[0].prompt.user
     assisted = Run(tmp_path, says("board boat"), max_turns=1)
-    assisted.orchestrator.turn = replace(assisted.orchestrator.turn, offer_valid_actions=True)
+    assisted.orchestrator.turn = replace(assisted.orchestrator.turn, offer=freshest_first)
     assisted.orchestrator.play()
     assert "- board boat" in assisted.model.calls[0].prompt.user
+
+
+def test_of_the_valid_actions_the_least_played_here_come_first_or_are_all_there_is() -> None:
+    state = GameState()
+    state.begin(QUAY)
+    for turn, action in enumerate(("wait", "wait", "board boat"), start=1):
+        state.record(TurnRecord(1, turn, QUAY, (Proposal(action),), (Verdict(accepted=True),), QUAY))
+    actions = ("wait", "dive", "board boat", "row home")
+    assert freshest_first(actions, state) == ("dive", "row home", "board boat", "wait")
+    assert freshest(actions, state) == ("dive", "row home")
+    assert freshest(("wait", "board boat"), state) == ("board boat",)
+    assert freshest((), state) == ()
 
 
 def test_an_interpreter_that_dies_and_is_not_restored_pauses_the_run(tmp_path: Path) -> None:
