@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.knowledge_analysis import ask_what_can_go, ask_what_is_new
 from managers.knowledge_answer import is_ephemeral
-from managers.knowledge_base import BaseState, KnowledgeBase, KnowledgeEdit
-from managers.knowledge_play import LearntTurn, ephemeral_turns, is_trivial, learnt_turn, of_episode
+from managers.knowledge_base import KnowledgeBase, KnowledgeEdit
+from managers.knowledge_play import ephemeral_turns, is_trivial, learnt_turn, of_episode
 from managers.knowledge_prompt import Played
+from managers.knowledge_state import KnowledgeState
 from managers.knowledge_view import CHARACTERS_A_TOKEN, by_usefulness, laid_out, size, within
 from session.errors import LanguageModelError, StoreError
 from session.knowledge import INSIGHTS, Entry, KnowledgeLine
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from managers.document_store import Watch
     from managers.knowledge_answer import Judged
+    from managers.knowledge_play import LearntTurn
     from managers.map_manager import MapManager
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
@@ -34,28 +35,6 @@ if TYPE_CHECKING:
 
 MOST_WAITING = 300  # turns; more than a prompt has room for
 COUNTED = ("updates", "failures", "trivial", "refused", "ephemeral", "taken", "archived", "consolidations")
-
-
-@dataclass(frozen=True, slots=True)
-class KnowledgeState:
-    """All of the knowledge manager that is not in its files: plain values, for a snapshot.
-
-    asked_turn: in which the episode's last update was due
-    turns: played since the last update that was answered
-    shown: the lines that the agent may be shown until the next update, the most useful first
-    counts: of updates and what came of them, since the run began
-    files: what of the knowledge is not on the disk
-    """
-
-    asked_turn: int = 0
-    turns: tuple[LearntTurn, ...] = ()
-    shown: tuple[Entry, ...] = ()
-    counts: dict[str, int] = field(default_factory=dict)
-    files: BaseState = field(default_factory=BaseState)
-
-    def committed(self) -> KnowledgeState:
-        """The same once what is due has reached the files."""
-        return replace(self, files=self.files.committed())
 
 
 class KnowledgeManager(BaseManager):

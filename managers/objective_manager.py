@@ -13,7 +13,7 @@ from managers.objective_prompt import (
     KNOWLEDGE_TOKENS,
     NO_MEMORIES,
     NONE,
-    format_frontier,
+    format_map,
     format_memories,
     format_neighbourhood,
     location_line,
@@ -271,23 +271,14 @@ class ObjectiveManager(BaseManager):
         """The whole map, the routing summary, the untried exits and the figures (seed 4)."""
         if self.map_manager is None:
             return "No map data available"
-        game_map, here = self.map_manager.game_map, self.game_state.current_room_id
-        lines = ["## Map Visualization (Mermaid Format)", game_map.render_mermaid()]
-        if here is not None:
-            lines += [
-                f"\nNote: Node IDs match location IDs in memories (L{here} = Location {here})",
-                f"**Current location**: L{here}\n",
-                self._get_routing_summary(here),
-            ]
-        untried = format_frontier(self.map_manager.frontier(), game_map.room_names)
-        if untried:
-            lines.append(f"\n## Untried Exits (nearest first)\n{untried}")
-        lines += [
-            "\n## Exploration Statistics",
-            f"- Rooms discovered: {len(game_map.rooms)}",
-            f"- Current location: {location_line(self.game_state)}",
-        ]
-        return "\n".join(lines)
+        here = self.game_state.current_room_id
+        return format_map(
+            self.map_manager.game_map,
+            location_line(self.game_state),
+            here,
+            self._get_routing_summary(here),
+            self.map_manager.frontier(),
+        )
 
     def _get_routing_summary(self, current_location_id: int | None) -> str:
         """The exits here and next door (seed 4)."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from session.memory import Memory
     from session.objective import Evidence, Objective, ObjectivesState
     from session.token_counter import TokenCounter
+    from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.mapping.navigation import FrontierRoom
 
 MAX_MEMORIES = 5
@@ -104,6 +105,28 @@ def format_play(state: GameState, tokens: TokenCounter, turns: int) -> str:
         if turn >= first
     ]
     return "\n".join(lines) or NONE
+
+
+def format_map(
+    game_map: MapGraph, here: str, here_id: int | None, routing: str, frontier: Sequence[FrontierRoom]
+) -> str:
+    """The whole map, the ways out of the current location and next door, untried exits and figures (seed 4)."""
+    lines = ["## Map Visualization (Mermaid Format)", game_map.render_mermaid()]
+    if here_id is not None:
+        lines += [
+            f"\nNote: Node IDs match location IDs in memories (L{here_id} = Location {here_id})",
+            f"**Current location**: L{here_id}\n",
+            routing,
+        ]
+    untried = format_frontier(frontier, game_map.room_names)
+    if untried:
+        lines.append(f"\n## Untried Exits (nearest first)\n{untried}")
+    lines += [
+        "\n## Exploration Statistics",
+        f"- Rooms discovered: {len(game_map.rooms)}",
+        f"- Current location: {here}",
+    ]
+    return "\n".join(lines)
 
 
 def location_line(game: GameState) -> str:

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
+from managers.memory_learner import MemoryLearner
 from managers.memory_news import NewsLedger
-from managers.memory_outcome import ZMachineContext, context_of, outcome_of
-from managers.memory_prompt import visit_prompt, wants_brief_prompt
+from managers.memory_outcome import ZMachineContext
 from managers.memory_revision import Revision
-from managers.memory_synthesis import Visit, VisitMemory, VisitSynthesis
 from managers.memory_tiers import MemoryTiers
 from managers.memory_view import last_turn, location_text
 from managers.memory_visits import MemoryState, VisitTracker
-from session.errors import LanguageModelError, StoreError
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, MemorySynthesisResponse
 from session.token_counter import TokenCounter
 from session.values import Location
-from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 if TYPE_CHECKING:
     import logging
@@ -28,7 +24,6 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from managers.document_store import Watch
-    from managers.memory_outcome import Outcome
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import TurnRecord
@@ -45,8 +40,6 @@ __all__ = [
 ]
 
 NEWS_FILE = "memory_news.txt"
-MOST_MEMORIES = 8  # of one visit
-LOGGED_REASONING = 200  # characters
 
 
 class SimpleMemoryManager(BaseManager):
@@ -54,7 +47,6 @@ class SimpleMemoryManager(BaseManager):
 
     memory_cache: core and permanent memories by location id, as the file has them; superseded ones too
     ephemeral_cache: the episode's own, by location id
-    passing_turns: those of the episode whose like was found, in this episode or before, to be true of one alone
 
     llm_client: says what to remember; without one nothing is learnt from play
     directions: the story's own direction words (``StoryFacts.directions``)
@@ -78,18 +70,26 @@ class SimpleMemoryManager(BaseManager):
     ) -> None:
         super().__init__(logger, config, game_state)
         self.llm_client = llm_client
-        self._syntax = syntax
         self.tokens = tokens or TokenCounter()
         self.memory_file = config.zork_game_workdir / config.simple_memory.memory_file
         self._tiers = MemoryTiers(self.memory_file, self)
         self.memory_cache: dict[int, list[Memory]] = self._tiers.lasting
         self.ephemeral_cache: dict[int, list[Memory]] = self._tiers.passing
         self._ledger = NewsLedger(config.zork_game_workdir / NEWS_FILE)
-        self._movements = MovementAnalyzer(directions)
-        self._window = config.get_memory_history_window()
-        self._visit = VisitTracker()
-        self.passing_turns: set[int] = set()
-        self._counts: Counter[str] = Counter()
+        self._learner = MemoryLearner(
+            self,
+            self._tiers,
+            self._ledger,
+            lambda: self.llm_client,
+            directions=directions,
+            tokens=self.tokens,
+            syntax=syntax,
+        )
+
+    @property
+    def passing_turns(self) -> set[int]:
+        """The turns of the episode whose like was found, in this episode or before, to be true of one alone."""
+        return self._learner.passing_turns
 
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
         """The memory is known, and on the disk unless it is ephemeral.
@@ -156,24 +156,8 @@ class SimpleMemoryManager(BaseManager):
         return breakdown
 
     def learn(self, record: TurnRecord) -> None:
-        """The turn is part of its visit; what that taught is remembered once it ends, or has lasted some turns.
-
-        Everything belongs to the location in which the turn was begun.
-        """
-        location = record.before.location
-        if location is None or record.after.refusal is not None:
-            return
-        if location.num != self._visit.location_id:
-            self._synthesise(self._visit.take())
-            self._tiers.visit(location.num, record.episode)
-        context = context_of(record, first_visit=self._visit.enter(location.num))
-        outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
-        if self._ledger.was_passing(outcome):
-            self.passing_turns.add(record.turn)
-        if self._is_news(outcome):
-            self._visit.add(outcome)
-        if self._visit.is_due(record, flush_on_death=self.config.simple_memory.flush_on_death):
-            self._synthesise(self._visit.take())
+        """The turn is part of its visit; what that taught is remembered once it ends, or has lasted some turns."""
+        self._learner.learn(record)
 
     def record_action_outcome(
         self,
@@ -188,9 +172,7 @@ class SimpleMemoryManager(BaseManager):
         is_recorded = bool(history) and tuple(history[-1]) == (action, response)
         turn = self.game_state.turn_count + (0 if is_recorded else 1)
         location = Location(location_id, location_name)
-        outcome = outcome_of(location, turn, action, response, z_machine_context, self._movements)
-        if self._is_news(outcome):
-            self._synthesise((outcome,))
+        self._learner.learn_at_once(location, turn, action, response, z_machine_context)
 
     @property
     def digest(self) -> str:
@@ -203,17 +185,11 @@ class SimpleMemoryManager(BaseManager):
 
     def commit(self) -> None:
         """What was learnt since the last time is in the files, as far as they can be written."""
-        self._tiers.commit()
-        try:
-            self._ledger.commit()
-        except StoreError as error:
-            if not self._counts["notes_failed"]:
-                self.log_warning("what was considered may be considered again in the next run", error=str(error))
-            self._counts["notes_failed"] += 1
+        self._learner.commit()
 
     def conclude(self) -> None:
         """The episode is over: its last news were considered, and nothing waits longer than for the next commit."""
-        self._synthesise(self._visit.take())
+        self._learner.conclude()
         self._tiers.demand()
         if not self._tiers.holds:
             self.commit()
@@ -232,33 +208,32 @@ class SimpleMemoryManager(BaseManager):
         self.conclude()
         self.log_info("ephemeral memories are gone", count=self.get_ephemeral_count())
         self.ephemeral_cache.clear()
-        self.passing_turns = set()
-        self._visit = VisitTracker()
+        self._learner.forget()
         super().reset(game_state)
 
     def state(self) -> MemoryState:
         """What a snapshot has to hold of the episode."""
-        ephemeral = {location_id: tuple(memories) for location_id, memories in self.ephemeral_cache.items()}
+        visit = self._learner.visit
         return MemoryState(
-            ephemeral,
-            self._visit.news,
-            self._visit.visited,
-            self._visit.location_id,
-            frozenset(self.passing_turns),
-            self._tiers.state(),
-            self._ledger.state(),
-            dict(self._counts),
+            ephemeral={location_id: tuple(memories) for location_id, memories in self.ephemeral_cache.items()},
+            news=visit.news,
+            visited=visit.visited,
+            location_id=visit.location_id,
+            passing_turns=frozenset(self.passing_turns),
+            file=self._tiers.state(),
+            considered=self._ledger.state(),
+            counts=dict(self._learner.counts),
         )
 
     def restore(self, state: MemoryState) -> None:
         """The episode stands as it did when ``state`` was taken."""
         self.ephemeral_cache.clear()
         self.ephemeral_cache.update({location_id: list(memories) for location_id, memories in state.ephemeral.items()})
-        self._visit = VisitTracker(state.news, state.visited, state.location_id)
-        self.passing_turns = set(state.passing_turns)
+        self._learner.visit = VisitTracker(state.news, state.visited, state.location_id)
+        self._learner.passing_turns = set(state.passing_turns)
         self._tiers.restore(state.file)
         self._ledger.restore(state.considered)
-        self._counts = Counter(state.counts)
+        self._learner.counts = Counter(state.counts)
 
     def get_status(self) -> ManagerStatus:
         """Where memories are kept, how many there are, and how learning them went."""
@@ -270,68 +245,12 @@ class SimpleMemoryManager(BaseManager):
                 "locations": len(self.memory_cache),
                 "persistent_memories": self.get_persistent_count(),
                 "ephemeral_memories": self.get_ephemeral_count(),
-                "pending_news": len(self._visit.news),
+                "pending_news": len(self._learner.visit.news),
                 "pending_edits": self._tiers.pending,
                 "refused": self._tiers.refused,
-                **{name: self._counts[name] for name in names},
+                **{name: self._learner.counts[name] for name in names},
             },
         }
-
-    def _is_news(self, outcome: Outcome) -> bool:
-        spawn_known = self.get_memory_breakdown(outcome.location_id)["core"] > 0
-        return self._ledger.is_news(outcome, spawn_known=spawn_known)
-
-    def _synthesise(self, outcomes: tuple[Outcome, ...]) -> None:
-        """What the model finds worth remembering of these is remembered. Without an answer they stay news."""
-        if self.llm_client is None or not outcomes:
-            return
-        visit = Visit(outcomes, tuple(self._tiers.at(outcomes[0].location_id)))
-        self._counts["synthesis_calls"] += 1
-        try:
-            answers = self._ask(self.llm_client, visit)
-        except LanguageModelError as error:
-            self._counts["synthesis_failures"] += 1
-            self.log_warning("nothing learnt from a visit", location_id=outcomes[0].location_id, error=str(error))
-            return
-        adopted = [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]]
-        passing = visit.of_turns(turn for memory in adopted if memory is not None for turn in memory.passing_turns)
-        self.passing_turns.update(outcome.turn for outcome in passing)
-        self._ledger.note(outcomes, passing)
-        if not self._tiers.holds:
-            self.commit()
-
-    def _ask(self, model: LanguageModel, visit: Visit) -> list[VisitMemory]:
-        budget = self.config.prompt_budgets.memory
-        syntax = self._syntax(visit.outcomes[0].location_id)
-        prompt = visit_prompt(visit, self.game_state, self.tokens, window=self._window, budget=budget, syntax=syntax)
-        if wants_brief_prompt(budget, self.tokens):
-            return [visit.quoted(model.complete("memory", prompt, visit.brief_schema()).value)]
-        return model.complete("memory", prompt, VisitSynthesis).value.memories
-
-    def _adopt(self, answer: VisitMemory, visit: Visit) -> Memory | None:
-        """The answer's memory is known and what it gives up is given up; if the first is refused, the second alone.
-
-        The memory, if it is known now.
-        """
-        if answer.persistence == "core" and not visit.is_first:
-            self._counts["core_validation_downgrade"] += 1
-            self.log_warning(
-                "CORE memory rejected: not first visit, downgrading to PERMANENT", title=answer.memory_title
-            )
-            answer = answer.model_copy(update={"persistence": "permanent"})
-        revision = visit.revision(answer, self.game_state.episode)
-        self.log_info(
-            "memory synthesised",
-            location_id=revision.location_id,
-            title=answer.memory_title,
-            reasoning=answer.reasoning[:LOGGED_REASONING],
-        )
-        if revision.new is not None and self._tiers.revise(revision):
-            self._counts["memories_learnt"] += 1
-            return revision.new
-        if revision.invalidated:
-            self._tiers.revise(replace(revision, new=None, superseded=()))
-        return None
 
 
 def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:

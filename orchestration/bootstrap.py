@@ -1,4 +1,4 @@
-"""Builds a run out of a configuration: the only place that knows what every part is made of."""
+"""Builds a run out of a configuration, from its story and model to its journal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,28 +15,17 @@ from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.story import Story
 from game_interface.core.vocabulary import read_vocabulary
-from managers.circling import CirclingDetector
-from managers.context_manager import ContextManager
-from managers.episode_synthesizer import EpisodeSynthesizer
-from managers.knowledge_manager import KnowledgeManager
-from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager
-from managers.map_manager import MapManager
-from managers.objective_manager import ObjectiveManager
-from managers.simple_memory_manager import SimpleMemoryManager
-from managers.state_manager import StateManager
+from orchestration.building import build_learning, build_turn
 from orchestration.keeper import Keeper
-from orchestration.learning import Learning
 from orchestration.model_choice import ChosenModel, choose_model
 from orchestration.restoring_game import RestoringGame
 from orchestration.run_log import open_log
 from orchestration.run_record import ContinuedRecord, FileWatch, Record
 from orchestration.story_binding import bind_to_story
 from orchestration.story_choice import ChosenStory, choose_story
-from orchestration.turn import Offer, Turn, freshest, freshest_first
 from orchestration.zork_orchestrator import Plan, RunEnd, Standing, ZorkOrchestrator
 from session.episode_numbers import take_episode_numbers
 from session.events import MemoryRemoved, RunStarted
-from session.game_state import GameState
 from session.journal import Journal, Manifest, new_run_id
 from session.recording import Recording
 from session.run_folders import AT_END, AT_START, RUNS, digests_at_start, held, keep_shared_files
@@ -47,22 +35,13 @@ from zorkgpt.llm.breaker import CircuitBreaker
 from zorkgpt.llm.budget import BudgetedModel, Spending
 from zorkgpt.llm.recording import RecordedModel
 from zorkgpt.llm.replayed import ReplayedModel
-from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-from zorkgpt.players.agent import Agent
-from zorkgpt.players.critic import Critic
-from zorkgpt.players.extractor import Extractor
-from zorkgpt.players.object_check import ObjectCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from threading import Event as Flag
 
-    from structlog.typing import FilteringBoundLogger
-
     from session.events import Event
     from session.game_configuration import GameConfiguration
-    from session.values import StoryFacts
-    from zorkgpt.llm.language_model import LanguageModel
     from zorkgpt.llm.model_store import Progress
 
 _PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
@@ -212,80 +191,6 @@ def started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, 
         max_turns=configuration.max_turns_per_episode,
         files=digests_at_start(folder),
     )
-
-
-def build_turn(configuration: GameConfiguration, model: LanguageModel, game: Game, learning: Learning) -> Turn:
-    """The players of a run around its game."""
-    reader = configuration.extractor.mode
-    return Turn(
-        game=game,
-        agent=Agent(model, reads=reader == "inline", reasoning_length=configuration.agent.reasoning_length),
-        critic=learning.critic,
-        context=learning.context,
-        extractor=Extractor(model) if reader == "separate" else None,
-        max_rejections=configuration.critic.max_rejections,
-        offer=_offer(configuration),
-    )
-
-
-def _offer(configuration: GameConfiguration) -> Offer | None:
-    if "fresh-actions" in configuration.assist:
-        return freshest
-    return freshest_first if "valid-actions" in configuration.assist else None
-
-
-def build_learning(
-    configuration: GameConfiguration,
-    model: LanguageModel,
-    log: FilteringBoundLogger,
-    story: StoryFacts,
-    vocabulary: Vocabulary,
-    tokens: TokenCounter,
-) -> Learning:
-    """What learns in a run, built in the order of its dependencies (seed 0)."""
-    state = GameState()
-    map_manager = MapManager(log, configuration, state, directions=story.directions)
-    lexicon = LexiconManager(log, configuration, state, vocabulary, directions=story.directions)
-    shown_map = map_manager if configuration.map.shown else None
-    memory = None
-    if configuration.simple_memory.enabled:
-        memory = SimpleMemoryManager(
-            log,
-            configuration,
-            state,
-            model,
-            directions=story.directions,
-            tokens=tokens,
-            syntax=lexicon.known_at,
-        )
-    context = ContextManager(log, configuration, state, tokens=tokens)
-    circling = CirclingDetector(log, configuration, state)
-    knowledge = KnowledgeManager(
-        log, configuration, state, model, memory_manager=memory, map_manager=shown_map, tokens=tokens
-    )
-    objectives = None
-    if configuration.objectives.enabled:
-        syntax = partial(lexicon.text, SYNTAX_TOKENS)
-        objectives = ObjectiveManager(
-            log, configuration, state, knowledge, shown_map, memory, tokens=tokens, syntax=syntax
-        )
-    check = ObjectCheck(vocabulary, map_manager.game_map, MovementAnalyzer(story.directions))
-    state_manager = StateManager(log, configuration, state)
-    learning = Learning(
-        options=configuration,
-        context=context,
-        critic=Critic(model, check, configuration.critic.mode),
-        map=map_manager,
-        lexicon=lexicon,
-        memory=memory,
-        circling=circling,
-        knowledge=knowledge,
-        objectives=objectives,
-        episodes=EpisodeSynthesizer(log, configuration, state, knowledge, state_manager, tokens=tokens),
-        state=state_manager,
-    )
-    state_manager.show(learning.managers)
-    return learning
 
 
 def _manifest(configuration: GameConfiguration, parts: Parts, episodes: int) -> Manifest:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer, SynthesizerState
-from managers.knowledge_manager import KnowledgeManager, KnowledgeState
+from managers.knowledge_manager import KnowledgeManager
+from managers.knowledge_state import KnowledgeState
 from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager, LexiconState
 from managers.map_manager import MapManager
 from managers.map_store import MapState

@@ -119,14 +119,15 @@ class Memory:
 
 
 class LocationMemories(Protocol):
-    """What others need of the memory manager: memories by location id, lasting ones and this episode's.
-
-    passing_turns: those of the episode that taught what is true of an episode alone, now or in an earlier one
-    """
+    """What others need of the memory manager: memories by location id, lasting ones and this episode's."""
 
     memory_cache: dict[int, list[Memory]]
     ephemeral_cache: dict[int, list[Memory]]
-    passing_turns: set[int]
+
+    @property
+    def passing_turns(self) -> set[int]:
+        """The turns of the episode that taught what is true of an episode alone, now or in an earlier one."""
+        ...
 
 
 def one_line(text: str) -> str:

@@ -11,7 +11,7 @@ import structlog
 from pydantic import TypeAdapter
 
 from managers.base_manager import BaseManager, ManagerStatus
-from orchestration.bootstrap import build_learning
+from orchestration.building import build_learning
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.token_counter import TokenCounter

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from orchestration.bootstrap import build_learning
+from orchestration.building import build_learning
 from orchestration.turn import Turn, freshest, freshest_first
 from orchestration.zork_orchestrator import Plan, ZorkOrchestrator
 from session.errors import LanguageModelUnavailable
