@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from session.closing import Closing
 from session.errors import GameError
 from session.events import GameFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from game_interface.core.game import Game
     from game_interface.core.saved_state import SavedState
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from session.values import Observation, StoryFacts
 
 
-class RestoringGame:
+class RestoringGame(Closing):
     """A ``Game`` around ``inner`` that is put back to before a command over which the interpreter died.
 
     emit: told of every such failure
@@ -85,17 +83,6 @@ class RestoringGame:
     def close(self) -> None:
         """The inner game is closed."""
         self._inner.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _kept(self, observation: Observation) -> Observation:
         self._observation = observation

@@ -13,18 +13,15 @@ from game_interface.core.saved_state import SavedState
 from game_interface.core.served_game import ERRORS
 from game_interface.core.story import Story
 from game_interface.core.trial import OPENING_LIMIT
+from session.closing import Closing
 from session.errors import GameError, StoryError
 from session.values import StoryFacts
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self
-
     from session.values import Observation
 
 
-class IsolatedGame:
+class IsolatedGame(Closing):
     """A ``Game`` in a process and an empty working folder of its own.
 
     rom_path, seed, use_profile: as for ``JerichoInterface``
@@ -61,17 +58,6 @@ class IsolatedGame:
         except StoryError:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def facts(self) -> StoryFacts:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from game_interface.core import trial
 from game_interface.core.affordances import Affordances
@@ -19,13 +18,9 @@ from game_interface.core.object_table import ObjectTable
 from game_interface.core.observer import Observer
 from game_interface.core.saved_state import SavedState
 from game_interface.core.story import Story
+from session.closing import Closing
 from session.errors import GameError
 from session.values import GameObject, Location, Observation, StoryFacts
-
-if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Self
 
 _SHORT_LINE = 20
 """Letters that every story's text buffer has room for."""
@@ -35,7 +30,7 @@ _STATUS_BELOW = re.compile(r" {60,}[^\n]*\Z")
 _LAST_VERSION_WITH_STATUS_LINE = 3
 
 
-class JerichoInterface:
+class JerichoInterface(Closing):
     """One story being played in this process; see ``game.Game`` for what each method promises.
 
     rom_path: the story file; a bad one raises ``StoryError``
@@ -77,17 +72,6 @@ class JerichoInterface:
         self._prompt_address = 0
         self._observation: Observation
         self._begin(self._opening)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def facts(self) -> StoryFacts:

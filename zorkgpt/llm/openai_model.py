@@ -6,6 +6,7 @@ import time
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from session.closing import Closing
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from zorkgpt.llm.exchange import Exchange
 from zorkgpt.llm.faults import RequestFailed
@@ -17,14 +18,11 @@ from zorkgpt.llm.structured import AnswerIncomplete
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from zorkgpt.llm.settings import RoleSettings
 
 
-class OpenAIModel:
+class OpenAIModel(Closing):
     """Each role's model on its server; roles that share address and key share the connections.
 
     Answers are held to their schema by the server, or by words in the prompt where it cannot do
@@ -105,17 +103,6 @@ class OpenAIModel:
         """All connections are closed."""
         for model in self._models.values():
             model.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _explained(error: LanguageModelError, role: Role, model: ServedModel, spent: str) -> LanguageModelError:
