@@ -10,15 +10,15 @@ import pytest
 from managers.memories_file import parse
 from managers.memory_revision import Revision
 from managers.memory_tiers import open_memories
-from orchestration.learning import Learning
 from orchestration.resumption import configuration_of
 from session.errors import ConfigurationError, LanguageModelUnavailable, StoreError
 from session.events import FileEdited, RunEnded
 from session.game_configuration import GameConfiguration
 from session.journal import JOURNAL_FILE, read_manifest
-from session.memory import Memory
+from session.memory import Memory, MemoryStatus
 from session.run_folders import find_run
 from session.snapshot_file import SNAPSHOT
+from tests.fixtures.doomed_run import STORY, go_on, killed_before_writing
 from tests.fixtures.prompted_run import Before, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.whole_run import verify_run
@@ -61,67 +61,47 @@ def test_without_its_snapshot_a_run_whose_files_have_changed_is_refused_and_keep
     assert (find_run(tmp_path) / JOURNAL_FILE).read_bytes() == before
 
 
-def test_a_pause_before_all_is_repeated_leaves_the_rest_to_be_repeated(
-    own_story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The turn in flight was played, and the disk was full at its snapshot."""
-    with monkeypatch.context() as patch:
-        patch.setattr(Learning, "snapshot", _full_disk_on_call(4, Learning.snapshot))
-        assert play_prompted(own_story, tmp_path, turns=TURNS).end == "paused"
+def test_a_pause_before_all_is_repeated_leaves_the_rest_to_be_repeated(own_story: Path, tmp_path: Path) -> None:
+    """The turn in flight was played, and its snapshot could not be written; nor could it when the run was resumed."""
+    model = prompted(Before({4: lambda: lead_astray(find_run(tmp_path) / SNAPSHOT)}))
+    assert play_prompted(own_story, tmp_path, turns=TURNS, model=model).end == "paused"
     held = journal_of(tmp_path)[:-1]
-    with monkeypatch.context() as patch:
-        patch.setattr(Learning, "snapshot", _full_disk_on_call(1, Learning.snapshot))
-        assert resume_with(own_story, tmp_path).end == "paused"
+    assert resume_with(own_story, tmp_path).end == "paused"
     assert journal_of(tmp_path)[: len(held)] == held
+    lead_back(find_run(tmp_path) / SNAPSHOT)
     assert resume_with(own_story, tmp_path).end == "done"
     assert verify_run(own_story, tmp_path).difference is None
 
 
-def _full_disk_on_call(number: int, snapshot: object) -> object:
-    calls = 0
-
-    def counted(learning: Learning) -> object:
-        nonlocal calls
-        calls += 1
-        if calls == number:
-            raise StoreError("no space left")
-        return snapshot(learning)  # type: ignore[operator]  # the method itself
-
-    return counted
+def lead_astray(path: Path) -> None:
+    """The file can be read and not be written: it is a link out of its folder now."""
+    path.symlink_to(path.rename(path.parent.parent / "elsewhere"))
 
 
-def test_what_the_commit_had_not_written_is_written_though_others_have_been_there_since(
-    own_story: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def lead_back(path: Path) -> None:
+    path.readlink().rename(path)
+
+
+def test_what_the_commit_had_not_written_is_written_though_others_have_been_there_since(tmp_path: Path) -> None:
     """The process dies between snapshot and files, and somebody adds a memory before it is resumed."""
-    with monkeypatch.context() as patch:
-        patch.setattr(Learning, "commit", _dying_when_memories_are_due(Learning.commit))
-        with pytest.raises(KeyboardInterrupt):
-            play_prompted(own_story, tmp_path, turns=TURNS)
-    written = (tmp_path / "Memories.md").read_text() if (tmp_path / "Memories.md").exists() else ""
+    memories = tmp_path / "Memories.md"
+    assert killed_before_writing(memories)
+    assert not memories.exists()
     add_by_hand(tmp_path, "By hand")
-    assert resume_with(own_story, tmp_path).end == "done"
+    go_on(tmp_path)
     events = journal_of(tmp_path)
     assert any(isinstance(event, FileEdited) for event in events)
     assert isinstance(events[-1], RunEnded)
-    titles = [
-        memory.title for kept in parse((tmp_path / "Memories.md").read_text()).memories().values() for memory in kept
+    standing = [
+        (location_id, memory.title)
+        for location_id, kept in parse(memories.read_text()).memories().items()
+        for memory in kept
+        if memory.status != MemoryStatus.SUPERSEDED
     ]
-    assert "By hand" in titles
-    assert len(titles) > 1
-    assert len({*titles}) == len(titles)
-    assert written.count("**[") < len(titles)
-    assert verify_run(own_story, tmp_path).difference is None
-
-
-def _dying_when_memories_are_due(commit: object) -> object:
-    def dying(learning: Learning) -> None:
-        assert learning.memory is not None
-        if learning.memory.get_status()["metrics"]["pending_edits"] and learning.memory.memory_cache:
-            raise KeyboardInterrupt
-        commit(learning)  # type: ignore[operator]  # the method itself
-
-    return dying
+    assert (32, "By hand") in standing
+    assert len(standing) > 1
+    assert len({*standing}) == len(standing)
+    assert verify_run(STORY, tmp_path).difference is None
 
 
 def test_a_run_folder_outside_of_a_work_folder_is_not_played_in(own_story: Path, tmp_path: Path) -> None:
