@@ -13,6 +13,8 @@
 Foreign exceptions are translated where the foreign code is called, with ``raise ... from``.
 """
 
+from session.values import TokenUsage
+
 
 class ZorkGPTError(Exception):
     """Something went wrong that ZorkGPT knows how to say in one line."""
@@ -37,7 +39,13 @@ class GameError(ZorkGPTError):
 
 
 class LanguageModelError(ZorkGPTError):
-    """A model call gave no usable answer."""
+    """A model call gave no usable answer.
+
+    model, usage: who answered something all the same, and what that took; "" and zeros where nobody did
+    """
+
+    model = ""
+    usage = TokenUsage()
 
 
 class LanguageModelUnavailable(LanguageModelError):

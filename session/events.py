@@ -69,12 +69,16 @@ class ModelAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ModelFailed:
-    """A model call gave no usable answer, after all retries."""
+    """A model call gave no usable answer, after all retries. Tokens are as in ``ModelAnswered``, of what came back."""
 
     role: str
     prompt_sha256: str
     error: str
     seconds: float
+    model: str = ""
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
     kind: Literal["model_failed"] = "model_failed"
 
 

@@ -194,3 +194,12 @@ class StoryFacts:
     max_score: int | None = None
     directions: tuple[str, ...] = ()
     attribute_names: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens as the server counted them; ``cached`` are those of ``prompt`` it had already."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0

@@ -26,7 +26,7 @@ class Spending:
     """The sum of a run's events, so that one read back from a journal goes on where the run stopped.
 
     dollars: of the calls whose price is known
-    tokens: of prompts, cached or not, and of answers
+    tokens: of prompts, cached or not, and of answers, those that could not be used included
     unpriced, uncounted: calls by model whose price, or whose tokens, nobody knows
     """
 
@@ -47,20 +47,20 @@ class Spending:
         """The event is part of the sum; most kinds add nothing to it."""
         if isinstance(event, ModelAnswered | ModelFailed):
             self._calls_seconds += event.seconds
-        if isinstance(event, ModelAnswered):
-            self._count_tokens(event)
+            if isinstance(event, ModelAnswered) or event.prompt_tokens or event.completion_tokens:
+                self._count_tokens(event)
         if isinstance(event, TurnPlayed):
             self._turns_seconds += max(event.seconds, self._calls_seconds)
             self._calls_seconds = 0.0
 
-    def _count_tokens(self, answered: ModelAnswered) -> None:
-        tokens = answered.prompt_tokens + answered.completion_tokens
+    def _count_tokens(self, call: ModelAnswered | ModelFailed) -> None:
+        tokens = call.prompt_tokens + call.completion_tokens
         self.tokens += tokens
         if not tokens:
-            self.uncounted[answered.model] += 1
-        dollars = cost_of(answered, self.configuration)
+            self.uncounted[call.model] += 1
+        dollars = cost_of(call, self.configuration)
         if dollars is None:
-            self.unpriced[answered.model] += 1
+            self.unpriced[call.model] += 1
         else:
             self.dollars += dollars
 

@@ -50,6 +50,7 @@ class Exchange(Generic[Answer]):
     rejected: the answer that is being repaired; there is one repair at most
     schema_ignored: the server did not hold that answer to the schema
     usage, requests: summed over all replies, failed requests counted too
+    model: who wrote the latest reply, "" before the first
     """
 
     prompt: Prompt
@@ -58,6 +59,7 @@ class Exchange(Generic[Answer]):
     rejected: Rejected | None = None
     usage: TokenUsage = field(default_factory=TokenUsage)
     requests: int = 0
+    model: str = ""
     enlarged: bool = False
     schema_ignored: bool = False
 
@@ -77,8 +79,9 @@ class Exchange(Generic[Answer]):
             ]
         return messages
 
-    def count(self, usage: TokenUsage) -> None:
-        """``usage`` is added to what this completion has cost."""
+    def count(self, reply: Reply) -> None:
+        """The reply is part of what this completion has cost, whatever is in it."""
+        usage, self.model = reply.usage, reply.model
         self.usage = TokenUsage(
             self.usage.prompt + usage.prompt,
             self.usage.completion + usage.completion,

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from session.values import ROLES, Role
+from session.values import ROLES, Role, TokenUsage
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -22,15 +22,6 @@ class Prompt:
 
     system: str
     user: str
-
-
-@dataclass(frozen=True, slots=True)
-class TokenUsage:
-    """Tokens as the server counted them; ``cached`` are those of ``prompt`` it had already."""
-
-    prompt: int = 0
-    completion: int = 0
-    cached: int = 0
 
 
 @dataclass(frozen=True, slots=True)

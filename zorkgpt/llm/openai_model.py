@@ -70,7 +70,9 @@ class OpenAIModel(Closing):
             reading = policy(model.answer, exchange, settings, deadline)
         except LanguageModelError as error:
             spent = f"{exchange.requests} requests in {self._clock() - start:.0f} s"
-            raise _explained(error, role, model, spent) from error.__cause__
+            explained = _explained(error, role, model, spent)
+            explained.model, explained.usage = exchange.model, exchange.usage
+            raise explained from error.__cause__
         return Completion(
             value=reading.value,
             reasoning=reading.reasoning,

@@ -40,7 +40,9 @@ class RecordedModel:
         try:
             completion = self.inner.complete(role, prompt, schema)
         except LanguageModelError as error:
-            self.emit(ModelFailed(role, digest, str(error), round(time.monotonic() - start, 3)))
+            seconds, usage = round(time.monotonic() - start, 3), error.usage
+            counts = usage.prompt, usage.cached, usage.completion
+            self.emit(ModelFailed(role, digest, str(error), seconds, error.model, *counts))
             raise
         self.tokens.learn(len(prompt.system) + len(prompt.user), completion.question_tokens)
         self.emit(

@@ -34,7 +34,7 @@ class ReplayedModel:
         if self.live is None:
             raise self._unanswered(role, prompt, recorded)
         if recorded is not None and role != "agent":
-            raise LanguageModelUnavailable(recorded.error)
+            raise _failure(recorded)
         return self.live.complete(role, prompt, schema)
 
     def describe(self) -> str:
@@ -48,21 +48,30 @@ class ReplayedModel:
 
     def _unanswered(self, role: Role, prompt: Prompt, failure: ModelFailed | None) -> Exception:
         if failure is not None:
-            return LanguageModelUnavailable(failure.error)
+            return _failure(failure)
         if self.recording.is_over:
             return RecordingEnded("the recording ends here")
         return Diverged(self.recording.difference(f"{role} is asked {prompt_sha256(prompt)}:\n{prompt.user}"))
 
 
+def _failure(recorded: ModelFailed) -> LanguageModelUnavailable:
+    failure = LanguageModelUnavailable(recorded.error)
+    failure.model, failure.usage = recorded.model, _usage(recorded)
+    return failure
+
+
+def _usage(recorded: ModelAnswered | ModelFailed) -> TokenUsage:
+    return TokenUsage(recorded.prompt_tokens, recorded.completion_tokens, recorded.cached_tokens)
+
+
 def _completion(recorded: ModelAnswered, schema: type[Answer]) -> Completion[Answer]:
     value = schema.model_validate(recorded.answer)
-    usage = TokenUsage(recorded.prompt_tokens, recorded.completion_tokens, recorded.cached_tokens)
     return Completion(
         value=value,
         reasoning=recorded.reasoning,
         text=value.model_dump_json(),
         model=recorded.model,
-        usage=usage,
+        usage=_usage(recorded),
         seconds=recorded.seconds,
         requests=recorded.requests,
         question_tokens=recorded.question_tokens,

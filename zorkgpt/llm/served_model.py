@@ -53,7 +53,7 @@ class ServedModel:
         """
         while True:
             reply = self._reply(exchange, settings, deadline)
-            exchange.count(reply.usage)
+            exchange.count(reply)
             reading = exchange.read(reply)
             if reading is not None:
                 return reading

@@ -107,7 +107,7 @@ class _Event(BaseModel):
     opening: _Seen | None = None
     record: _Record | None = None
     reason: str = ""
-    prompt_tokens: int | None = None
+    prompt_tokens: int = 0
     completion_tokens: int = 0
 
     @property
@@ -148,8 +148,9 @@ class _Glance:
         self.latest = event
         if event.kind == "episode_ended":
             self.episodes += 1
-        if event.prompt_tokens is not None:
-            self.tokens = (self.tokens or 0) + event.prompt_tokens + event.completion_tokens
+        tokens = event.prompt_tokens + event.completion_tokens
+        if tokens or event.kind == "model_answered":
+            self.tokens = (self.tokens or 0) + tokens
         if event.record is not None:
             self.turns += 1
         if event.observation is not None and event.observation.score is not None:

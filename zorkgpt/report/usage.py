@@ -23,10 +23,10 @@ class RoleUsage:
     """The calls of one role.
 
     calls, failed: of all calls, and of those that gave no answer
-    prompt_tokens, cached_tokens, completion_tokens: of the answered calls, as the server counted them
+    prompt_tokens, cached_tokens, completion_tokens: of all calls, as the server counted them
     seconds: wall time of all calls
-    dollars: of the answered calls whose price is known; ``None`` where that is none of them
-    unpriced: how many answered calls have no known price
+    dollars: of the calls whose price is known; ``None`` where that is none of them
+    unpriced: how many calls that were answered, usably or not, have no known price
     """
 
     role: str
@@ -51,16 +51,16 @@ def usage_by_role(run: PlayedRun) -> tuple[RoleUsage, ...]:
 
 
 def _usage(role: str, calls: Sequence[ModelCall], configuration: GameConfiguration | None) -> RoleUsage:
-    answers = [call for call in calls if isinstance(call, ModelAnswered)]
-    costs = [None if configuration is None else cost_of(answer, configuration) for answer in answers]
+    paid = [call for call in calls if isinstance(call, ModelAnswered) or call.prompt_tokens or call.completion_tokens]
+    costs = [None if configuration is None else cost_of(call, configuration) for call in paid]
     known = [cost for cost in costs if cost is not None]
     return RoleUsage(
         role=role,
         calls=len(calls),
-        failed=len(calls) - len(answers),
-        prompt_tokens=sum(answer.prompt_tokens for answer in answers),
-        cached_tokens=sum(answer.cached_tokens for answer in answers),
-        completion_tokens=sum(answer.completion_tokens for answer in answers),
+        failed=sum(isinstance(call, ModelFailed) for call in calls),
+        prompt_tokens=sum(call.prompt_tokens for call in calls),
+        cached_tokens=sum(call.cached_tokens for call in calls),
+        completion_tokens=sum(call.completion_tokens for call in calls),
         seconds=round(sum(call.seconds for call in calls), 3),
         dollars=sum(known) if known else None,
         unpriced=len(costs) - len(known),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from session.errors import BudgetSpent, LanguageModelError
-from session.events import Event, RunEnded
+from session.events import Event, ModelFailed, RunEnded
 from session.game_configuration import GameConfiguration
 from session.token_counter import TokenCounter
 from tests.fixtures.run_events import answered, failed, turn_played
@@ -104,6 +104,16 @@ def test_no_role_gets_round_it_and_whoever_goes_on_without_an_answer_is_stopped(
 
 def test_tokens_are_those_of_prompts_and_answers_whether_cached_or_not() -> None:
     assert spending(answered(prompt=100, cached=90, completion=7), answered(prompt=1)).tokens == 108
+
+
+def test_an_answer_that_cannot_be_used_costs_as_much_as_another() -> None:
+    own = {"dear": {"input": 1_000_000.0, "output": 0.0}}
+    unusable = ModelFailed("agent", "0" * 64, "no JSON", 1.0, "dear", prompt_tokens=3, completion_tokens=4)
+    unanswered = ModelFailed("agent", "0" * 64, "gone", 1.0)
+    total = spending(unusable, unanswered, prices=own)
+    assert (total.tokens, total.dollars) == (7, 3.0)
+    assert not total.uncounted
+    assert not total.unpriced
 
 
 def test_a_call_without_a_price_is_counted_as_such_and_the_others_add_up() -> None:

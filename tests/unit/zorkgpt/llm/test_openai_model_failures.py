@@ -10,6 +10,7 @@ from email.utils import format_datetime
 import pytest
 
 from session.errors import ConfigurationError, LanguageModelUnavailable, ResponseInvalid
+from session.values import TokenUsage
 from tests.fixtures.misbehaving_server import (
     Drips,
     MisbehavingServer,
@@ -319,10 +320,11 @@ class TestUnfitAnswer:
         with (
             MisbehavingServer(Streams(("No.",))) as server,
             model_on(server) as model,
-            pytest.raises(ResponseInvalid, match=r"does not fit Move even after one repair: .*'No\.'"),
+            pytest.raises(ResponseInvalid, match=r"does not fit Move even after one repair: .*'No\.'") as raised,
         ):
             ask(model)
         assert len(server.asked) == 2
+        assert (raised.value.model, raised.value.usage) == ("served", TokenUsage(prompt=14, completion=6))
 
     def test_may_be_a_refusal_whose_words_are_shown(self) -> None:
         refusal = Streams(("I may not.",), delta_field="refusal")

@@ -36,7 +36,7 @@ def recorded(*, role: str = "agent") -> tuple[ModelAnswered, Completion[Move]]:
 
 
 def failed(role: str) -> ModelFailed:
-    return ModelFailed(role, prompt_sha256(PROMPT), "it was down", 1.0)
+    return ModelFailed(role, prompt_sha256(PROMPT), "it was down", 1.0, "a model", 50, 20, 7)
 
 
 def test_a_recorded_answer_is_given_again_with_all_that_was_counted() -> None:
@@ -67,8 +67,9 @@ def test_another_question_without_a_live_model_is_the_difference() -> None:
 
 @pytest.mark.parametrize("role", ["agent", "memory"])
 def test_a_recorded_failure_is_repeated_where_nobody_else_can_be_asked(role: str) -> None:
-    with pytest.raises(LanguageModelUnavailable, match="it was down"):
+    with pytest.raises(LanguageModelUnavailable, match="it was down") as raised:
         ReplayedModel(recording_of(failed(role))).complete(role, PROMPT, Move)  # type: ignore[arg-type]  # a role
+    assert (raised.value.model, raised.value.usage) == ("a model", TokenUsage(50, 7, 20))
 
 
 def test_a_recorded_failure_is_repeated_for_who_goes_on_without_and_the_agent_is_asked_again() -> None:
