@@ -20,6 +20,7 @@ from zorkgpt.ablation.results import UNIT, Results
 from zorkgpt.cli import ablate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -84,7 +85,16 @@ def test_what_the_user_can_mend_is_one_line_and_status_2(
     assert words in result.lines[0]
 
 
+@pytest.fixture
+def ctrl_c_is_heard() -> Iterator[None]:
+    """A shell that runs the tests in the background may ignore interrupts, and whatever they start would, too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
         arguments = (
@@ -92,7 +102,11 @@ def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path
             *("--pairs", "2", "--episodes", "1", "--max-turns", "6", "--workers", "1", "--out", "out"),
         )
         with subprocess.Popen(
-            [*COMMAND, *arguments], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+            [*COMMAND, *arguments],
+            cwd=tmp_path,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
         ) as process:
             assert process.stdout is not None
             assert process.stderr is not None
