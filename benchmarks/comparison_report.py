@@ -46,6 +46,7 @@ def benchmarks(stories: Path | None) -> Mapping[str, Benchmark]:
         "general_way": Benchmark("Are unknown stories read rightly?", _module("general_way"), missing),
         "memories_file": Benchmark("How fast is Memories.md read and edited?", _module("memories_file")),
         "memory_writes": Benchmark("What does it cost to keep a memory?", _module("memory_writes")),
+        "memory_reader": Benchmark("What is memory worth to a player that needs it?", _module("memory_reader")),
     }
 
 
