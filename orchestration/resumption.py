@@ -18,6 +18,7 @@ from session.events import EpisodeStarted, RunEnded, RunStarted, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.journal import Journal, read_journal, read_manifest
+from session.raised_budgets import keep_budgets, kept_budgets
 from session.recording import Recording
 from session.run_folders import (
     AT_END,
@@ -41,10 +42,10 @@ if TYPE_CHECKING:
 
 
 def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:
-    """The configuration that the run of ``folder`` was begun with, and the keys of ``now``, as it keeps none.
+    """The configuration that the run of ``folder`` was begun with, its latest budgets, and the keys of ``now``.
 
-    A key goes to no other address than the one it was given with. Raises ``StoreError`` where the manifest is not
-    what it was, or of another version.
+    A run keeps no keys. A key goes to no other address than the one it was given with. Raises ``StoreError`` where
+    the manifest is not what it was, or of another version.
     """
     _require_unchanged(folder)
     try:
@@ -64,7 +65,8 @@ def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -
     if folder.absolute().parent.name != RUNS:
         raise ConfigurationError(f"{folder} is in no work folder: a run folder lies in WORKDIR/{RUNS}")
     workdir = folder.absolute().parent.parent
-    return then.model_copy(update={"llm": llm, "game": game, "zork_game_workdir": workdir})
+    budgets = kept_budgets(folder) or then.budgets
+    return then.model_copy(update={"llm": llm, "game": game, "zork_game_workdir": workdir, "budgets": budgets})
 
 
 @contextmanager
@@ -91,6 +93,7 @@ def open_resumed_run(
         done = state.seq if state else 0
         journal = Journal.reopen(folder, lines, lines[done - 1] if done else None)
         stack.callback(journal.close)
+        keep_budgets(folder, configuration.budgets)
         stack.callback(keep_shared_files, configuration, folder / AT_END)
         record = ContinuedRecord(journal, Recording(lines[done:]), show, repeats_edits=bool(manifest.forked_from))
         run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
 from session.journal import JOURNAL_FILE
+from session.raised_budgets import BUDGETS
 from session.run_folders import find_run, held
 from session.snapshot_file import SNAPSHOT
 from tests.fixtures.command_line import Ran, ran
@@ -86,6 +88,20 @@ def test_a_budget_that_is_not_raised_pauses_again_with_the_same_words(here: Path
     shown = resume(here)
     assert shown.status == 1
     assert "max-tokens 25 reached: " in shown.out.decode()
+
+
+def test_the_command_that_a_spent_budget_recommends_goes_on(here: Path) -> None:
+    recommended = resume(here).out.decode().splitlines()[-1].removesuffix(" goes on from here.")
+    _zorkgpt, *arguments = shlex.split(recommended)
+    assert recommended.endswith(" --max-tokens 50")
+    assert typed(*arguments, "--quiet").status == 0
+
+
+def test_a_raised_budget_holds_until_another_is_said(here: Path) -> None:
+    assert "max-tokens 40 reached: " in resume(here, "--max-tokens", "40").out.decode()
+    assert "max-tokens 40 reached: " in resume(here).out.decode()
+    (find_run(here / "work") / BUDGETS).write_text('{"max_tokens": -1}')
+    assert "budgets.json holds no budgets: max_tokens: " in refusal(resume(here))
 
 
 def test_a_run_is_named_by_its_id_and_by_its_folder(here: Path, server: MisbehavingServer) -> None:

@@ -56,7 +56,7 @@ def replay(
     base_url: Annotated[str | None, typer.Option(help="Of the fork: where its models are served.")] = None,
     game: Annotated[Path | None, typer.Option(help="Where the story file is now.", metavar="FILE")] = None,
     workdir: Annotated[Path | None, typer.Option(help="Work folder of the run.", metavar="DIR")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Of the fork: only how it began and ended.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Of the fork: only how it began and ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Of the fork: every event as a line of JSON.")] = False,
 ) -> None:
     """Play a run again without a model, or play on differently from one of its turns."""

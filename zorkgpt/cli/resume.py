@@ -28,7 +28,7 @@ def resume(
     max_time: Annotated[
         str | None, typer.Option(help="Seconds after which the run pauses again; also 90m, 2h.", metavar="TIME")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only how it ended.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Every event as a line of JSON.")] = False,
 ) -> None:
     """Go on with a run that was paused, interrupted or killed, as if it had never stopped."""

@@ -39,7 +39,7 @@ def run(
     max_time: Annotated[
         str | None, typer.Option(help="Seconds after which the run pauses; also 90m, 2h.", metavar="TIME")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only how it began and how it ended.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it began and how it ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Every event as a line of JSON.")] = False,
 ) -> None:
     """Play a story with a language model and watch it."""

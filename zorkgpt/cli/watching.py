@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -48,7 +49,9 @@ class Watching:
         with _stopping_on_interrupt(self.stop):
             end = run.play()
         if end != "done" and self.is_told:
-            typer.echo(printable(f"zorkgpt resume {run.folder} goes on from here."))
+            raised = [part for limit in run.keeper.spending.reached() for part in limit.raised()]
+            command = shlex.join(["zorkgpt", "resume", str(run.folder), *raised])
+            typer.echo(printable(f"{command} goes on from here."))
         raise typer.Exit(EXIT_STATUS[end])
 
 

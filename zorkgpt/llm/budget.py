@@ -21,6 +21,28 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit that is reached.
+
+    option: of the command line
+    allowed, spent: US dollars, tokens or seconds
+    words: the same for a person, in one line
+    """
+
+    option: str
+    allowed: float
+    spent: float
+    words: str
+
+    def raised(self) -> tuple[str, str]:
+        """The option and its value, with the limit doubled until something can be spent again."""
+        higher = self.allowed
+        while higher <= self.spent:
+            higher *= 2
+        return f"--{self.option}", f"{higher:.15g}"
+
+
 @dataclass(slots=True)
 class Spending:
     """The sum of a run's events, so that one read back from a journal goes on where the run stopped.
@@ -42,6 +64,21 @@ class Spending:
     def seconds(self) -> float:
         """Seconds of play: of each turn, or of the model calls since the turn before it where these took longer."""
         return self._turns_seconds + self._calls_seconds
+
+    def reached(self) -> list[Limit]:
+        """The limits of the configuration's ``budgets`` that are reached."""
+        limits = self.configuration.budgets
+        found = []
+        if limits.max_cost is not None and self.dollars >= limits.max_cost:
+            words = f"max-cost ${limits.max_cost:g} reached: ${self.dollars:.4f} spent"
+            found.append(Limit("max-cost", limits.max_cost, self.dollars, words))
+        if limits.max_tokens is not None and self.tokens >= limits.max_tokens:
+            words = f"max-tokens {limits.max_tokens} reached: {self.tokens} spent"
+            found.append(Limit("max-tokens", limits.max_tokens, self.tokens, words))
+        if limits.max_time is not None and self.seconds >= limits.max_time:
+            words = f"max-time {limits.max_time:g} s reached: {self.seconds:.1f} s played"
+            found.append(Limit("max-time", limits.max_time, self.seconds, words))
+        return found
 
     def count(self, event: Event) -> None:
         """The event is part of the sum; most kinds add nothing to it."""
@@ -83,7 +120,8 @@ class BudgetedModel:
             if line not in self._warned:
                 self._warned.add(line)
                 _LOG.warning("%s", line)
-        self._check()
+        for limit in self._spending.reached():
+            raise BudgetSpent(limit.words)
         return self._inner.complete(role, prompt, schema)
 
     def describe(self) -> str:
@@ -93,15 +131,6 @@ class BudgetedModel:
     def close(self) -> None:
         """The inner model is closed."""
         self._inner.close()
-
-    def _check(self) -> None:
-        limits, spent = self._limits, self._spending
-        if limits.max_cost is not None and spent.dollars >= limits.max_cost:
-            raise BudgetSpent(f"max-cost ${limits.max_cost:g} reached: ${spent.dollars:.4f} spent")
-        if limits.max_tokens is not None and spent.tokens >= limits.max_tokens:
-            raise BudgetSpent(f"max-tokens {limits.max_tokens} reached: {spent.tokens} spent")
-        if limits.max_time is not None and spent.seconds >= limits.max_time:
-            raise BudgetSpent(f"max-time {limits.max_time:g} s reached: {spent.seconds:.1f} s played")
 
     def _unseen(self) -> Iterator[str]:
         if self._limits.max_cost is not None:

@@ -92,6 +92,13 @@ def test_time_is_limited() -> None:
     assert limited.ask_until_spent() == "max-time 60 s reached: 60.0 s played"
 
 
+def test_a_limit_that_is_reached_says_how_far_to_raise_it() -> None:
+    spent = spending(answered(prompt=9000), turn_played(61.0), budgets={"max_tokens": 4000, "max_time": 60})
+    assert [limit.raised() for limit in spent.reached()] == [("--max-tokens", "16000"), ("--max-time", "120")]
+    dear = spending(answered(prompt=250), budgets={"max_cost": 0.25}, prices={"named": {"input": 1000, "output": 0}})
+    assert [limit.raised() for limit in dear.reached()] == [("--max-cost", "0.5")]
+
+
 def test_no_role_gets_round_it_and_whoever_goes_on_without_an_answer_is_stopped() -> None:
     limited = Limited({"max_tokens": 1})
     limited.model.complete("agent", PROMPT, Move)
