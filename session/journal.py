@@ -17,6 +17,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from session.atomic_write import write_atomically
 from session.errors import StoreError
@@ -102,10 +103,14 @@ class Journal:
         """
         folder = runs / manifest.run_id
         try:
+            content = manifest.model_dump_json(indent=2).encode() + b"\n"
             folder.mkdir(parents=True)
+        except PydanticSerializationError as error:
+            given = [*manifest.command, manifest.story_path]
+            raise StoreError(f"a path or an argument is not UTF-8: {', '.join(map(ascii, given))}") from error
         except OSError as error:
             raise StoreError(f"cannot make the run folder {folder}: {error.strerror}") from error
-        write_atomically(folder / "manifest.json", manifest.model_dump_json(indent=2).encode() + b"\n")
+        write_atomically(folder / "manifest.json", content)
         return cls(folder)
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 from pathlib import Path
 
@@ -139,6 +140,13 @@ def test_the_manifest_is_read_back_equal(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path, written)
     journal.close()
     assert read_manifest(journal.folder) == written
+
+
+def test_a_name_that_is_not_utf8_is_one_clear_error_and_leaves_no_folder(tmp_path: Path) -> None:
+    command = ("zorkgpt", "run", "--workdir", os.fsdecode(b"\xff"))
+    with pytest.raises(StoreError, match=r"an argument is not UTF-8: .*'\\udcff'"):
+        Journal.create(tmp_path, manifest().model_copy(update={"command": command}))
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_run_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:
