@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from os import stat_result
     from pathlib import Path
 
-LOCK_TIMEOUT = 10.0  # seconds; a write takes milliseconds
-LOCK_POLL = 0.005  # seconds
 _UNHEARD_OF = b"\xff"  # what no document holds: it is no UTF-8
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -10,7 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.errors import ConfigurationError, GameError
+from tests.fixtures.command_line import ran
+from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.small_ablation import scripted_plan
+from tests.fixtures.troubled_server import Answers
 from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.crew import LocalCrew
 
@@ -19,6 +23,8 @@ from zorkgpt.ablation.cluster import DaskCrew, store  # noqa: E402  needs Dask
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from distributed import LocalCluster
 
     from zorkgpt.ablation.plan import Plan
 
@@ -41,16 +47,27 @@ def transcripts(ablation: Ablation) -> dict[str, list[tuple[str, str]]]:
     return told
 
 
+def scores(table: Path) -> list[tuple[str, ...]]:
+    """Of every episode, what is not a measure of time."""
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        return [tuple(value for name, value in row.items() if "seconds" not in name) for row in rows]
+
+
+def two_workers() -> LocalCluster:
+    cluster: LocalCluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+    )
+    return cluster
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # of Dask's own, when a worker dies
 def test_a_worker_that_is_killed_half_way_changes_nothing(plan: Plan, tmp_path: Path) -> None:
     here = Ablation(plan, tmp_path / "here")
     assert len(list(here.play(LocalCrew(2)))) == 6
     there = Ablation(plan, tmp_path / "there")
-    cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
-    )
-    with cluster:
+    with two_workers() as cluster:
         playing = there.play(DaskCrew(cluster.scheduler_address))
         done = [next(playing)]
         os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
@@ -58,6 +75,23 @@ def test_a_worker_that_is_killed_half_way_changes_nothing(plan: Plan, tmp_path: 
     assert sorted(task.folder for task in done) == sorted(task.folder for task in plan.tasks())
     assert transcripts(there) == transcripts(here)
     assert [run.score for run in there.runs()] == [run.score for run in here.runs()]
+
+
+@pytest.mark.slow
+def test_as_typed_the_cluster_gives_the_results_of_this_machine(
+    tmp_path: Path, clean_environment: pytest.MonkeyPatch
+) -> None:
+    clean_environment.setenv("OPENAI_API_KEY", "for-the-server-alone")
+    with MisbehavingServer(Answers()) as server, two_workers() as cluster:
+        options = ("--base-url", server.base_url, "--model", "served", "--arms", "full,no-memory")
+        lengths = ("--pairs", "2", "--episodes", "2", "--max-turns", "6")
+        for out, *crew in (("here", "--workers", "2"), ("there", "--scheduler", cluster.scheduler_address)):
+            shown = ran(tmp_path, "ablate", *options, *lengths, *crew, "--out", out)
+            assert shown.status == 0, shown
+            assert b"4 of 4: " in shown.out
+    here, there = (scores(tmp_path / out / "episodes.csv") for out in ("here", "there"))
+    assert len(here) == 2 * 2 * 2
+    assert there == here
 
 
 def test_a_scheduler_that_is_not_there_is_an_error_in_one_line(plan: Plan, tmp_path: Path) -> None:

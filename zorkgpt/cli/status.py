@@ -15,6 +15,7 @@ from managers.state_manager import CURRENT_STATE_FILE
 from session.configuration_sources import load_configuration
 from session.errors import StoreError
 from session.memory import one_line
+from session.shared_files import read_shared
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:
@@ -60,12 +61,9 @@ def status(
 
 def read_state(path: Path) -> CurrentState | None:
     """What the file says; ``None`` where there is none. Raises ``StoreError`` for one that cannot be read."""
+    content = read_shared(path)
     try:
-        return CurrentState.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
+        return None if content is None else CurrentState.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
