@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,19 +31,15 @@ def child_of(game: IsolatedGame) -> int:
     return game._child._pid
 
 
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
 def ends_within(seconds: float, pid: int) -> bool:
-    deadline = time.monotonic() + seconds
-    while is_running(pid) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return not is_running(pid)
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([process], [], [], seconds)[0])
+    finally:
+        os.close(process)
 
 
 def test_it_shows_what_the_game_in_this_process_shows(game: IsolatedGame, own_story: Path) -> None:
@@ -88,15 +84,15 @@ def test_an_interrupt_from_the_terminal_does_not_reach_the_child(game: IsolatedG
 
 def test_the_child_ends_and_its_folder_goes_when_its_parent_is_killed(own_story: Path, tmp_path: Path) -> None:
     script = (
-        "import sys, time\n"
+        "import sys\n"
         "from game_interface.core.isolated import IsolatedGame\n"
         "game = IsolatedGame(sys.argv[1])\n"
         "print(game._child._pid, flush=True)\n"
-        "time.sleep(60)\n"
+        "sys.stdin.read()\n"
     )
     command = [sys.executable, "-c", script, str(own_story)]
     environment = os.environ | {"TMPDIR": str(tmp_path)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as parent:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as parent:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
         assert list(tmp_path.iterdir())
