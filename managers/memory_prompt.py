@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from managers.memory_outcome import SUBSTANTIAL, Outcome
+from managers.memory_signals import signals_of
 from session.memory import MemoryStatus, one_line
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
@@ -13,6 +12,7 @@ from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from managers.memory_outcome import Outcome
     from managers.memory_synthesis import Visit
     from session.game_state import GameState
     from session.memory import Memory
@@ -31,8 +31,6 @@ BRIEF_ARRIVAL_TOKENS = 40
 BRIEF_RESPONSE_TOKENS = 25
 NONE = "(none)"
 NO_SIGNALS = "• No strong signals from context"
-
-_PLACING = re.compile(r"\b(?:drop|put|place|insert|leave)\b", re.IGNORECASE)
 
 
 def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:
@@ -164,20 +162,5 @@ def _effects(outcome: Outcome) -> Iterator[str]:
 
 def _signals(visit: Visit) -> Iterator[str]:
     for outcome in visit.outcomes:
-        for signal in _signals_of(outcome):
-            yield f"• Turn {outcome.turn}: {signal}"
-
-
-def _signals_of(outcome: Outcome) -> Iterator[str]:
-    if outcome.first_visit and (outcome.is_substantial or len(outcome.arrival_text) > SUBSTANTIAL):
-        yield "Long response on first visit suggests room description (likely CORE)"
-    if outcome.inventory_changed and not outcome.moved:
-        yield "Inventory changed without movement suggests item manipulation (likely EPHEMERAL)"
-    if (outcome.score_change or 0) > 0:
-        yield "Score increase suggests game mechanic discovered (likely PERMANENT)"
-    if outcome.seems_failed and not outcome.moved:
-        yield "Failed action suggests game constraint learned (likely PERMANENT)"
-    if _PLACING.search(outcome.action):
-        yield "Placement action detected (likely EPHEMERAL)"
-    if outcome.died:
-        yield "Death suggests a danger (likely PERMANENT)"
+        for words, tier in signals_of(outcome):
+            yield f"• Turn {outcome.turn}: {words} (likely {tier.upper()})"

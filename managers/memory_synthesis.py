@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, create_model, model_validator
 
 from managers.memory_outcome import Outcome
 from managers.memory_revision import Revision
+from managers.memory_signals import likely_tiers
 from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence, one_line
 
 if TYPE_CHECKING:
@@ -83,26 +85,35 @@ class Visit:
         return [outcome for outcome in self.outcomes if outcome.turn in wanted]
 
     def brief_schema(self) -> type[BriefMemory]:
-        """A ``BriefMemory`` of one of the turns that are news."""
+        """A ``BriefMemory`` of one of the turns that are news, of a tier that may be right for one of them."""
+        tiers: dict[Persistence, None] = {"core": None} if self._arrival else {}
+        for outcome in self.outcomes:
+            tiers |= dict.fromkeys(likely_tiers(outcome))
         turns: Any = Literal[tuple(outcome.turn for outcome in self.outcomes)]
-        return create_model(BriefMemory.__name__, __base__=BriefMemory, turn=(turns, ...))
+        persistence: Any = Literal[tuple(tiers)]
+        return create_model(
+            BriefMemory.__name__, __base__=BriefMemory, turn=(turns, ...), persistence=(persistence, ...)
+        )
 
     def quoted(self, answer: BriefMemory) -> VisitMemory:
-        """The memory in the story's words: what it showed on arrival for a core one, else what the command led to."""
+        """The memory in the story's words: what it showed on arrival for a core one, else what the command led to.
+
+        Of a command it has a tier that is likely for that very command.
+        """
         outcome = next(outcome for outcome in self.outcomes if outcome.turn == answer.turn)
-        arrival = next((each.arrival_text for each in self.outcomes if each.arrival_text.strip()), "")
+        likely = likely_tiers(outcome)
+        tier = answer.persistence if answer.persistence in likely else likely[0]
+        title = f"{outcome.action} leads elsewhere" if outcome.moved else f"{outcome.action} was tried"
         told = outcome.response
-        if answer.persistence == "core" and arrival:
-            title, told = "What is here at first", arrival
-        elif outcome.moved:
-            title = f"{outcome.action} leads elsewhere"
-        else:
-            title = f"{outcome.action} was tried"
+        if answer.persistence == "core" and self._arrival:
+            tier, title, told = "core", "What is here at first", self._arrival
         return VisitMemory(
+            turn=answer.turn,
+            category=answer.category,
+            persistence=tier,
             should_remember=True,
             memory_title=title,
-            memory_text=f'"{one_line(told)[:LONGEST_QUOTE]}"',
-            **answer.model_dump(),
+            memory_text=f'"{shorten(one_line(told), LONGEST_QUOTE, placeholder=" […]")}"',
         )
 
     def revision(self, answer: VisitMemory, episode: int) -> Revision:
@@ -117,6 +128,11 @@ class Visit:
             reason=answer.invalidation_reason or "",
             turn=last.turn,
         )
+
+    @property
+    def _arrival(self) -> str:
+        """What the story printed when the player came for the first time; "" for a later visit."""
+        return next((each.arrival_text for each in self.outcomes if each.arrival_text.strip()), "")
 
     def _memory(self, answer: VisitMemory, episode: int) -> Memory:
         """The answer's memory, of the turn that it names, else of the whole visit."""

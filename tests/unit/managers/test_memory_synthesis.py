@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from pydantic import ValidationError
 from structlog.testing import capture_logs
 
 from managers.memory_news import MOST_REMEMBERED, NewsLedger
 from managers.memory_outcome import Outcome, ZMachineContext
 from managers.memory_prompt import NO_SIGNALS, format_recent_actions, format_recent_reasoning, visit_prompt
-from managers.memory_synthesis import Visit, VisitSynthesis
+from managers.memory_synthesis import LONGEST_QUOTE, BriefMemory, Visit, VisitSynthesis
 from managers.memory_visits import MemoryState
 from session.errors import LanguageModelUnavailable
 from session.game_state import GameState, PlayedAction
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 
 NOTHING: dict[str, object] = {"memories": []}
 LONG = "The vats stand in two rows, and blue runs down the side of each of them into a gutter in the stone floor."
+
+DONE = Outcome(31, "Blue Vats", 7, "stir vat", "stir vat", "It swirls.", world_changed=True)
+ARRIVED = replace(DONE, first_visit=True, arrival_text=LONG)
 
 
 def silent(*_: object) -> Reply:
@@ -355,6 +360,45 @@ class TestPrompt:
         play = Play(tmp_path, [answer], prompt_budgets={"memory": 900})
         play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
         assert play.metrics["synthesis_failures"] == 1
+
+    @pytest.mark.parametrize(
+        ("outcome", "tiers"),
+        [
+            (ARRIVED, {"core", "ephemeral", "permanent"}),
+            (replace(ARRIVED, inventory_changed=True), {"core", "ephemeral"}),
+            (DONE, {"ephemeral", "permanent"}),
+            (replace(DONE, inventory_changed=True), {"ephemeral"}),
+            (replace(DONE, action="put jar in vat"), {"ephemeral"}),
+            (replace(DONE, response="You can't."), {"permanent"}),
+            (replace(DONE, inventory_changed=True, score_change=5), {"ephemeral", "permanent"}),
+        ],
+    )
+    def test_a_small_model_is_offered_the_tiers_that_something_speaks_for(
+        self, outcome: Outcome, tiers: set[str]
+    ) -> None:
+        schema = Visit((outcome,), ()).brief_schema()
+        answer = {"turn": outcome.turn, "category": "NOTE"}
+        taken = set()
+        for tier in ("core", "permanent", "ephemeral"):
+            with suppress(ValidationError):
+                taken.add(schema.model_validate({**answer, "persistence": tier}).persistence)
+        assert taken == tiers
+
+    def test_a_tier_of_another_turn_of_the_visit_is_not_this_ones(self) -> None:
+        taken = replace(DONE, turn=8, action="take jar", inventory_changed=True)
+        refused = replace(DONE, turn=9, action="eat jar", response="You can't.")
+        visit = Visit((taken, refused), ())
+        answers = [
+            visit.brief_schema()(turn=turn, category="NOTE", persistence=tier)
+            for turn, tier in ((8, "permanent"), (9, "ephemeral"))
+        ]
+        assert [visit.quoted(answer).persistence for answer in answers] == ["ephemeral", "permanent"]
+
+    def test_a_quotation_ends_with_a_word(self) -> None:
+        answer = BriefMemory(turn=7, category="NOTE", persistence="permanent")
+        text = Visit((replace(DONE, response="blue dye " * 40),), ()).quoted(answer).memory_text or ""
+        assert len(text) <= LONGEST_QUOTE + 2
+        assert re.search(r' (blue|dye) \[…\]"$', text)
 
     def test_a_response_is_found_by_its_command_the_latest_first(self) -> None:
         played = [("wait", "first"), ("wait", "latest")]
