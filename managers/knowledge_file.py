@@ -57,9 +57,12 @@ def _end_of_block(lines: list[str], at: int) -> int:
 
 
 def _end_of_comment(lines: list[str], at: int) -> int:
-    """Behind the line that closes it. One that another comment interrupts was meant to end before it."""
+    """Behind the line that closes it. One that another comment interrupts was meant to end before it.
+
+    Only the beginning of a line interrupts: no line of knowledge begins so, and none that goes away changes the rest.
+    """
     for number in range(at, len(lines)):
-        if number > at and _COMMENT in lines[number]:
+        if number > at and lines[number].strip().startswith(_COMMENT):
             break
         if _COMMENT_END in lines[number]:
             return number + 1

@@ -150,10 +150,13 @@ class _Reader:
         return self._end_of_text(text + 1)
 
     def _take_comment(self) -> Block:
-        """Up to the line that closes the comment. One that another comment interrupts was meant to end before it."""
+        """Up to the line that closes the comment. One that another comment interrupts was meant to end before it.
+
+        Only the beginning of a line interrupts: no text of a memory begins so, and none that goes changes the rest.
+        """
         for number in range(self._at, self._count):
             line = self._bare[number]
-            if number > self._at and "<!--" in line:
+            if number > self._at and line.startswith("<!--"):
                 break
             if "-->" in line:
                 return self._take(number + 1)

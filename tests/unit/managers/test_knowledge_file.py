@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from managers.knowledge_base import Archive, ArchiveEdit, KnowledgeEdit
@@ -25,6 +25,7 @@ from session.knowledge import (
 )
 
 DANGERS, PUZZLES, *_ = SECTIONS
+ZERO = KnowledgeLine("0", (Source(0, 0, 0),))
 FUMES = KnowledgeLine("Fumes kill.", (Source(1, 12, 14), Source(2, 3, 3)))
 
 BY_HAND = """\
@@ -201,6 +202,8 @@ class TestRemoving:
 
 
 class TestEdits:
+    @example("<!--\n# DANGERS & THREATS\n0<!--*(EP0,T0)*\n\n-->", [], [Entry(DANGERS, ZERO)])
+    @example("<!--\n0<!--*(EP0,T0)*\n- -->", [], [])
     @given(files, st.lists(entries, max_size=3), st.lists(entries, max_size=3))
     def test_an_edit_reads_back_and_made_again_changes_nothing(
         self, text: str, removed: list[Entry], added: list[Entry]
