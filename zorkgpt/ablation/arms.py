@@ -17,6 +17,11 @@ NAMED: Mapping[str, Mapping[str, object]] = {
 }
 """The arms that have a name, each with the options that it sets."""
 
+THE_SAME = frozenset({"game.seed", "game.file"})
+"""What a pair must have in common."""
+KEY = "api_key"
+"""The end of an option that names no arm: names are written down."""
+
 
 @dataclass(frozen=True, slots=True)
 class Arm:
@@ -43,7 +48,7 @@ def parse_arms(text: str) -> tuple[Arm, ...]:
     if len(arms) < 2:  # noqa: PLR2004  a comparison has two sides
         raise ConfigurationError(f"--arms {text}: a comparison takes two arms or more, such as full,no-memory")
     if len({arm.folder for arm in arms}) < len(arms):
-        raise ConfigurationError(f"--arms {text}: two arms have the same name")
+        raise ConfigurationError(f"--arms {text}: two arms have the same name, as far as a folder can have it")
     return arms
 
 
@@ -51,6 +56,8 @@ def _arm(name: str) -> Arm:
     settings: dict[str, object] = {}
     for part in name.split("+"):
         option, sign, value = part.strip().partition("=")
+        if sign and (option.strip() in THE_SAME or option.strip().endswith(KEY)):
+            raise ConfigurationError(f"--arms: {option.strip()} must be the same for all arms: set it beside --arms")
         if sign:
             settings[option.strip()] = value.strip()
         elif option in NAMED:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import stats
 
-from zorkgpt.ablation.measures import MEASURES
+from zorkgpt.ablation.measures import MEASURES, TURNS_TO_BEST, turns_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +25,7 @@ CONFIDENCE = 0.95
 ALPHA = 0.05
 POWER = 0.8
 RESAMPLES = 9999
+LEAST_PAIRS = 6  # with fewer no p is below ALPHA
 MOST_PAIRS = 100_000
 SEED = 1
 
@@ -40,9 +41,9 @@ class Comparison:
 
     pairs: those in which both are known
     difference: the mean
-    low, high: its bootstrap interval (percentiles, 95 %); with few pairs it is too narrow
+    low, high: its bootstrap interval (percentiles, 95 %); with few pairs, or where all differ alike, it is too narrow
     p: how often signs drawn at random give a mean as far from zero, on either side
-    least_p: the least that ``p`` can be with so many pairs
+    least_p: the least that ``p`` can be with so many pairs that differ
     pairs_needed: to see, four times in five at 5 %, a true difference of the size found
     pairs_to_detect: the same for a difference of the size asked for
     why_not: why something is ``None``, "" where nothing is
@@ -93,10 +94,11 @@ def compare(
         return Comparison(measure, first, other, pairs, difference=differences[0], why_not=ONE_PAIR)
     found, spread = mean(differences), stdev(differences)
     p = _permutation_p(differences)
-    least_p = 2.0 ** (1 - pairs)
+    least_p = min(1.0, 2.0 ** (1 - sum(difference != 0 for difference in differences)))
+    if not any(differences):
+        return Comparison(measure, first, other, pairs, found, p=p, least_p=least_p, why_not=NO_DIFFERENCE)
     if spread == 0:
-        why_not = NO_SPREAD if found else NO_DIFFERENCE
-        return Comparison(measure, first, other, pairs, found, p=p, least_p=least_p, why_not=why_not)
+        return Comparison(measure, first, other, pairs, found, found, found, p, least_p, why_not=NO_SPREAD)
     low, high = _interval(differences)
     return Comparison(
         measure=measure,
@@ -115,14 +117,14 @@ def compare(
 
 
 def pairs_needed(difference: float, spread: float) -> int | None:
-    """The pairs with which a paired t-test at 5 % sees a true ``difference`` four times in five.
+    """The pairs, ``LEAST_PAIRS`` or more, with which a paired t-test at 5 % sees ``difference`` four times in five.
 
     spread: standard deviation of the differences, above zero; an estimate from few pairs is itself unsure
     ``None`` where it takes more than 100,000.
     """
     size = abs(difference) / spread
     normal = float(stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(POWER)) / size
-    pairs = max(2, math.ceil(normal**2))
+    pairs = max(LEAST_PAIRS, math.ceil(normal**2))
     if pairs > MOST_PAIRS:
         return None
     while _power(size, pairs) < POWER:
@@ -162,6 +164,13 @@ def _permutation_p(differences: Sequence[float]) -> float:
 
 def _differences(first: Mapping[int, RunMeasures], other: Mapping[int, RunMeasures], measure: str) -> list[float]:
     """Rounded, so that equal differences of means are equal."""
-    value = MEASURES[measure]
-    both = [(value(first[pair]), value(other[pair])) for pair in sorted(first.keys() & other.keys())]
+    both = [_values(first[pair], other[pair], measure) for pair in sorted(first.keys() & other.keys())]
     return [round(one - two, 9) for one, two in both if one is not None and two is not None]
+
+
+def _values(one: RunMeasures, two: RunMeasures, measure: str) -> tuple[float | None, float | None]:
+    """What is compared of two runs; turns to the best score are those to the lower of the two, which both came to."""
+    if measure != TURNS_TO_BEST:
+        return MEASURES[measure](one), MEASURES[measure](two)
+    common = None if one.best_score is None or two.best_score is None else min(one.best_score, two.best_score)
+    return turns_to(common, one.episodes), turns_to(common, two.episodes)

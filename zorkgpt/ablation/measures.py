@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from session.errors import StoreError
 from session.run_folders import run_folders
 from zorkgpt.report.episode_figures import EpisodeFigures, episode_figures, mean
 from zorkgpt.report.metrics import metrics_of
@@ -13,7 +14,7 @@ from zorkgpt.report.run_summary import summarise
 from zorkgpt.report.usage import usage_by_role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 
@@ -30,7 +31,7 @@ class RunMeasures:
     turns_to_best: turns of an episode until the best score was there, in the first episode that had it
     repeated_actions: share of the turns (0 to 1) whose command had failed at the same place before
     calls, tokens: of all models; tokens of prompts and answers, as the server counted them
-    seconds: of wall time, of all turns and calls; depends on what else the machine did
+    seconds: of wall time, of all turns and of what was learnt after them; depends on what else the machine did
     memory_tokens: of location memory shown to the agent, a turn
     memory_coverage: share (0 to 1) of the visited locations with a memory at the end
     """
@@ -55,12 +56,16 @@ class RunMeasures:
     memory_coverage: float | None
 
 
+TURNS_TO_BEST = "turns to best"
+LEARNING_ROLES = ("memory", "analysis")
+"""They are asked after a turn, whose own seconds do not hold them."""
+
 MEASURES: Mapping[str, Callable[[RunMeasures], float | None]] = {
     "score": lambda run: run.score,
     "last score": lambda run: run.last_score,
     "best score": lambda run: run.best_score,
     "rooms": lambda run: run.rooms,
-    "turns to best": lambda run: run.turns_to_best,
+    TURNS_TO_BEST: lambda run: run.turns_to_best,
     "repeated failures": lambda run: run.repeated_actions,
     "calls": lambda run: run.calls,
     "tokens": lambda run: run.tokens,
@@ -76,11 +81,14 @@ def finished_run(workdir: Path) -> Path | None:
 
 
 def measure(folder: Path, arm: str, pair: int) -> RunMeasures:
-    """The measures of the run in that run folder. Raises ``StoreError``."""
+    """The measures of the run in that run folder. Raises ``StoreError``, also for a journal that is damaged."""
     run = read_run(folder)
+    if run.summary.state != "done":
+        raise StoreError(f"{run.summary.reason}; without {folder.parent.parent} the same command plays it again")
     episodes = episode_figures(run.episodes, has_memories=run.memories is not None)
     metrics = metrics_of(run, episodes)
     usage = usage_by_role(run)
+    learning = [each.seconds for each in usage if each.role in LEARNING_ROLES]
     best = max((each.best_score for each in episodes if each.best_score is not None), default=None)
     return RunMeasures(
         arm=arm,
@@ -94,16 +102,21 @@ def measure(folder: Path, arm: str, pair: int) -> RunMeasures:
         last_score=episodes[-1].score,
         best_score=best,
         rooms=len({seen.location.num for each in run.episodes for seen in each.observations if seen.location}),
-        turns_to_best=next((turns for each in episodes if (turns := _turns_to(each, best)) is not None), None),
+        turns_to_best=turns_to(best, episodes),
         repeated_actions=metrics.repeated_actions,
         calls=sum(role.calls for role in usage),
         tokens=sum(role.prompt_tokens + role.completion_tokens for role in usage),
-        seconds=round(sum(each.seconds for each in episodes), 1),
+        seconds=round(sum(each.seconds for each in episodes) + sum(learning), 1),
         memory_tokens=metrics.memory_tokens,
         memory_coverage=metrics.memory_coverage,
     )
 
 
-def _turns_to(episode: EpisodeFigures, score: int | None) -> int | None:
-    """The turns after which a score was a new best; ``None`` for never, and for the score of the opening."""
-    return next((new.turn for new in episode.milestones if new.score == score), None)
+def turns_to(score: int | None, episodes: Iterable[EpisodeFigures]) -> int | None:
+    """The turns after which the first of the episodes that came to ``score`` had come to it.
+
+    ``None`` for never, and for the score of an opening.
+    """
+    if score is None:
+        return None
+    return next((best.turn for each in episodes for best in each.milestones if best.score >= score), None)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +75,12 @@ class Plan:
             for arm, configuration in self.arms.items():
                 seeded = _seeded(configuration, (pair - 1) * self.episodes)
                 yield Task(arm, pair, f"{self.folders[arm]}/{pair}", seeded, self.episodes, self.open_parts)
+
+    def same_arms(self) -> Iterator[tuple[str, str]]:
+        """Every two arms that are configured alike."""
+        for one, two in combinations(self.arms, 2):
+            if self.arms[one] == self.arms[two]:
+                yield one, two
 
     @property
     def assistance(self) -> str:

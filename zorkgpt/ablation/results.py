@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from session.atomic_write import write_atomically
 from zorkgpt.ablation.comparison import Comparison, compare_all
-from zorkgpt.ablation.measures import MEASURES, RunMeasures
+from zorkgpt.ablation.measures import MEASURES, RunMeasures, turns_to
 from zorkgpt.ablation.plan import WrittenPlan
 from zorkgpt.ablation.words import conclusions
 
@@ -130,10 +130,6 @@ def _milestones(runs: Sequence[RunMeasures]) -> Iterator[Milestone]:
     for arm in dict.fromkeys(run.arm for run in runs):
         episodes = [episode for run in runs if run.arm == arm for episode in run.episodes]
         for score in scores:
-            turns = [turn for episode in episodes if (turn := _turns_to(score, episode)) is not None]
+            turns = [turn for episode in episodes if (turn := turns_to(score, [episode])) is not None]
             if turns:
                 yield Milestone(arm, score, len(turns), len(episodes), median(turns))
-
-
-def _turns_to(score: int, episode: EpisodeFigures) -> int | None:
-    return next((best.turn for best in episode.milestones if best.score >= score), None)

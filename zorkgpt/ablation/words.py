@@ -47,14 +47,12 @@ def _words(found: Comparison) -> str:
     p = f"p {number(found.p)}"
     if found.is_shown:
         return f"{points} ({interval(found)}, {p}): more than chance explains"
-    if found.low is None:
-        return f"{points}, the same in each ({p}): an interval needs a spread{_too_few(found)}"
     return f"{points} ({interval(found)}, {p}): no difference is shown{_too_few(found)}{_needed(found)}"
 
 
 def _too_few(found: Comparison) -> str:
     if found.least_p is not None and found.least_p >= ALPHA:
-        return f"; with {found.pairs} pairs p is never below {number(found.least_p)}, so none could be"
+        return f"; with so few pairs that differ p is never below {number(found.least_p)}, so none could be"
     return ""
 
 

@@ -19,6 +19,7 @@ from rich.text import Text
 from session.configuration_sources import load_configuration
 from session.errors import ConfigurationError, StoreError
 from zorkgpt.cli.printable import printable
+from zorkgpt.cli.streams import complain
 from zorkgpt.cli.watching import EXIT_STATUS
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def ablate(
     arms: Annotated[
         str, typer.Option(help="What is compared with the first: full, no-memory, option=value, joined by +.")
     ] = "full,no-memory,shuffled-memory",
-    pairs: Annotated[int, typer.Option(min=1, help="Runs of each arm; those from the same seeds are a pair.")] = 4,
+    pairs: Annotated[int, typer.Option(min=1, help="Runs of each arm; those from the same seeds are a pair.")] = 8,
     episodes: Annotated[int, typer.Option(min=1, help="Episodes of a run; what is learnt is kept within it.")] = 3,
     max_turns: Annotated[int | None, typer.Option(min=1, help="Turns after which an episode ends.")] = None,
     out: Annotated[Path, typer.Option(help="Folder for all that is written.", metavar="DIR")] = Path("ablation"),
@@ -83,6 +84,8 @@ def ablate(
         pairs=pairs,
         episodes=episodes,
     )
+    for one, two in plan.same_arms():
+        complain(f"{one} and {two} are the same configuration: they cannot differ.")
     with _sole_user(out):
         written = claim(out, plan)
         ablation = Ablation(plan, out)

@@ -37,6 +37,9 @@ def test_an_arms_folder_stays_in_the_folder_of_the_ablation() -> None:
         ("full", "two arms or more"),
         ("", "two arms or more"),
         ("full,no-map,full", "the same name"),
+        ("full,game.seed=7", "game.seed must be the same for all arms"),
+        ("full,no-map+game.file=other.z5", "game.file must be the same"),
+        ("full,llm.agent.api_key=secret", "api_key must be the same for all arms: set it beside --arms$"),
     ],
 )
 def test_what_is_no_comparison_is_said_in_one_line(text: str, words: str) -> None:

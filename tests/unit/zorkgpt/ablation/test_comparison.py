@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.ablation.comparison import NO_DIFFERENCE, NO_PAIR, NO_SPREAD, ONE_PAIR, Comparison, compare, pairs_needed
+from zorkgpt.ablation.comparison import (
+    LEAST_PAIRS,
+    NO_DIFFERENCE,
+    NO_PAIR,
+    NO_SPREAD,
+    ONE_PAIR,
+    Comparison,
+    compare,
+    pairs_needed,
+)
 from zorkgpt.ablation.words import conclusions
 
 
@@ -43,7 +52,27 @@ def test_four_pairs_cannot_show_anything_and_this_is_said() -> None:
     found = compared(5, 10, 5, 10)
     assert found.p == found.least_p == 0.125
     assert not found.is_shown
-    assert "with 4 pairs p is never below 0.125" in said(found)
+    assert "with so few pairs that differ p is never below 0.125" in said(found)
+
+
+def test_pairs_that_do_not_differ_do_not_make_p_smaller() -> None:
+    found = compared(0, 0, 0, 0, 0, 5, 6, 5)
+    assert found.p == found.least_p == 0.25
+    assert "p is never below 0.25" in said(found)
+
+
+def test_eight_pairs_that_all_differ_by_the_same_show_it() -> None:
+    found = compared(*[5] * 8)
+    assert (found.low, found.high, found.why_not) == (5, 5, NO_SPREAD)
+    assert found.is_shown
+    assert not compared(*[5] * 4).is_shown
+
+
+def test_no_fewer_pairs_are_recommended_than_can_show_anything() -> None:
+    found = compared(10, 11, 9, detect=50)
+    assert (found.pairs_needed, found.pairs_to_detect) == (LEAST_PAIRS, LEAST_PAIRS)
+    assert compared(*range(10, 10 + LEAST_PAIRS)).is_shown
+    assert not compared(*range(10, 9 + LEAST_PAIRS)).is_shown
 
 
 @pytest.mark.parametrize(
@@ -52,7 +81,6 @@ def test_four_pairs_cannot_show_anything_and_this_is_said() -> None:
         ((), NO_PAIR, "nothing can be said"),
         ((3,), ONE_PAIR, "one pair shows nothing"),
         ((0, 0, 0), NO_DIFFERENCE, "no difference in any of 3 pairs"),
-        ((5, 5, 5, 5), NO_SPREAD, "an interval needs a spread"),
     ],
 )
 def test_what_cannot_be_computed_is_none_with_the_reason(
