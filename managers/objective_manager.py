@@ -242,11 +242,13 @@ class ObjectiveManager(BaseManager):
         return format_neighbourhood(here, self._memories(current_location_id), adjacent, self.tokens)
 
     def _memories(self, location_id: int) -> list[Memory]:
-        """What is remembered there; what has been given up comes last."""
-        if self.memory_manager is None:
+        """What is remembered there, as far as it is shown; what has been given up comes last."""
+        manager = self.memory_manager
+        shown = manager.shown_location(location_id) if manager else None
+        if manager is None or shown is None:
             return []
-        caches = (self.memory_manager.memory_cache, self.memory_manager.ephemeral_cache)
-        memories = [memory for cache in caches for memory in cache.get(location_id, [])]
+        caches = (manager.memory_cache, manager.ephemeral_cache)
+        memories = [memory for cache in caches for memory in cache.get(shown, [])]
         return sorted(memories, key=lambda memory: memory.status == MemoryStatus.SUPERSEDED)
 
     def _format_memories(self, memories: list[Memory]) -> str:

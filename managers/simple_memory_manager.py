@@ -10,6 +10,7 @@ from managers.memory_learner import MemoryLearner
 from managers.memory_news import NewsLedger
 from managers.memory_outcome import ZMachineContext
 from managers.memory_revision import Revision
+from managers.memory_shuffle import shuffled_location
 from managers.memory_tiers import MemoryTiers
 from managers.memory_view import last_turn, location_text
 from managers.memory_visits import MemoryState, VisitTracker
@@ -138,6 +139,16 @@ class SimpleMemoryManager(BaseManager):
             self.tokens,
             show_markers=self.config.show_persistence_markers,
         )
+
+    def shown_location(self, location_id: int) -> int | None:
+        """Whose memories whoever stands there is shown: its own, or another's where they are shuffled as a control.
+
+        ``None`` for nobody's.
+        """
+        if not self.config.simple_memory.shuffled:
+            return location_id
+        known = {*self.memory_cache, *self.ephemeral_cache}
+        return shuffled_location(location_id, known, self.config.game.seed)
 
     def get_ephemeral_count(self, location_id: int | None = None) -> int:
         """Ephemeral memories of the location, or of all."""

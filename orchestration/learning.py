@@ -13,7 +13,6 @@ from managers.knowledge_state import KnowledgeState
 from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager, LexiconState
 from managers.map_manager import MapManager
 from managers.map_store import MapState
-from managers.memory_shuffle import shuffled_location
 from managers.memory_visits import MemoryState
 from managers.objective_manager import ObjectiveManager
 from managers.simple_memory_manager import SimpleMemoryManager
@@ -197,11 +196,7 @@ class Learning:
         return found | self.knowledge.digests()
 
     def _memory(self, observation: Observation) -> str:
-        """What is remembered of the place, or of another one where memories are shuffled as a control."""
-        here = observation.location.num if observation.location else None
-        if self.memory is None or here is None:
+        """What is remembered of the place."""
+        if self.memory is None or observation.location is None:
             return ""
-        if self.options.simple_memory.shuffled:
-            known = {*self.memory.memory_cache, *self.memory.ephemeral_cache}
-            here = shuffled_location(here, known, self.options.game.seed)
-        return self.memory.get_location_memory(here)
+        return self.memory.get_location_memory(self.memory.shown_location(observation.location.num))

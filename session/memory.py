@@ -129,6 +129,10 @@ class LocationMemories(Protocol):
         """The turns of the episode that taught what is true of an episode alone, now or in an earlier one."""
         ...
 
+    def shown_location(self, location_id: int) -> int | None:
+        """Whose memories whoever stands there is shown; ``None`` for nobody's."""
+        ...
+
 
 def one_line(text: str) -> str:
     """The text on one line, each run of white space one space, none around it."""

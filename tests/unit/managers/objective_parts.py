@@ -42,11 +42,15 @@ class LentModel:
 
 @dataclass
 class Memories:
-    """Stands in for the memory manager: its two caches."""
+    """Stands in for the memory manager: its two caches. ``shuffled``: whose memories are shown instead of whose."""
 
     memory_cache: dict[int, list[Memory]] = field(default_factory=dict)
     ephemeral_cache: dict[int, list[Memory]] = field(default_factory=dict)
     passing_turns: set[int] = field(default_factory=set)
+    shuffled: dict[int, int | None] = field(default_factory=dict)
+
+    def shown_location(self, location_id: int) -> int | None:
+        return self.shuffled.get(location_id, location_id)
 
 
 class Play:

@@ -35,6 +35,14 @@ def memory(title: str = "Fixing the blue", **others: object) -> Memory:
     return Memory(title=title, text="Add the mordant,\nthen dip the banner.", **{**fields, **others})  # type: ignore[arg-type]  # fields by name
 
 
+def test_where_memories_are_shuffled_so_they_are_here(tmp_path: Path) -> None:
+    known = {GATE.num: [memory("Of the gate")], VATS.num: [memory("Of the vats")]}
+    for whose, shown in ((GATE.num, "Of the gate"), (VATS.num, "Of the vats"), (None, "")):
+        play = Play(tmp_path, memories=Memories(known, shuffled={GATE.num: whose}))
+        text = play.manager._get_memories_with_adjacent(GATE.num)
+        assert [title for title in ("Of the gate", "Of the vats") if title in text] == ([shown] if shown else [])
+
+
 def bare_manager(workdir: Path) -> ObjectiveManager:
     """Without map and without memories."""
     config = GameConfiguration(zork_game_workdir=workdir)

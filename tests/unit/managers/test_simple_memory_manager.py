@@ -198,6 +198,17 @@ class TestView:
             "  [NOTE] Maybe: About Maybe.",
         ]
 
+    def test_where_they_are_shuffled_each_location_is_shown_anothers(self, tmp_path: Path) -> None:
+        places = [31, 44, 52]
+        for workdir, shuffled in ((tmp_path / "as it is", False), (tmp_path / "shuffled", True)):
+            manager = manager_in(workdir, simple_memory={"shuffled": shuffled})
+            for place in places:
+                manager.add_memory(place, "", memory(f"Of {place}"))
+            shown = [manager.shown_location(place) for place in places]
+            assert sorted(filter(None, shown)) == places
+            assert [whose == place for whose, place in zip(shown, places, strict=True)] == [not shuffled] * 3
+            assert manager.shown_location(60) == (None if shuffled else 60)
+
     def test_markers_can_be_left_out(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, show_persistence_markers=False)
         manager.add_memory(31, "Blue Vats", memory("Banner hangs here", "core"))
