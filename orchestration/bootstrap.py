@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from game_interface.core.game import Game
@@ -91,12 +92,17 @@ def open_run(
     show: Callable[[Event], None],
     stop: Flag,
 ) -> Iterator[Run]:
-    """A run folder exists and the run is ready to be played; every event goes to the journal, then to ``show``."""
+    """A run folder exists and the run is ready to be played; every event goes to the journal, then to ``show``.
+
+    Where the run cannot begin there is no run folder.
+    """
     workdir = configuration.zork_game_workdir
     bind_to_story(workdir, parts.game.facts)
     manifest = _manifest(configuration, parts, episodes)
     with ExitStack() as stack:
         journal = Journal.create(workdir / RUNS, manifest)
+        undoing = stack.enter_context(ExitStack())
+        undoing.callback(rmtree, journal.folder, ignore_errors=True)
         stack.enter_context(held(journal.folder))
         stack.callback(journal.close)
         keep_shared_files(configuration, journal.folder / AT_START)
@@ -104,6 +110,7 @@ def open_run(
         record = ContinuedRecord(journal, Recording(), show)
         run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal))
         record.emit(started(configuration, parts, manifest, journal.folder))
+        undoing.pop_all()
         yield run
 
 

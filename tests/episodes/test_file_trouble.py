@@ -236,3 +236,14 @@ def test_a_story_with_a_crafted_name_gets_a_folder_within_the_work_folder(
     assert {path.name for path in (tmp_path / "here").iterdir()} == {"game_files", "...z5"}
     assert [path.name for path in tmp_path.iterdir()] == ["here"]
     assert len(list((tmp_path / "here" / "game_files").glob("story-*/runs/*"))) == 1
+
+
+@pytest.mark.parametrize("name", ["Memories.md", "lexicon.json", "episode_summaries.jsonl", "knowledgebase.md"])
+def test_a_run_that_cannot_begin_leaves_none_that_would_be_resumed_instead_of_an_earlier_one(
+    play: Callable[..., Ran], work: Path, name: str
+) -> None:
+    play(turns=2)
+    (work / name).write_bytes(b"\xff\xfe")
+    runs = sorted((work / "runs").iterdir())
+    assert name in the_line(play(turns=2))
+    assert sorted((work / "runs").iterdir()) == runs
