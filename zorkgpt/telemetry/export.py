@@ -28,16 +28,16 @@ def open_tracer() -> Iterator[Tracer]:
     """Its ended spans are sent in the background, the last ones before the block is left.
 
     Where to, and how, is said by the environment (``OTEL_EXPORTER_OTLP_*``, ``OTEL_RESOURCE_ATTRIBUTES``, ...). A
-    collector that cannot be reached is warned of once and waited for no longer than one request may take.
+    collector that cannot be reached is warned of once and waited for no longer than one request may take. Raises
+    ``ValueError`` for a variable that says what cannot be.
     """
     release = version("zorkgpt")
     name = os.environ.get("OTEL_SERVICE_NAME", "zorkgpt")
-    provider = TracerProvider(
-        resource=Resource.create({"service.name": name, "service.version": release}), shutdown_on_exit=False
-    )
-    exporter = Exporter()
-    provider.add_span_processor(BatchSpanProcessor(exporter))
     with _without_their_log():
+        resource = Resource.create({"service.name": name, "service.version": release})
+        provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+        exporter = Exporter()
+        provider.add_span_processor(BatchSpanProcessor(exporter))
         try:
             yield provider.get_tracer("zorkgpt", release)
         finally:
@@ -71,7 +71,7 @@ class Exporter(SpanExporter):
 
 @contextmanager
 def _without_their_log() -> Iterator[None]:
-    """The exporter's own complaints, several a batch, would run over the screen that a run is watched on."""
+    """Their complaints, several a batch, would run over the screen that a run is watched on, and may quote a key."""
     level = _THEIRS.level
     _THEIRS.setLevel(logging.CRITICAL)
     try:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
+
+from session.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from session.events import Event
     from session.game_configuration import GameConfiguration
+    from zorkgpt.telemetry.spans import SpanListener
 
 ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _LOG = logging.getLogger(__name__)
@@ -22,24 +25,31 @@ def open_listener(configuration: GameConfiguration) -> Iterator[Callable[[Event]
     """To be told of every event of a run. What it makes spans of has been sent when the block is left.
 
     It does nothing unless the environment names a collector; where it does and the extra ``otel`` is not installed, a
-    warning says so.
+    warning says so. Raises ``ConfigurationError`` where the environment says what cannot be.
     """
     if not os.environ.get(ENDPOINT):
         yield _ignore
         return
+    with ExitStack() as stack:
+        listener = _listener(configuration, stack)
+        yield listener.show if listener else _ignore
+
+
+def _listener(configuration: GameConfiguration, stack: ExitStack) -> SpanListener | None:
+    """It listens until ``stack`` is left; ``None`` without the extra. Raises ``ConfigurationError``."""
     try:
         from zorkgpt.telemetry.export import open_tracer  # noqa: PLC0415  an extra
         from zorkgpt.telemetry.spans import SpanListener  # noqa: PLC0415
+
+        tracer = stack.enter_context(open_tracer())
     except ImportError:
         _LOG.warning("%s is set, but no span is sent: pip install 'zorkgpt[otel]' is needed for that", ENDPOINT)
-        yield _ignore
-        return
-    with open_tracer() as tracer:
-        listener = SpanListener(tracer, configuration)
-        try:
-            yield listener.show
-        finally:
-            listener.close()
+        return None
+    except ValueError as error:
+        raise ConfigurationError(f"OpenTelemetry cannot be set up as the environment says: {error}") from error
+    listener = SpanListener(tracer, configuration)
+    stack.callback(listener.close)
+    return listener
 
 
 def _ignore(event: Event) -> None:

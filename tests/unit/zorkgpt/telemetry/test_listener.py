@@ -9,6 +9,7 @@ import sys
 import pytest
 from opentelemetry.sdk.trace.export import SpanExportResult
 
+from session.errors import ConfigurationError
 from session.events import RunEnded
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import answered, run_started, turn_played
@@ -57,6 +58,27 @@ def test_every_span_has_reached_the_collector_when_the_block_is_left(monkeypatch
         if attribute.key == "gen_ai.usage.input_tokens"
     ]
     assert tokens == [10] * 600
+
+
+def test_what_the_environment_gets_wrong_is_not_quoted_where_it_may_hold_a_key(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Bearer sk-nobody-may-see-this")
+    with TraceCollector() as collector:
+        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        show_turns(1)
+    assert collector.spans
+    assert "sk-nobody" not in caplog.text
+
+
+@pytest.mark.parametrize(("name", "value"), [("OTEL_BSP_MAX_QUEUE_SIZE", "-1"), ("OTEL_BSP_SCHEDULE_DELAY", "0")])
+def test_what_cannot_be_is_one_line(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:1")
+    monkeypatch.setenv(name, value)
+    with pytest.raises(
+        ConfigurationError, match=r"OpenTelemetry cannot be set up as the environment says: .* positive"
+    ):
+        show_turns(1)
 
 
 @pytest.mark.parametrize(("given", "name"), [(None, "zorkgpt"), ("my-players", "my-players")])
