@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _HELLO_LIMIT = 30.0  # seconds; the helper loads the interpreter first
+_END_LIMIT = 5.0  # seconds; the helper removes folders first
 _LONGEST_FOLDER = 4096
 _PR_SET_PDEATHSIG = 1
 
@@ -116,7 +117,11 @@ class _Helper:
 
     def _end(self) -> None:
         self.requests.close()
-        self._process.wait()
+        try:
+            self._process.wait(_END_LIMIT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 def _serve_requests(requests: socket.socket, serve: Callable[[Connection], None]) -> None:

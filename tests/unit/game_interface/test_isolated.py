@@ -102,6 +102,20 @@ def test_the_child_ends_and_its_folder_goes_when_its_parent_is_killed(own_story:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
+def test_a_helper_that_is_stuck_does_not_keep_the_program_from_ending(own_story: Path) -> None:
+    script = (
+        "import os, signal, sys\n"
+        "from game_interface.core import nursery\n"
+        "from game_interface.core.isolated import IsolatedGame\n"
+        "with IsolatedGame(sys.argv[1]):\n"
+        "    (helper,) = nursery._helpers.values()\n"
+        "    os.kill(helper._process.pid, signal.SIGSTOP)\n"
+    )
+    command = [sys.executable, "-c", script, str(own_story)]
+    assert subprocess.run(command, check=False, timeout=30).returncode == 0
+
+
 def test_the_child_may_not_fill_any_file(game: IsolatedGame) -> None:
     limits = Path(f"/proc/{child_of(game)}/limits").read_text()
     line = next(line for line in limits.splitlines() if line.startswith("Max file size"))
