@@ -12,6 +12,8 @@ from zorkgpt.llm.language_model import TokenUsage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+MOST_TOKENS = 10**9  # that any request can have
+
 
 class _Message(BaseModel):
     content: str | None = None
@@ -131,7 +133,13 @@ def _usage(chunk: ChatChunk) -> TokenUsage | None:
         cached = details.cached_tokens if details else None
         if cached is None:
             cached = timings.cache_n if timings else 0
-        return TokenUsage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)
+        return TokenUsage(_count(usage.prompt_tokens), _count(usage.completion_tokens), _count(cached))
     if timings is not None:
-        return TokenUsage(timings.cache_n + timings.prompt_n, timings.predicted_n, timings.cache_n)
+        prompt, cached = _count(timings.cache_n + timings.prompt_n), _count(timings.cache_n)
+        return TokenUsage(prompt, _count(timings.predicted_n), cached)
     return None
+
+
+def _count(told: int | None) -> int:
+    """What a server says of tokens, 0 where that can be no count: a sum of them could never reach a limit."""
+    return told if told is not None and 0 <= told <= MOST_TOKENS else 0

@@ -112,6 +112,8 @@ def test_the_question_is_counted_alike_however_often_it_had_to_be_asked(before: 
             {"usage": {"prompt_tokens": 65, "completion_tokens": 9}, "timings": {"cache_n": 60}},
             TokenUsage(65, 9, 60),
         ),
+        ({"usage": {"prompt_tokens": -70, "completion_tokens": 10**30}}, TokenUsage()),
+        ({"timings": {"prompt_n": -3, "predicted_n": -2}}, TokenUsage()),
         ({"usage": {"prompt_tokens": None, "prompt_tokens_details": {"cached_tokens": None}}}, TokenUsage()),
     ],
 )
