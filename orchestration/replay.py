@@ -147,7 +147,7 @@ def open_fork(
     recorded = _up_to(lines, branch)
     run_id = new_run_id()
     own = fork_folder(configuration.zork_game_workdir, run_id)
-    forked = configuration.model_copy(update={"zork_game_workdir": own, "budgets": BudgetOptions()})
+    forked = configuration.model_copy(update={"zork_game_workdir": own})
     new = _forked(manifest, forked, parts, run_id)
     run_folder = _beginning(forked, parts, folder, new, [*recorded, *map(MemoryRemoved, branch.without)])
     with (

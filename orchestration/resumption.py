@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:
-    """The configuration that the run of ``folder`` was begun with, its latest budgets, and the keys of ``now``.
+    """The configuration that the run of ``folder`` was begun with, its latest budgets, keys and prices of ``now``.
 
     A run keeps no keys. A key goes to no other address than the one it was given with. Raises ``StoreError`` where
     the manifest is not what it was, or of another version.
@@ -65,8 +65,14 @@ def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -
     if folder.absolute().parent.name != RUNS:
         raise ConfigurationError(f"{folder} is in no work folder: a run folder lies in WORKDIR/{RUNS}")
     workdir = folder.absolute().parent.parent
-    budgets = kept_budgets(folder) or then.budgets
-    return then.model_copy(update={"llm": llm, "game": game, "zork_game_workdir": workdir, "budgets": budgets})
+    update = {
+        "llm": llm,
+        "game": game,
+        "zork_game_workdir": workdir,
+        "budgets": kept_budgets(folder) or then.budgets,
+        "prices": {**then.prices, **now.prices},
+    }
+    return then.model_copy(update=update)
 
 
 @contextmanager

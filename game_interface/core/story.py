@@ -88,7 +88,7 @@ def _read(path: Path) -> bytes:
         with path.open("rb") as file:
             return file.read(_LARGEST_FILE + 1)
     except FileNotFoundError as error:
-        raise StoryError(f"There is no story file {path}.") from error
+        raise StoryError(f"There is no story file {path}; --game FILE names another.") from error
     except (OSError, ValueError) as error:
         raise StoryError(f"The story file {str(path)!r} cannot be read: {error}.") from error
 

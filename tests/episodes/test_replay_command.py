@@ -166,3 +166,10 @@ def test_a_fork_is_played_in_a_folder_of_its_own_and_can_be_replayed_and_watched
     assert {name: digest for name, digest in contents_of(here).items() if FORKS not in name} == before
     again = typed("replay", "--workdir", str(fork))
     assert again.out.decode() == f"Run {fork.name} is repeated exactly: 8 turns\n"
+
+
+def test_a_fork_has_the_budget_it_is_given(here: Path) -> None:
+    shown = replay(here, "--fork-at", "1:2", "--max-tokens", "1", "--quiet")
+    assert shown.status == 1
+    assert "max-tokens 1 reached: " in shown.out.decode()
+    assert replay(here, "--max-tokens", "1").status == 2

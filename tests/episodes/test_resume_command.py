@@ -13,7 +13,7 @@ from session.journal import JOURNAL_FILE
 from session.raised_budgets import BUDGETS
 from session.run_folders import find_run, held
 from session.snapshot_file import SNAPSHOT
-from tests.fixtures.command_line import Ran, ran
+from tests.fixtures.command_line import Ran, environment, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of, journal_of
 from tests.fixtures.troubled_server import Answers
@@ -95,6 +95,30 @@ def test_the_command_that_a_spent_budget_recommends_goes_on(here: Path) -> None:
     _zorkgpt, *arguments = shlex.split(recommended)
     assert recommended.endswith(" --max-tokens 50")
     assert typed(*arguments, "--quiet").status == 0
+
+
+def test_the_recommended_command_repeats_the_address_and_with_it_the_key_is_sent(
+    tmp_path: Path, server: MisbehavingServer
+) -> None:
+    recommended = play(tmp_path, server, "--max-tokens", "25").out.decode().splitlines()[-1]
+    assert f" --base-url {server.base_url} --max-tokens 50 goes on" in recommended
+    keyed = environment(OPENAI_API_KEY="sk-of-this-server")
+    without = ran(tmp_path, "resume", "--workdir", "work", "--quiet", env=keyed)
+    assert f"The key is not sent to {server.base_url}: --base-url" in without.err.decode()
+    _zorkgpt, *arguments = shlex.split(recommended.removesuffix(" goes on from here."))
+    again = ran(tmp_path, *arguments, "--quiet", env=keyed)
+    assert (again.status, again.err) == (0, b"")
+
+
+def test_prices_that_are_learnt_of_later_count(here: Path) -> None:
+    unpriced = ran(here, "resume", "--workdir", "work", "--quiet", "--max-cost", "1")
+    assert b"price is not known" in unpriced.err
+    (here / "zorkgpt.toml").write_text('[prices."served"]\ninput = 1e6\noutput = 1e6\n')
+    shown = ran(here, "resume", "--workdir", "work", "--quiet", "--max-cost", "1", "--max-tokens", "1000000")
+    assert "max-cost $1 reached: $" in shown.out.decode()
+    assert b"price is not known" not in shown.err
+    table = ran(here, "runs", "show", "--workdir", "work").out.decode()
+    assert float(table.split("\nagent ")[1].splitlines()[0].split()[-1].replace(",", "")) > 1
 
 
 def test_a_raised_budget_holds_until_another_is_said(here: Path) -> None:

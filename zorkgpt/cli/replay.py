@@ -21,10 +21,11 @@ from session.journal import read_manifest
 from session.recording import timeless
 from session.run_folders import find_run
 from zorkgpt.cli.printable import printable
+from zorkgpt.cli.resume import warn_of_unused_key
 from zorkgpt.cli.watching import watching
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from orchestration.replay import Branch, Replayed
     from session.game_configuration import GameConfiguration
@@ -56,24 +57,35 @@ def replay(
     base_url: Annotated[str | None, typer.Option(help="Of the fork: where its models are served.")] = None,
     game: Annotated[Path | None, typer.Option(help="Where the story file is now.", metavar="FILE")] = None,
     workdir: Annotated[Path | None, typer.Option(help="Work folder of the run.", metavar="DIR")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="US dollars after which a fork pauses.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Tokens after which a fork pauses.")] = None,
+    max_time: Annotated[
+        str | None, typer.Option(help="Seconds after which a fork pauses; also 90m, 2h.", metavar="TIME")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Of the fork: only how it began and ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Of the fork: every event as a line of JSON.")] = False,
 ) -> None:
     """Play a run again without a model, or play on differently from one of its turns."""
     if sum((verify, from_actions, fork_at is not None)) > 1:
         raise ConfigurationError("--verify, --from-actions and --fork-at are three ways: choose one")
-    if fork_at is None and (without_memory or model or base_url):
-        raise ConfigurationError("--without-memory, --model and --base-url say how a fork goes on: add --fork-at TURN")
-    options = {
-        "zork_game_workdir": workdir,
-        "game.file": game,
+    of_fork = {
         "agent_model": model,
         "llm.base_url": base_url,
+        "budgets.max_cost": max_cost,
+        "budgets.max_tokens": max_tokens,
+        "budgets.max_time": max_time,
     }
+    if fork_at is None and (without_memory or any(value is not None for value in of_fork.values())):
+        raise ConfigurationError(
+            "--without-memory, --model, --base-url and --max-... say how a fork goes on: add --fork-at TURN"
+        )
+    options = {"zork_game_workdir": workdir, "game.file": game, **of_fork}
     now = load_configuration(options, os.environ, Path.cwd()).configuration
     folder = find_run(now.zork_game_workdir, run)
     if fork_at is not None:
-        _fork(folder, now, _branch(folder, fork_at, without_memory or []), quiet=quiet, as_json=as_json)
+        branch = _branch(folder, fork_at, without_memory or [])
+        again = {"--game": game, "--base-url": base_url}
+        _fork(folder, now, branch, quiet=quiet, as_json=as_json, repeated=again)
     else:
         _report(folder, _replayed(folder, now, from_actions=from_actions))
 
@@ -151,18 +163,29 @@ def _branch(folder: Path, place: str, without: list[str]) -> Branch:
     return Branch(int(found[1] or manifest.first_episode), int(found[2]), tuple(without))
 
 
-def _fork(folder: Path, now: GameConfiguration, branch: Branch, *, quiet: bool, as_json: bool) -> None:
+def _fork(
+    folder: Path,
+    now: GameConfiguration,
+    branch: Branch,
+    *,
+    quiet: bool,
+    as_json: bool,
+    repeated: Mapping[str, object],
+) -> None:
     from orchestration.bootstrap import open_parts
     from orchestration.replay import open_fork
     from orchestration.resumption import configuration_of
 
     then = configuration_of(read_manifest(folder), folder, now)
-    update: dict[str, object] = {"agent_model": now.agent_model} if now.agent_model else {}
+    warn_of_unused_key(then, now)
+    update: dict[str, object] = {"budgets": now.budgets}
+    if now.agent_model:
+        update["agent_model"] = now.agent_model
     if now.llm.base_url is not None:
         update["llm"] = then.llm.model_copy(update={"base_url": now.llm.base_url, "api_key": now.llm.api_key})
     configuration = then.model_copy(update=update)
     with (
-        watching(configuration, quiet=quiet, as_json=as_json) as watch,
+        watching(configuration, quiet=quiet, as_json=as_json, repeated=repeated) as watch,
         open_parts(configuration, watch.bar, watch.stop) as parts,
         open_fork(configuration, parts, folder, branch, show=watch.show, stop=watch.stop) as forked,
     ):

@@ -12,6 +12,7 @@ from session.configuration_sources import load_configuration
 from session.journal import read_manifest
 from session.run_folders import find_run
 from zorkgpt.cli.printable import printable
+from zorkgpt.cli.streams import complain
 from zorkgpt.cli.watching import watching
 
 if TYPE_CHECKING:
@@ -46,15 +47,27 @@ def resume(
     now = load_configuration(options, os.environ, Path.cwd()).configuration
     folder = find_run(now.zork_game_workdir, run)
     given = {name for name, value in options.items() if value is not None}
-    configuration = _updated(configuration_of(read_manifest(folder), folder, now), now, given)
+    then = configuration_of(read_manifest(folder), folder, now)
+    warn_of_unused_key(then, now)
+    configuration = _updated(then, now, given)
     with (
-        watching(configuration, quiet=quiet, as_json=as_json) as watch,
+        watching(
+            configuration, quiet=quiet, as_json=as_json, repeated={"--game": game, "--base-url": base_url}
+        ) as watch,
         open_parts(configuration, watch.bar, watch.stop) as parts,
         open_resumed_run(configuration, parts, folder, show=watch.show, stop=watch.stop) as resumed,
     ):
         if watch.is_told:
             typer.echo(printable(f"Going on with run {folder.name}{resumed.standing.describe()}"))
         watch.play(resumed)
+
+
+def warn_of_unused_key(then: GameConfiguration, now: GameConfiguration) -> None:
+    """A key without an address is not sent to the address of a run; whoever set it for that is told what to add."""
+    if now.llm.api_key is not None and now.llm.base_url is None and then.llm.base_url is not None:
+        complain(
+            f"The key is not sent to {then.llm.base_url}: --base-url {then.llm.base_url} says that it is for there."
+        )
 
 
 def _updated(then: GameConfiguration, now: GameConfiguration, given: set[str]) -> GameConfiguration:

@@ -17,6 +17,8 @@ from zorkgpt.cli.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from session.game_configuration import GameConfiguration
+
 app = typer.Typer(help="The runs that were played.", no_args_is_help=True)
 
 
@@ -60,7 +62,8 @@ def show(
     from zorkgpt.report.figures import figures_of
     from zorkgpt.report.played_run import read_run
 
-    figures = figures_of(read_run(find_run(_workdir(workdir), run)))
+    now = _configuration(workdir)
+    figures = figures_of(read_run(find_run(now.zork_game_workdir, run)), now.prices)
     if as_json:
         typer.echo(figures_as_json(figures))
     else:
@@ -94,7 +97,11 @@ def export(
 
 
 def _workdir(workdir: Path | None) -> Path:
-    return load_configuration({"zork_game_workdir": workdir}, os.environ, Path.cwd()).configuration.zork_game_workdir
+    return _configuration(workdir).zork_game_workdir
+
+
+def _configuration(workdir: Path | None) -> GameConfiguration:
+    return load_configuration({"zork_game_workdir": workdir}, os.environ, Path.cwd()).configuration
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event as Flag
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from orchestration.bootstrap import Run
     from session.game_configuration import GameConfiguration
 
+NOTHING: Mapping[str, object] = {}
 EXIT_STATUS = {"done": 0, "paused": 1, "interrupted": 130}
 
 
@@ -37,12 +38,14 @@ class Watching:
     stop: set by Ctrl-C and by a screen that is gone
     bar: of downloads
     is_told: there are words for a person on the screen
+    repeated: options of this command that one which goes on needs too, with their values
     """
 
     show: Callable[[Event], None]
     stop: Flag
     bar: DownloadBar
     is_told: bool
+    repeated: tuple[str, ...]
 
     def play(self, run: Run) -> NoReturn:
         """The run was played, and the command ends with its status; one that can go on says how."""
@@ -50,15 +53,18 @@ class Watching:
             end = run.play()
         if end != "done" and self.is_told:
             raised = [part for limit in run.keeper.spending.reached() for part in limit.raised()]
-            command = shlex.join(["zorkgpt", "resume", str(run.folder), *raised])
+            command = shlex.join(["zorkgpt", "resume", str(run.folder), *self.repeated, *raised])
             typer.echo(printable(f"{command} goes on from here."))
         raise typer.Exit(EXIT_STATUS[end])
 
 
 @contextmanager
-def watching(configuration: GameConfiguration, *, quiet: bool, as_json: bool) -> Iterator[Watching]:
+def watching(
+    configuration: GameConfiguration, *, quiet: bool, as_json: bool, repeated: Mapping[str, object] = NOTHING
+) -> Iterator[Watching]:
     """The screen for whoever watches, and the trace where one is asked for.
 
+    repeated: the options that a command which goes on with the run has to be given again, ``None`` for one not given
     A second Ctrl-C leaves at once, with the status of an interruption.
     """
     stop = Flag()
@@ -70,7 +76,8 @@ def watching(configuration: GameConfiguration, *, quiet: bool, as_json: bool) ->
                 trace(event)
                 screen.show(event)
 
-            yield Watching(show, stop, bar, is_told=not as_json)
+            again = tuple(str(part) for option in repeated.items() if option[1] is not None for part in option)
+            yield Watching(show, stop, bar, is_told=not as_json, repeated=again)
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
 

@@ -13,9 +13,13 @@ from session.values import ROLES
 from zorkgpt.llm.prices import cost_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from session.option_groups import PriceOptions
     from zorkgpt.report.played_run import ModelCall, PlayedRun
+
+NO_PRICES: Mapping[str, PriceOptions] = {}
+"""Those of the run's own configuration alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +44,9 @@ class RoleUsage:
     unpriced: int
 
 
-def usage_by_role(run: PlayedRun) -> tuple[RoleUsage, ...]:
-    """The usage of every role that was asked, in the order of ``session.values.ROLES``."""
-    configuration = _configuration(run.manifest.configuration)
+def usage_by_role(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> tuple[RoleUsage, ...]:
+    """The usage of every role that was asked, in the order of ``session.values.ROLES``; ``prices`` over the run's."""
+    configuration = _configuration(run.manifest.configuration, prices)
     by_role: dict[str, list[ModelCall]] = {role: [] for role in ROLES}
     for event in run.events:
         if isinstance(event, ModelAnswered | ModelFailed):
@@ -67,13 +71,14 @@ def _usage(role: str, calls: Sequence[ModelCall], configuration: GameConfigurati
     )
 
 
-def _configuration(options: dict[str, Any]) -> GameConfiguration | None:
+def _configuration(options: dict[str, Any], prices: Mapping[str, PriceOptions]) -> GameConfiguration | None:
     """The options of a manifest, as far as prices go; ``None`` for those of another version.
 
     Keys are not written down, and only with a key can a model be named that is no file: a stand-in tells which it was.
     """
     key = "left out" if options.get("agent_model") else None
     try:
-        return GameConfiguration.model_validate({**options, "llm": {**options.get("llm", {}), "api_key": key}})
+        then = GameConfiguration.model_validate({**options, "llm": {**options.get("llm", {}), "api_key": key}})
     except ValidationError:
         return None
+    return then.model_copy(update={"prices": {**then.prices, **prices}})
