@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import structlog
 
 from session.errors import StoreError
+from session.shared_files import open_to_append
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,7 @@ def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
     refusal does end the run, and logging often happens while another error is on its way.
     """
     try:
-        file = path.open("ab", buffering=0)
+        file = open_to_append(path)
     except OSError as error:
         raise StoreError(f"cannot write the log {path}: {error.strerror}") from error
     log = structlog.wrap_logger(

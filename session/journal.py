@@ -22,6 +22,7 @@ from pydantic_core import PydanticSerializationError
 from session.atomic_write import write_atomically
 from session.errors import StoreError
 from session.events import Event, TurnPlayed
+from session.shared_files import open_to_append, read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,7 +92,7 @@ class Journal:
         self.sum = last.sum if last else ""
         try:
             # Unbuffered: what a full disk refused must not be tried again when the file is closed.
-            self._file = (folder / JOURNAL_FILE).open("ab", buffering=0)
+            self._file = open_to_append(folder / JOURNAL_FILE)
         except OSError as error:
             raise self._unwritable(error) from error
 
@@ -190,7 +191,7 @@ def new_run_id() -> str:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a run folder. Raises ``StoreError`` where it is missing or broken."""
     try:
-        return Manifest.model_validate_json((folder / "manifest.json").read_bytes())
+        return Manifest.model_validate_json(read_whole(folder / "manifest.json"))
     except OSError as error:
         raise StoreError(f"cannot read the manifest in {folder}: {error.strerror}") from error
     except ValidationError as error:
@@ -206,7 +207,7 @@ def read_journal(folder: Path) -> Iterator[JournalLine]:
     """
     path = folder / JOURNAL_FILE
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_whole(path).split(b"\n")
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
     start, chain = 0, ""

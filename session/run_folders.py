@@ -34,13 +34,13 @@ def find_run(workdir: Path, run: str | None = None) -> Path:
 
     A fork is found by its id too, and is never the default. Raises ``StoreError`` naming the ids that come closest.
     """
-    ids = sorted((manifest.parent.name for manifest in (workdir / RUNS).glob(f"*/{MANIFEST}")), reverse=True)
+    ids = sorted((folder.name for folder in _folders_in(workdir / RUNS) if (folder / MANIFEST).is_file()), reverse=True)
     if run is None:
         if not ids:
             raise StoreError(f"there is no run yet in {workdir / RUNS}")
         return workdir / RUNS / ids[0]
     by_id = [workdir / RUNS / run, fork_folder(workdir, run) / RUNS / run] if is_plain_name(run) else []
-    for folder in (*by_id, Path(run)):
+    for folder in (*by_id, Path(run).absolute()):
         if (folder / MANIFEST).is_file():
             return folder
     if not ids:
@@ -50,14 +50,25 @@ def find_run(workdir: Path, run: str | None = None) -> Path:
 
 
 def fork_folder(workdir: Path, run_id: str) -> Path:
-    """The work folder of a fork of one of the runs in ``workdir``."""
-    return workdir / FORKS / run_id
+    """The work folder of a fork of one of the runs in ``workdir``; a fork's own forks are beside it."""
+    forks = workdir.parent if workdir.parent.name == FORKS else workdir / FORKS
+    return forks / run_id
 
 
 def run_folders(workdir: Path) -> list[Path]:
-    """The folders of all runs and forks, newest first, whatever is in them."""
-    found = [*(workdir / RUNS).glob("*"), *(workdir / FORKS).glob(f"[!.]*/{RUNS}/*")]
-    return sorted((path for path in found if path.is_dir()), key=lambda path: path.name, reverse=True)
+    """The folders of all runs and forks, newest first, whatever is in them. Raises ``StoreError``."""
+    forks = [fork / RUNS for fork in _folders_in(workdir / FORKS) if not fork.name.startswith(".")]
+    found = [folder for runs in (workdir / RUNS, *forks) for folder in _folders_in(runs)]
+    return sorted(found, key=lambda folder: folder.name, reverse=True)
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        return [each for each in folder.iterdir() if each.is_dir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be read: {error.strerror}") from error
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from contextlib import contextmanager
+from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -61,6 +62,23 @@ def read_shared(path: Path) -> bytes | None:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
+def read_whole(path: Path) -> bytes:
+    """The same of a file of a run, however long it is. Raises ``OSError`` where it cannot be read."""
+    with open(real_place(path), "rb", opener=_without_waiting) as file:
+        _require_ordinary(path, file)
+        return file.read()
+
+
+def open_to_append(path: Path) -> FileIO:
+    """The file, made where there is none, for writing at its end at once.
+
+    Raises ``OSError``, and ``StoreError`` for a pipe, folder or device, and for a link that leads out of its folder.
+    """
+    file = FileIO(real_place(path), "ab", opener=_without_waiting)
+    _require_ordinary(path, file)
+    return file
+
+
 def real_place(path: Path) -> Path:
     """Where the file is, behind a link if ``path`` is one.
 
@@ -77,13 +95,18 @@ def real_place(path: Path) -> Path:
 
 def _without_waiting(path: str, flags: int) -> int:
     """A pipe opens at once, whether somebody writes to it or not."""
-    return os.open(path, flags | os.O_NONBLOCK)
+    return os.open(path, flags | os.O_NONBLOCK, 0o666)
+
+
+def _require_ordinary(path: Path, file: BinaryIO | FileIO) -> os.stat_result:
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode):
+        raise StoreError(f"{path} cannot be used: it is no ordinary file")
+    return status
 
 
 def _content(path: Path, file: BinaryIO) -> bytes:
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode):
-        raise StoreError(f"{path} cannot be read: it is no ordinary file")
+    status = _require_ordinary(path, file)
     content = b"" if status.st_size > LARGEST else file.read(LARGEST + 1)
     if max(status.st_size, len(content)) > LARGEST:
         raise StoreError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from session.atomic_write import write_atomically
 from session.errors import StoreError
+from session.shared_files import read_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +31,7 @@ def read_snapshot(folder: Path) -> bytes | None:
     """The snapshot of the run folder, ``None`` where there is none yet. Raises ``StoreError`` for a damaged one."""
     path = folder / SNAPSHOT
     try:
-        sealed = path.read_bytes()
+        sealed = read_whole(path)
     except FileNotFoundError:
         return None
     except OSError as error:

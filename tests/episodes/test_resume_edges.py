@@ -74,8 +74,8 @@ def test_a_pause_before_all_is_repeated_leaves_the_rest_to_be_repeated(own_story
 
 
 def lead_astray(path: Path) -> None:
-    """The file can be read and not be written: it is a link out of its folder now."""
-    path.symlink_to(path.rename(path.parent.parent / "elsewhere"))
+    """The file can be read and not be written: the name behind it leaves no room for one of a file to replace it."""
+    path.symlink_to(path.rename(path.with_name("x" * 250)))
 
 
 def lead_back(path: Path) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from orchestration.run_log import open_log
 from session.errors import StoreError
+from tests.fixtures.full_disk import no_file_may_pass
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_a_message_is_in_the_file_at_once_as_a_line_of_json(tmp_path: Path) -> None:
@@ -41,12 +45,19 @@ def test_what_the_program_tells_by_logging_is_in_the_file_as_long_as_it_is_open(
     assert lines[0]["logger"] == "zorkgpt.llm.breaker"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_on_a_full_disk_messages_are_lost_and_nothing_is_raised(tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").symlink_to("/dev/full")
-    with open_log(tmp_path / "log.jsonl") as log:
+    with no_file_may_pass(0), open_log(tmp_path / "log.jsonl") as log:
         log.warning("no way")
         log.info("no way either")
+
+
+def test_a_log_that_is_a_link_to_elsewhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "run" / "log.jsonl").symlink_to(tmp_path / "precious")
+    with pytest.raises(StoreError, match="a link out of its folder"), open_log(tmp_path / "run" / "log.jsonl"):
+        pass
+    assert (tmp_path / "precious").read_text() == "mine"
 
 
 def test_a_log_that_cannot_be_opened_is_a_store_error(tmp_path: Path) -> None:

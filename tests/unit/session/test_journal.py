@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import resource
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +11,10 @@ from session.errors import StoreError
 from session.events import EpisodeStarted, Event, RunPaused, TurnPlayed
 from session.journal import _SUM_FIELD, _SUM_LENGTH, Journal, Manifest, _sum, new_run_id, read_journal, read_manifest
 from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
+from tests.fixtures.full_disk import no_file_may_pass
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 LAMP = GameObject(7, "brass lamp", parent=3, attributes=frozenset({2, 17}))
 BEFORE = Observation("Cellar\n“Dark.”", Location(3, "Cellar"), (), (LAMP,), 0, 100, 4, "00c0ffee")
@@ -124,15 +127,29 @@ def test_a_line_of_another_version_is_an_error_that_says_so(tmp_path: Path) -> N
         list(read_journal(path.parent))
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk_is_one_store_error_and_leaves_nothing_to_fail_when_closed(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     folder.mkdir()
-    (folder / "journal.jsonl").symlink_to("/dev/full")
     journal = Journal(folder)
-    with pytest.raises(StoreError, match=r"cannot write the journal in .*: No space left"):
-        journal.append(EVENTS[0])
-    journal.close()
+    with no_file_may_pass(0):
+        with pytest.raises(StoreError, match=r"cannot write the journal in .*: File too large"):
+            journal.append(EVENTS[0])
+        journal.close()
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl", "manifest.json"])
+def test_a_pipe_or_a_link_elsewhere_in_a_run_folder_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    folder = journaled(tmp_path / "work").parent
+    (folder / "manifest.json").write_text(manifest().model_dump_json())
+    for make in (os.mkfifo, lambda path: path.symlink_to(tmp_path / "precious")):
+        (folder / name).unlink()
+        make(folder / name)
+        with pytest.raises(StoreError, match=r"no ordinary file|a link out of its folder"):
+            list(read_journal(folder)) if name == "journal.jsonl" else read_manifest(folder)
+    if name == "journal.jsonl":
+        with pytest.raises(StoreError, match="a link out of its folder"):
+            Journal(folder)
+    assert not (tmp_path / "precious").exists()
 
 
 def test_the_manifest_is_read_back_equal(tmp_path: Path) -> None:
@@ -170,13 +187,9 @@ def test_a_missing_or_broken_manifest_is_one_clear_error(tmp_path: Path, content
 def test_a_line_that_the_disk_took_only_half_of_is_gone_so_that_the_next_one_is_whole(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path, manifest())
     journal.append(EVENTS[0])
-    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, ((journal.folder / "journal.jsonl").stat().st_size + 50, unlimited[1]))
-    try:
-        with pytest.raises(StoreError, match="File too large"):
-            journal.append(EVENTS[1])
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    size = (journal.folder / "journal.jsonl").stat().st_size
+    with no_file_may_pass(size + 50), pytest.raises(StoreError, match="File too large"):
+        journal.append(EVENTS[1])
     journal.append(EVENTS[2])
     journal.close()
     assert [line.event for line in read_journal(journal.folder)] == [EVENTS[0], EVENTS[2]]

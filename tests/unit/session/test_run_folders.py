@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.errors import StoreError
-from session.run_folders import find_run
+from session.run_folders import find_run, fork_folder, run_folders
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,3 +57,24 @@ def test_an_id_cannot_lead_out_of_the_runs(workdir: Path, monkeypatch: pytest.Mo
     monkeypatch.chdir(workdir / "runs" / "deep")
     with pytest.raises(StoreError, match="no run"):
         find_run(workdir / "runs" / RUN, f"../../{RUN}")
+
+
+def test_a_folder_that_is_named_by_a_dot_has_its_name(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workdir / "runs" / RUN)
+    assert find_run(workdir, ".") == workdir / "runs" / RUN
+
+
+def test_a_fork_of_a_fork_is_beside_it_and_in_the_list(workdir: Path) -> None:
+    first = fork_folder(workdir, "first")
+    second = fork_folder(first, "second")
+    assert (first.parent, second.parent) == (workdir / "forks", workdir / "forks")
+    for fork in (first, second, second.with_name(".unready")):
+        (fork / "runs" / fork.name).mkdir(parents=True)
+    assert [folder.name for folder in run_folders(workdir)] == ["second", "notes", "first", LATER_RUN, RUN]
+
+
+def test_runs_that_cannot_be_read_are_not_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("no folder")
+    for look in (find_run, run_folders):
+        with pytest.raises(StoreError, match=r"runs cannot be read: Not a directory"):
+            look(tmp_path)
