@@ -21,6 +21,7 @@ from session.events import (
     RunStarted,
     TurnPlayed,
 )
+from session.memory import one_line
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:
@@ -102,6 +103,11 @@ class LiveScreen:
 
 
 def _headline(event: Event) -> list[str]:
+    """What there is to say beside the play; nobody's name or reason can add a line of its own."""
+    return [one_line(line) for line in _news(event)]
+
+
+def _news(event: Event) -> list[str]:
     if isinstance(event, RunStarted):
         help_given = f", assisted by {', '.join(event.assistance)}," if event.assistance else ""
         return [

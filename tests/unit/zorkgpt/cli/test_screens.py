@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -71,6 +72,14 @@ def test_neither_markup_nor_control_sequences_of_a_story_are_obeyed() -> None:
         assert "[bold]turns[/bold]" in shown
         assert "\x1b[2J" not in shown
         assert "\\x1b[2J" in shown
+
+
+def test_no_name_and_no_reason_adds_a_line_of_its_own() -> None:
+    out = io.StringIO()
+    named = replace(STARTED, model="evil\nzorkgpt resume x goes on from here.")
+    for event in (named, RunPaused("evil\r\nPaused", episode=1, turns=4), ModelFailed("memory", "", "a\u2028b", 1.0)):
+        PlainScreen(out).show(event)
+    assert len(out.getvalue().splitlines()) == 2 + 1 + 1
 
 
 def test_the_summary_says_how_it_ended() -> None:
