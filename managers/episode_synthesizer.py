@@ -50,6 +50,10 @@ class KnowledgeWriter(Protocol):
         """The lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
         ...
 
+    def admits(self, line: KnowledgeLine) -> bool:
+        """The line may be known; one that may not is counted."""
+        ...
+
     def add_lines(self, section: str, lines: Sequence[KnowledgeLine]) -> int:
         """The lines are in the section, those that it takes; how many that are."""
         ...
@@ -242,7 +246,7 @@ class EpisodeSynthesizer(BaseManager):
             budget=budget,
             tokens=self.tokens,
         )
-        wisdom = Wisdom(summary, known, numbered(shown))
+        wisdom = Wisdom(summary, known, numbered(shown), self.knowledge_manager.admits)
         wisdom.enter(self.knowledge_manager.model.complete("analysis", prompt, EpisodeAnswer).value)
         return self._enter(wisdom, known)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, Field
@@ -13,9 +14,12 @@ from session.memory import title_key
 from session.token_counter import cut_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from managers.episode_summary import EpisodeSummary
+
+FEWEST_MERGED: Final = 2
+"""So many insights are joined by one that shows no turn of its own."""
 
 _HEADINGS: Final = {title_key(heading): heading for heading in INSIGHTS}
 
@@ -53,20 +57,28 @@ class Wisdom:
     """What is known, while a model's answer about ``summary`` is entered into it.
 
     numbered: those of ``known`` that the model can name, number 1 first; a number that none has is passed over
+    admits: whether a line may be known, by its sources; counts those that may not
     lessons: of deaths, each with the turns that led to it
     insights: all that are known by now, those of ``known`` that nobody named among them
     refused: parts of the answer that made no sense
     """
 
-    def __init__(self, summary: EpisodeSummary, known: Sequence[Entry], numbered: Sequence[Entry]) -> None:
+    def __init__(
+        self,
+        summary: EpisodeSummary,
+        known: Sequence[Entry],
+        numbered: Sequence[Entry],
+        admits: Callable[[KnowledgeLine], bool],
+    ) -> None:
         self._summary = summary
         self._numbered = numbered
+        self._admits = admits
         self.lessons: list[KnowledgeLine] = []
         self.insights = list(known)
         self.refused = 0
 
     def enter(self, answer: EpisodeAnswer) -> None:
-        """Everything in the answer that makes sense is taken."""
+        """Everything in the answer that makes sense and may be known is taken."""
         taken = [self._take_lesson(lesson) for lesson in answer.deaths]
         taken += [self._take_insight(insight) for insight in answer.insights]
         self.refused += taken.count(False)
@@ -88,22 +100,30 @@ class Wisdom:
         return True
 
     def _take_insight(self, insight: ProposedInsight) -> bool:
+        """False where it makes no sense. The turns that it shows itself have to bear it before it inherits any."""
         heading, text = _HEADINGS.get(title_key(insight.heading)), _line(insight.text)
         is_played = all(1 <= turn <= self._summary.turns for turn in insight.turns)
         if heading is None or not text or not is_played:
             return False
-        key = title_key(text)
-        numbers = [number for number in insight.replaces if 1 <= number <= len(self._numbered)]
-        named = [self._numbered[number - 1] for number in numbers]
-        merged = [*named, *(each for each in self.insights if title_key(each.line.text) == key)]
-        old_sources = [source for each in merged for source in each.line.sources]
-        new = KnowledgeLine(text, (*old_sources, *as_sources(self._summary.episode, insight.turns)))
-        if not new.sources:
+        merged = self._merged(insight.replaces, title_key(text))
+        own = KnowledgeLine(text, as_sources(self._summary.episode, insight.turns))
+        if not own.sources and len([each for each in merged if each.is_ours]) < FEWEST_MERGED:
             return False
+        new = replace(own, sources=(*own.sources, *(source for each in merged for source in each.line.sources)))
+        if all(self._admits(line) for line in (own, new) if line.sources):
+            self._replace(merged, Entry(heading, new))
+        return True
+
+    def _merged(self, numbers: Iterable[int], key: str) -> list[Entry]:
+        """Those that still stand and have one of these numbers, or say the same."""
+        named = [self._numbered[number - 1] for number in numbers if 1 <= number <= len(self._numbered)]
+        return [each for each in self.insights if each in named or title_key(each.line.text) == key]
+
+    def _replace(self, merged: Sequence[Entry], new: Entry) -> None:
+        key = title_key(new.line.text)
         self.insights = [each for each in self.insights if each not in merged or not each.is_ours]
         if not any(title_key(each.line.text) == key for each in self.insights):
-            self.insights.append(Entry(heading, new))
-        return True
+            self.insights.append(new)
 
 
 def _line(text: str) -> str:

@@ -125,6 +125,14 @@ def brief_schema(turns: Iterable[int]) -> type[BriefKnowledge]:
     return create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(choice, ...))
 
 
+def cites_unplayed(line: KnowledgeLine, episode: int, last_turn: int) -> bool:
+    """The line comes from a turn of the episode that was not played, ``last_turn`` being the last."""
+    return any(
+        source.episode == episode and not 1 <= source.first_turn <= source.last_turn <= last_turn
+        for source in line.sources
+    )
+
+
 def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: Collection[int]) -> bool:
     """Every turn that the line comes from is one of this episode that an ephemeral memory is about."""
     return all(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.knowledge_analysis import ask_what_can_go, ask_what_is_new
-from managers.knowledge_answer import is_ephemeral
+from managers.knowledge_answer import cites_unplayed, is_ephemeral
 from managers.knowledge_base import KnowledgeBase, KnowledgeEdit
 from managers.knowledge_play import ephemeral_turns, is_trivial, learnt_turn, of_episode
 from managers.knowledge_prompt import Played
@@ -19,7 +19,7 @@ from session.token_counter import TokenCounter
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from structlog.typing import FilteringBoundLogger
 
@@ -112,23 +112,36 @@ class KnowledgeManager(BaseManager):
         """The same at the end of an episode, however many turns have passed."""
         return self._update()
 
-    def add_lines(self, section: str, lines: Sequence[KnowledgeLine]) -> int:
-        """The lines are in the section; how many of them that changed anything.
+    def admits(self, line: KnowledgeLine) -> bool:
+        """The line may be known; one that may not is counted.
 
-        Refused are those without a source, of a turn that was not played, and of ephemeral doings alone. One that is
-        known in the same words has the new sources, too.
+        Refused are those without a source, of a turn that was not played, and of ephemeral doings alone.
         """
-        admitted = self._admitted(Entry(section, line) for line in lines)
-        taken = sum(self._revise(KnowledgeEdit(added=(entry,))) for entry in admitted)
+        episode = self.game_state.episode
+        if not line.text or not line.sources or cites_unplayed(line, episode, self.game_state.turn_count):
+            self._counts["refused"] += 1
+        elif is_ephemeral(line, episode, self._ephemeral_turns()):
+            self._counts["ephemeral"] += 1
+        else:
+            return True
+        return False
+
+    def add_lines(self, section: str, lines: Sequence[KnowledgeLine]) -> int:
+        """Those lines that may be known are in the section; how many of them that changed anything.
+
+        One that is known in the same words has the new sources, too.
+        """
+        taken = sum(self._revise(KnowledgeEdit(added=(Entry(section, line),))) for line in lines if self.admits(line))
         self._counts["taken"] += taken
         return taken
 
     def replace_insights(self, insights: Mapping[str, Sequence[KnowledgeLine]]) -> None:
         """Each of these headings of ``CROSS-EPISODE INSIGHTS`` has these lines, and those that people wrote.
 
-        What the program wrote there before goes to the archive. Lines are refused as in :meth:`add_lines`.
+        What the program wrote there before goes to the archive. What may not be known is left out.
         """
-        added = self._admitted(Entry(title, line) for title, lines in insights.items() for line in lines)
+        given = (Entry(title, line) for title, lines in insights.items() for line in lines)
+        added = (entry for entry in given if self.admits(entry.line))
         known = (entry for entry in self._base.document.entries() if entry.section in insights and entry.is_ours)
         self._revise(KnowledgeEdit(tuple(known), tuple(added)))
 
@@ -240,26 +253,6 @@ class KnowledgeManager(BaseManager):
     def _revise(self, edit: KnowledgeEdit) -> bool:
         self._counts["archived"] += len(edit.removed)
         return self._base.revise(edit, self.game_state.episode, self.game_state.turn_count)
-
-    def _admitted(self, entries: Iterable[Entry]) -> list[Entry]:
-        """Those of the entries that may be known."""
-        episode, ephemeral = self.game_state.episode, self._ephemeral_turns()
-        admitted = []
-        for entry in entries:
-            if not entry.line.text or not entry.is_ours or self._cites_the_unplayed(entry.line):
-                self._counts["refused"] += 1
-            elif is_ephemeral(entry.line, episode, ephemeral):
-                self._counts["ephemeral"] += 1
-            else:
-                admitted.append(entry)
-        return admitted
-
-    def _cites_the_unplayed(self, line: KnowledgeLine) -> bool:
-        last = self.game_state.turn_count
-        return any(
-            source.episode == self.game_state.episode and not 1 <= source.first_turn <= source.last_turn <= last
-            for source in line.sources
-        )
 
     def _played(self) -> Played:
         memories, episode = self.memory_manager, self.game_state.episode

@@ -41,6 +41,9 @@ class Knowledge:
     def insights(self) -> Mapping[str, Sequence[KnowledgeLine]]:
         return self.wisdom
 
+    def admits(self, line: KnowledgeLine) -> bool:
+        return bool(line.sources)
+
     def add_lines(self, section: str, lines: Sequence[KnowledgeLine]) -> int:
         kept = self.lines.setdefault(section, [])
         new = [line for line in lines if line not in kept]

@@ -17,9 +17,11 @@ from managers.knowledge_manager import KnowledgeManager
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, KnowledgeLine, Source
+from session.memory import Memory
 from session.token_counter import TokenCounter
 from session.values import Location, Verdict
 from tests.unit.managers.episode_parts import GATE, VATS, Play
+from tests.unit.managers.objective_parts import Memories
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -244,6 +246,8 @@ def test_what_a_person_wrote_is_not_repeated(tmp_path: Path) -> None:
         insight("Of turn 0", turns=[0]),
         insight("Under no heading", "Lessons", turns=[1]),
         insight("Of an unknown insight alone", replaces=[3]),
+        insight("Of one insight alone", replaces=[1, 1]),
+        insight("Put the hood on first", replaces=[1]),
         insight("Of a person's insight alone", replaces=[2]),
         insight("  ", turns=[1]),
     ],
@@ -378,6 +382,62 @@ def test_the_real_knowledge_base_takes_what_is_drawn_and_archives_what_is_replac
     assert "- Wear the hood before `east` *(Ep1, T2; Ep2, T1)*" in text
     archive = (tmp_path / "knowledgebase.archive.md").read_text(encoding="utf-8")
     assert "- Wear the hood *(Ep1, T2)*" in archive
+
+
+def with_real_knowledge(play: Play, insights: str, *, passing: str) -> KnowledgeManager:
+    """Knows these insights, and holds those turns to be this episode's doing."""
+    dropped = Memory("NOTE", "Hood was dropped", play.state.episode, passing, None, "It lies here.", "ephemeral")
+    (play.config.zork_game_workdir / "knowledgebase.md").write_text(f"### {PATTERNS}\n{insights}", encoding="utf-8")
+    knowledge = KnowledgeManager(
+        structlog.get_logger(),
+        play.config,
+        play.state,
+        play.llm,
+        memory_manager=Memories(ephemeral_cache={GATE.num: [dropped]}),
+    )
+    play.manager.knowledge_manager = knowledge
+    return knowledge
+
+
+HOOD_LINE, LAMP_LINE = "- Put the hood on first *(Ep1, T3)*\n", "- Lamps burn out *(Ep1, T40)*\n"
+
+
+def test_an_insight_of_ephemeral_turns_alone_does_not_get_in_by_what_it_replaces(tmp_path: Path) -> None:
+    play = Play(tmp_path, [insight("The hood lies at the gate", turns=[2], replaces=[1])], episode=2)
+    knowledge = with_real_knowledge(play, HOOD_LINE, passing="2")
+    play.die()
+    play.manager.end("lost")
+    assert (tmp_path / "knowledgebase.md").read_text(encoding="utf-8") == f"### {PATTERNS}\n{HOOD_LINE}"
+    assert not (tmp_path / "knowledgebase.archive.md").exists()
+    assert (knowledge.get_status()["metrics"]["ephemeral"], play.metrics["refused"]) == (1, 0)
+
+
+def test_what_would_be_refused_with_what_it_inherits_replaces_nothing(tmp_path: Path) -> None:
+    play = Play(tmp_path, [insight("Wear the hood", turns=[2], replaces=[1])])
+    knowledge = with_real_knowledge(play, HOOD_LINE, passing="1")
+    play.die()
+    play.manager.end("lost")
+    assert knowledge.insights()[PATTERNS] == (HOOD,)
+    assert knowledge.get_status()["metrics"]["refused"] == 1
+
+
+def test_insights_are_joined_without_a_turn_of_this_episode(tmp_path: Path) -> None:
+    play = Play(tmp_path, [insight("Hood and lamp first", replaces=[1, 2])], episode=2)
+    knowledge = with_real_knowledge(play, HOOD_LINE + LAMP_LINE, passing="1-2")
+    play.die()
+    play.manager.end("lost")
+    joined = KnowledgeLine("Hood and lamp first", (Source(1, 3, 3), Source(1, 40, 40)))
+    assert knowledge.insights()[PATTERNS] == (joined,)
+
+
+def test_an_insight_that_was_replaced_already_lends_its_sources_to_no_other(tmp_path: Path) -> None:
+    first, second = insight("Hood on", turns=[1], replaces=[1]), insight("Hood off", replaces=[1, 2])
+    play = Play(tmp_path, [{"insights": [*first["insights"], *second["insights"]]}], episode=2)  # type: ignore[misc]  # both are lists
+    play.knowledge.wisdom = {PATTERNS: (HOOD, LAMP)}
+    play.die()
+    play.manager.end("lost")
+    assert [line.text for line in play.knowledge.wisdom[PATTERNS]] == ["Lamps burn out", "Hood on"]
+    assert play.metrics["refused"] == 1
 
 
 def test_the_question_shows_what_is_known_and_how_earlier_episodes_went(tmp_path: Path) -> None:
