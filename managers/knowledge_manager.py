@@ -138,11 +138,12 @@ class KnowledgeManager(BaseManager):
     def replace_insights(self, insights: Mapping[str, Sequence[KnowledgeLine]]) -> None:
         """Each of these headings of ``CROSS-EPISODE INSIGHTS`` has these lines, and those that people wrote.
 
-        What the program wrote there before goes to the archive. What may not be known is left out.
+        What else the program wrote there goes to the archive. Lines that stand there already stay, whatever they come
+        from: an older file may number its episodes alike. New ones that may not be known are left out.
         """
-        given = (Entry(title, line) for title, lines in insights.items() for line in lines)
-        added = (entry for entry in given if self.admits(entry.line))
-        known = (entry for entry in self._base.document.entries() if entry.section in insights and entry.is_ours)
+        given = [Entry(title, line) for title, lines in insights.items() for line in lines]
+        known = [entry for entry in self._base.document.entries() if entry.section in insights and entry.is_ours]
+        added = [entry for entry in given if entry in known or self.admits(entry.line)]
         self._revise(KnowledgeEdit(tuple(known), tuple(added)))
 
     def reset(self, game_state: GameState | None = None) -> None:

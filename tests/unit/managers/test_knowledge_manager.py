@@ -229,6 +229,19 @@ class TestInsights:
         assert "Mind the gate." in play.archive.read_text()
         assert "Fumes" not in play.archive.read_text()
 
+    def test_what_stands_there_is_not_judged_by_an_episode_of_the_same_number(self, tmp_path: Path) -> None:
+        play = Play(tmp_path)
+        old = "- Fumes kill. *(Ep1, T40)*\n- Vats boil. *(Ep1, T5)*\n"
+        play.file.write_text(f"### {INSIGHTS[0]}\n{old}")
+        play.manager.reset()
+        play.remember("5")
+        play.play(9)
+        new = KnowledgeLine("Mind the gate.", (Source(1, 6, 6),))
+        play.manager.replace_insights({INSIGHTS[0]: [*play.manager.insights()[INSIGHTS[0]], new]})
+        assert play.file.read_text() == f"### {INSIGHTS[0]}\n{old}- Mind the gate. *(Ep1, T6)*\n"
+        assert not play.archive.exists()
+        assert (play.metrics["ephemeral"], play.metrics["refused"]) == (0, 0)
+
     def test_headings_that_are_not_named_stay(self, tmp_path: Path) -> None:
         play = Play(tmp_path)
         known = KnowledgeLine("Fumes kill.", (Source(0, 4, 4),))
