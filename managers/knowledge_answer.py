@@ -142,6 +142,20 @@ def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: Collection[int]) 
     )
 
 
+def ephemeral_entries(
+    entries: Iterable[Entry], learnt: Collection[str], episode: int, ephemeral: Collection[int]
+) -> tuple[Entry, ...]:
+    """The program's lines that rest on ephemeral turns alone, of those that ``learnt`` has the keys of.
+
+    Others are none of the episode's: an older file may number its episodes alike.
+    """
+    return tuple(
+        entry
+        for entry in entries
+        if entry.is_ours and line_key(entry.line.text) in learnt and is_ephemeral(entry.line, episode, ephemeral)
+    )
+
+
 def judged(answer: KnowledgeAnswer, grounds: Grounds) -> Judged:
     """What of the answer is taken: lines that cite turns which were shown, and not only ephemeral ones.
 

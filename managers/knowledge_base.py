@@ -12,6 +12,7 @@ from managers.markdown_text import usual_line_end
 from session.knowledge import Entry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from managers.document_store import Watch
@@ -30,6 +31,11 @@ class KnowledgeEdit:
     def __post_init__(self) -> None:
         kept = set(map(_key, self.added))
         object.__setattr__(self, "removed", tuple(entry for entry in self.removed if _key(entry) not in kept))
+
+    def new_keys(self, known: Iterable[Entry]) -> tuple[str, ...]:
+        """Of the lines that come, and whose words none of these has."""
+        standing = {line_key(entry.line.text) for entry in known}
+        return tuple(key for _, key in map(_key, self.added) if key not in standing)
 
     def apply_to(self, document: KnowledgeDocument) -> KnowledgeDocument:
         """The document with it, as it reads back from its file; the very same where there is nothing to do."""

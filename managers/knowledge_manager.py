@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.knowledge_analysis import ask_what_can_go, ask_what_is_new
-from managers.knowledge_answer import cites_unplayed, is_ephemeral
+from managers.knowledge_answer import cites_unplayed, ephemeral_entries, is_ephemeral
 from managers.knowledge_base import KnowledgeBase, KnowledgeEdit
-from managers.knowledge_play import ephemeral_turns, is_trivial, learnt_turn, of_episode
-from managers.knowledge_prompt import Played
+from managers.knowledge_play import ephemeral_turns, is_trivial, learnt_turn
+from managers.knowledge_prompt import what_was_played
 from managers.knowledge_state import KnowledgeState
 from managers.knowledge_view import CHARACTERS_A_TOKEN, by_usefulness, laid_out, size, within
 from session.errors import LanguageModelError, StoreError
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from managers.document_store import Watch
     from managers.knowledge_answer import Judged
     from managers.knowledge_play import LearntTurn
+    from managers.knowledge_prompt import Played
     from managers.map_manager import MapManager
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
@@ -69,6 +70,7 @@ class KnowledgeManager(BaseManager):
         self._counts: Counter[str] = Counter()
         self._asked_turn = 0
         self._turns: tuple[LearntTurn, ...] = ()
+        self._learnt: tuple[str, ...] = ()
         self._shown = self._most_useful()
 
     def text(self, tokens: int) -> str:
@@ -99,18 +101,26 @@ class KnowledgeManager(BaseManager):
             turn = learnt_turn(record, self.game_state.visited_locations)
             self._turns = (*self._turns, turn)[-MOST_WAITING:]
 
+    @property
+    def is_due(self) -> bool:
+        """The next :meth:`process_periodic_update` asks the model, so whatever bears on the turns should be known."""
+        return self._is_time() and not is_trivial(self._turns)
+
     def process_periodic_update(self) -> bool:
         """The knowledge has what was learnt since the last update; false where that changed nothing.
 
         Every ``config.knowledge_update_interval`` turns the model is asked once, unless those were trivial, and once
         more where the knowledge has grown too long. Where it gives no answer the turns wait for the next interval.
         """
-        is_due = self.game_state.turn_count - self._asked_turn >= self.config.knowledge_update_interval
-        return is_due and not self.game_state.game_over and self._update()
+        return self._is_time() and self._update()
 
     def update_at_end(self) -> bool:
-        """The same at the end of an episode, however many turns have passed."""
-        return self._update()
+        """The same at the end of an episode, however many turns have passed.
+
+        Lines of the episode's whose turns have all turned out to be ephemeral since are in the archive.
+        """
+        is_changed = self._drop_ephemeral()
+        return self._update() or is_changed
 
     def admits(self, line: KnowledgeLine) -> bool:
         """The line may be known; one that may not is counted.
@@ -149,7 +159,7 @@ class KnowledgeManager(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         """A new episode begins, and sees all that is known, also what others have written since."""
         super().reset(game_state)
-        self._asked_turn, self._turns = 0, ()
+        self._asked_turn, self._turns, self._learnt = 0, (), ()
         self._refresh()
         self._shown = self._most_useful()
 
@@ -167,12 +177,13 @@ class KnowledgeManager(BaseManager):
 
     def state(self) -> KnowledgeState:
         """What a snapshot has to hold."""
-        return KnowledgeState(self._asked_turn, self._turns, self._shown, dict(self._counts), self._base.state())
+        files = self._base.state()
+        return KnowledgeState(self._asked_turn, self._turns, self._shown, dict(self._counts), files, self._learnt)
 
     def restore(self, state: KnowledgeState) -> None:
         """The manager stands as it did when ``state`` was taken."""
         self._asked_turn, self._turns, self._shown = state.asked_turn, state.turns, state.shown
-        self._counts = Counter(state.counts)
+        self._counts, self._learnt = Counter(state.counts), state.learnt
         self._base.restore(state.files)
 
     def get_status(self) -> ManagerStatus:
@@ -190,6 +201,19 @@ class KnowledgeManager(BaseManager):
                 **{name: self._counts[name] for name in COUNTED},
             },
         }
+
+    def _is_time(self) -> bool:
+        waited = self.game_state.turn_count - self._asked_turn
+        return waited >= self.config.knowledge_update_interval and not self.game_state.game_over
+
+    def _drop_ephemeral(self) -> bool:
+        entries, episode = self._base.document.entries(), self.game_state.episode
+        gone = ephemeral_entries(entries, self._learnt, episode, self._ephemeral_turns())
+        if not gone or not self._revise(KnowledgeEdit(removed=gone)):
+            return False
+        self._counts["ephemeral"] += len(gone)
+        self._shown = self._most_useful()
+        return True
 
     def _update(self) -> bool:
         self._asked_turn = self.game_state.turn_count
@@ -253,23 +277,14 @@ class KnowledgeManager(BaseManager):
 
     def _revise(self, edit: KnowledgeEdit) -> bool:
         self._counts["archived"] += len(edit.removed)
+        self._learnt += edit.new_keys(self._base.document.entries())
         return self._base.revise(edit, self.game_state.episode, self.game_state.turn_count)
 
     def _played(self) -> Played:
-        memories, episode = self.memory_manager, self.game_state.episode
         names = {} if self.map_manager is None else self.map_manager.game_map.room_names
-        return Played(
-            episode=episode,
-            turns=self._turns,
-            history=self.game_state.action_history,
-            ephemeral=of_episode(episode, memories.ephemeral_cache, names) if memories else (),
-            lasting=of_episode(episode, memories.memory_cache, names) if memories else (),
-            ephemeral_turns=self._ephemeral_turns(),
-        )
+        return what_was_played(self.game_state, self._turns, self.memory_manager, names)
 
     def _ephemeral_turns(self) -> frozenset[int]:
-        if self.memory_manager is None:
-            return frozenset()
         return ephemeral_turns(self.memory_manager, self.game_state.episode)
 
     def _most_useful(self) -> tuple[Entry, ...]:

@@ -59,10 +59,12 @@ def is_trivial(turns: Sequence[LearntTurn]) -> bool:
     return len(turns) < FEWEST_TURNS or not any(turn.facts for turn in turns)
 
 
-def ephemeral_turns(memories: LocationMemories, episode: int) -> frozenset[int]:
+def ephemeral_turns(memories: LocationMemories | None, episode: int) -> frozenset[int]:
     """The turns of that episode that taught what is true of it alone: an ephemeral memory is about them, one that was
-    given up since too, or was about their like in an earlier episode.
+    given up since too, or was about their like in an earlier episode. None where there are no memories.
     """
+    if memories is None:
+        return frozenset()
     kept = (memory for at_location in memories.ephemeral_cache.values() for memory in at_location)
     told = {turn for memory in kept if memory.episode == episode for turn in memory.passing_turns}
     return frozenset(told | memories.passing_turns)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from managers.knowledge_play import LearntTurn
+from managers.knowledge_play import LearntTurn, ephemeral_turns, of_episode
 from managers.knowledge_view import by_usefulness, shown, size, within
 from managers.memory_view import last_turn
-from session.game_state import PlayedAction
+from session.game_state import GameState, PlayedAction
 from session.knowledge import INSIGHTS, Entry
-from session.memory import Memory, one_line
+from session.memory import LocationMemories, Memory, one_line
 from session.token_counter import cut_at
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
@@ -60,6 +60,21 @@ class Question:
     prompt: Prompt
     known: tuple[Entry, ...] = ()
     turns: tuple[int, ...] = ()
+
+
+def what_was_played(
+    state: GameState, turns: Sequence[LearntTurn], memories: LocationMemories | None, names: Mapping[int, str]
+) -> Played:
+    """These turns of the episode, with what is remembered of it. ``names``: of locations, by id."""
+    episode = state.episode
+    return Played(
+        episode=episode,
+        turns=turns,
+        history=state.action_history,
+        ephemeral=of_episode(episode, memories.ephemeral_cache, names) if memories else (),
+        lasting=of_episode(episode, memories.memory_cache, names) if memories else (),
+        ephemeral_turns=ephemeral_turns(memories, episode),
+    )
 
 
 def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:

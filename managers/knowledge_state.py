@@ -18,6 +18,7 @@ class KnowledgeState:
     shown: the lines that the agent may be shown until the next update, the most useful first
     counts: of updates and what came of them, since the run began
     files: what of the knowledge is not on the disk
+    learnt: keys of the lines that have come in this episode
     """
 
     asked_turn: int = 0
@@ -25,6 +26,7 @@ class KnowledgeState:
     shown: tuple[Entry, ...] = ()
     counts: dict[str, int] = field(default_factory=dict)
     files: BaseState = field(default_factory=BaseState)
+    learnt: tuple[str, ...] = ()
 
     def committed(self) -> KnowledgeState:
         """The same once what is due has reached the files."""

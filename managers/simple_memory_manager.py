@@ -198,6 +198,10 @@ class SimpleMemoryManager(BaseManager):
         """What was learnt since the last time is in the files, as far as they can be written."""
         self._learner.commit()
 
+    def consider(self) -> None:
+        """What the visit has taught so far is remembered, and the visit goes on."""
+        self._learner.conclude()
+
     def conclude(self) -> None:
         """The episode is over: its last news were considered, and nothing waits longer than for the next commit."""
         self._learner.conclude()

@@ -131,6 +131,8 @@ class Learning:
         self.critic.learn(record)
         self.episodes.learn(record)
         self.knowledge.learn(record)
+        if self.memory and self.knowledge.is_due:
+            self.memory.consider()
         self.knowledge.process_periodic_update()
         if self.objectives:
             self.objectives.learn(record)

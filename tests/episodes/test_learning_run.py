@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from session.errors import LanguageModelUnavailable
 from session.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
-from tests.fixtures.whole_run import play_run
+from tests.fixtures.whole_run import play_run, resume_run
 from zorkgpt.llm.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
@@ -16,9 +18,12 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from zorkgpt.llm.language_model import Prompt, Role
+    from zorkgpt.llm.scripted import Reply
 
 THERE_AND_BACK = ("north", "look", "south", "look", "north", "south", "north", "south")
 TURNS = len(THERE_AND_BACK)
+TO_THE_LAMP = ("north", "south", "north", "north", "take lamp", "look")
+LAMP_TURN = TO_THE_LAMP.index("take lamp") + 1
 TITLE = "What the visit taught"
 SESSION = "Left as it was found"
 
@@ -73,3 +78,51 @@ def test_the_run_folder_keeps_the_memories_as_they_were_before_and_after(learnt:
     assert (run / MEMORIES_AT_START).read_bytes() == b""
     assert (run / MEMORIES_AT_END).read_bytes() == (learnt[1] / "Memories.md").read_bytes()
     assert TITLE in (run / MEMORIES_AT_END).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("down_before", [(), (LAMP_TURN, LAMP_TURN + 1)], ids=["never stopped", "paused and resumed"])
+def test_knowledge_is_asked_for_once_the_visit_that_goes_on_was_considered(
+    own_story: Path, tmp_path: Path, down_before: tuple[int, ...]
+) -> None:
+    played, downs = 0, list(down_before)
+
+    def reply(role: Role, prompt: Prompt, _schema: type[BaseModel]) -> Reply:
+        nonlocal played
+        if role == "memory":
+            is_taken = f"Turn {LAMP_TURN}: take lamp" in prompt.user
+            return {"memories": [passing(LAMP_TURN)] if is_taken else []}
+        if role == "analysis":
+            return {}
+        if played + 1 in downs:
+            downs.remove(played + 1)
+            return LanguageModelUnavailable("down for a moment")
+        played += 1
+        return {"reasoning": "", "action": TO_THE_LAMP[played - 1]}
+
+    model = ScriptedLLM(reply)
+    options: dict[str, Any] = {
+        "max_turns_per_episode": len(TO_THE_LAMP),
+        "knowledge_update_interval": LAMP_TURN,
+        "objectives": {"enabled": False},
+        "critic": {"mode": "object_tree"},
+    }
+    run = play_run(own_story, model, tmp_path, **options)
+    while run.end == "paused":
+        run = resume_run(own_story, model, tmp_path)
+    asked = [(call.role, call.prompt.user) for call in model.calls if call.role != "agent"]
+    roles = [role for role, _ in asked]
+    at_lamp = next(at for at, (_, prompt) in enumerate(asked) if f"Turn {LAMP_TURN}: take lamp" in prompt)
+    assert (roles.count("analysis"), roles[at_lamp : at_lamp + 2]) == (1, ["memory", "analysis"])
+    assert re.findall(r"^Turn (\d+) at .* EPHEMERAL", asked[at_lamp + 1][1], re.MULTILINE) == [str(LAMP_TURN)]
+
+
+def passing(turn: int) -> dict[str, Any]:
+    """A memory of that turn, true of the episode alone."""
+    return {
+        "should_remember": True,
+        "category": "NOTE",
+        "memory_title": SESSION,
+        "memory_text": "It was taken.",
+        "persistence": "ephemeral",
+        "turn": turn,
+    }

@@ -175,6 +175,37 @@ class TestNothingOfThisEpisodeAlone:
         play.play(10)
         assert play.known == []
 
+    @pytest.mark.parametrize("resumed", [False, True])
+    def test_a_line_whose_turns_turn_out_to_be_ephemeral_goes_to_the_archive_at_the_end(
+        self, tmp_path: Path, resumed: bool
+    ) -> None:
+        play = Play(tmp_path, [answer(line("Banner lies here.", 5), line("Gate sticks.", 5, 8)), NOTHING])
+        play.file.write_text("## LESSONS LEARNED\n- Vats boil. *(Ep1, T5)*\n")
+        play.manager.reset()
+        play.play(11)
+        play.remember("5")
+        if resumed:
+            adapter = TypeAdapter(KnowledgeState)
+            snapshot = adapter.dump_json(play.manager.state())
+            play.manager.reset()
+            play.manager.restore(adapter.validate_json(snapshot))
+        assert "- Banner lies here. *(Ep1, T5)*" in play.known
+        assert play.manager.update_at_end()
+        assert play.known == ["- Gate sticks. *(Ep1, T5; Ep1, T8)*", "- Vats boil. *(Ep1, T5)*"]
+        assert "Banner" not in play.manager.text(500)
+        assert "- Banner lies here. *(Ep1, T5)* (in PUZZLE SOLUTIONS until Ep1, T11)" in play.archive.read_text()
+        assert (play.metrics["ephemeral"], play.metrics["archived"]) == (1, 1)
+
+    def test_what_an_earlier_episode_learnt_is_not_dropped_by_a_later_one(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [answer(line("Gate sticks.", 5))])
+        play.play(10)
+        play.state = GameState(episode=1)
+        play.state.begin(play.now)
+        play.manager.reset(play.state)
+        play.remember("5")
+        assert not play.manager.update_at_end()
+        assert play.known == ["- Gate sticks. *(Ep1, T5)*"]
+
     def test_lasting_memories_and_other_episodes_do_not_count(self, tmp_path: Path) -> None:
         play = Play(tmp_path, [SOLVED], episode=2)
         play.remember("5-7", "permanent")

@@ -255,6 +255,18 @@ class TestVisits:
         play.manager.flush()
         assert "**Visits:** 4 | **Episodes:** 1, 2" in text_of(tmp_path)
 
+    def test_what_is_considered_in_the_middle_of_a_visit_leaves_it_to_go_on(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, lambda *_: {"memories": [learnt()]})
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        before = play.manager.state()
+        play.manager.consider()
+        after = play.manager.state()
+        assert titles(play.manager.memory_cache, GATE) == ["Mordant first"]
+        assert (after.news, after.visited, after.location_id) == ((), before.visited, before.location_id)
+        play.turn("drop jar", "Dropped.", inventory=())
+        (news,) = play.manager.state().news
+        assert (news.turn, news.first_visit) == (2, False)
+
     def test_a_visit_costs_no_write_of_its_own(self, tmp_path: Path) -> None:
         play = Play(tmp_path)
         play.manager.add_memory(VATS.num, VATS.name, memory())
