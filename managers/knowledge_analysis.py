@@ -13,6 +13,7 @@ from managers.knowledge_answer import (
     brief_schema,
     consolidation,
     judged,
+    likely_sections,
 )
 from managers.knowledge_prompt import (
     brief_question,
@@ -64,7 +65,11 @@ def ask_what_can_go(
 
 
 def _brief_answer(model: LanguageModel, played: Played, question: Question) -> KnowledgeAnswer:
-    choice = model.complete("analysis", question.prompt, brief_schema(question.turns)).value
-    turn = next(turn for turn in played.turns if turn.turn == choice.turn)
+    """The turn that the model chose, in the section that it chose where the turn's own facts speak for that too."""
+    shown = [turn for turn in played.turns if turn.turn in question.turns]
+    choice = model.complete("analysis", question.prompt, brief_schema(shown)).value
+    turn = next(turn for turn in shown if turn.turn == choice.turn)
+    likely = likely_sections(turn)
+    section = choice.section if choice.section in likely else likely[0]
     text = quoted(turn, played.history[turn.turn - 1])
-    return KnowledgeAnswer(lines=[ProposedLine(section=choice.section, text=text, turns=[turn.turn])])
+    return KnowledgeAnswer(lines=[ProposedLine(section=section, text=text, turns=[turn.turn])])

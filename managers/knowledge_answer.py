@@ -18,6 +18,8 @@ from session.token_counter import cut_at
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from managers.knowledge_play import LearntTurn
+
 LONGEST_LINE = 300  # characters
 LONGEST_SPAN = 100  # turns
 
@@ -74,7 +76,7 @@ class BriefKnowledge(BaseModel):
     """What a small model is asked for: which turn taught most, and of what kind that is. The words are the story's."""
 
     turn: int
-    section: Annotated[FilledSection, BeforeValidator(_as_section)]
+    section: FilledSection
 
 
 class MergedLine(BaseModel):
@@ -119,10 +121,29 @@ class Judged:
     ephemeral: tuple[str, ...] = ()
 
 
-def brief_schema(turns: Iterable[int]) -> type[BriefKnowledge]:
-    """A ``BriefKnowledge`` of one of these turns."""
-    choice: Any = Literal[tuple(turns)]
-    return create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(choice, ...))
+def likely_sections(turn: LearntTurn) -> list[FilledSection]:
+    """The sections that the facts of a telling turn speak for, the likeliest first."""
+    sections: list[FilledSection] = []
+    if turn.died:
+        sections += ["DEATH & DANGER ANALYSIS", "DANGERS & THREATS"]
+    elif turn.score_change < 0:
+        sections += ["DANGERS & THREATS", "LESSONS LEARNED"]
+    if turn.score_change > 0:
+        sections += ["PUZZLE SOLUTIONS", "STRATEGIC PATTERNS", "LESSONS LEARNED"]
+    return sections
+
+
+def brief_schema(turns: Sequence[LearntTurn]) -> type[BriefKnowledge]:
+    """A ``BriefKnowledge`` of one of these telling turns, with a section that is likely for one of them."""
+    offered = tuple(dict.fromkeys(section for turn in turns for section in likely_sections(turn)))
+
+    def as_offered(value: object) -> object:
+        section = _as_section(value)
+        return section if section in offered or not isinstance(value, str) else offered[0]
+
+    turn: Any = Literal[tuple(turn.turn for turn in turns)]
+    section: Any = Annotated[Literal[offered], BeforeValidator(as_offered)]
+    return create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turn, ...), section=(section, ...))
 
 
 def cites_unplayed(line: KnowledgeLine, episode: int, last_turn: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -457,6 +458,44 @@ class TestSmallModels:
         ]
         (call,) = play.llm.calls
         assert call.schema.model_json_schema()["properties"]["turn"]["enum"] == [1, 2]
+
+    @pytest.mark.parametrize(
+        ("event", "sections"),
+        [
+            ({"died": True, "score": 15}, ["DEATH & DANGER ANALYSIS", "DANGERS & THREATS"]),
+            ({"score": 15}, ["DANGERS & THREATS", "LESSONS LEARNED"]),
+            ({"score": 25}, ["PUZZLE SOLUTIONS", "STRATEGIC PATTERNS", "LESSONS LEARNED"]),
+        ],
+    )
+    def test_they_are_offered_the_sections_that_the_facts_speak_for(
+        self, tmp_path: Path, event: dict[str, Any], sections: list[str]
+    ) -> None:
+        play = Play(tmp_path, [{"turn": 1, "section": sections[0]}], prompt_budgets=self.BUDGET)
+        play.now = replace(play.now, score=20)
+        play.turn(**event)
+        play.manager.update_at_end()
+        (call,) = play.llm.calls
+        assert call.schema.model_json_schema()["properties"]["section"]["enum"] == sections
+        assert f"## {sections[0]}\n" in play.file.read_text()
+
+    @pytest.mark.parametrize(
+        ("turn", "section", "filed"),
+        [
+            (1, "dangers & threats", "PUZZLE SOLUTIONS"),
+            (1, "strategic  patterns", "STRATEGIC PATTERNS"),
+            (1, "a heading of its own", "LESSONS LEARNED"),
+            (2, "PUZZLE SOLUTIONS", "DEATH & DANGER ANALYSIS"),
+            (2, "a heading of its own", "DEATH & DANGER ANALYSIS"),
+        ],
+    )
+    def test_a_section_that_does_not_suit_the_turn_becomes_one_that_does(
+        self, tmp_path: Path, turn: int, section: str, filed: str
+    ) -> None:
+        play = Play(tmp_path, [{"turn": turn, "section": section}], prompt_budgets=self.BUDGET)
+        play.turn("pull crank", "The sluice opens.", score=5)
+        play.turn("enter vat", "You dissolve in it.", died=True)
+        play.manager.update_at_end()
+        assert play.file.read_text().startswith(f"# Knowledge Base\n\n## {filed}\n\n- At Dye Works Gate")
 
     def test_they_are_not_asked_about_ephemeral_doings(self, tmp_path: Path) -> None:
         play = Play(tmp_path, prompt_budgets=self.BUDGET)
