@@ -1,4 +1,4 @@
-"""The lexicon in a few lines: which forms worked, which were understood, which were refused and how."""
+"""The lexicon in a few lines: which forms worked, which were understood, which only had the parser's answers."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
 WORKING_SHARE = 0.2
 """A form that changed something in fewer of the turns in which it was not refused did not do it: somebody else did."""
 
-_CHANGED, _UNDERSTOOD, _REFUSED = "Changed something", "Understood, changed nothing so far", "Refused so far"
-_SHARES = {_CHANGED: 0.5, _UNDERSTOOD: 0.2, _REFUSED: 0.3}
+_CHANGED, _UNDERSTOOD = "Changed something", "Understood, changed nothing so far"
+_ANSWERED = "Only these answers so far"  # a search that finds nothing is carried out, and reads like a refusal
+_SHARES = {_CHANGED: 0.5, _UNDERSTOOD: 0.2, _ANSWERED: 0.3}
+_MOSTLY = "mostly: "
 _SEPARATOR = "; "
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Forms by what came of them, the most frequent first; a refused one with its most frequent answer."""
+    """Forms by what came of them, the most frequent first; a refused one with its only or its most frequent answer."""
 
     working: tuple[str, ...] = ()
     understood: tuple[str, ...] = ()
@@ -33,7 +35,7 @@ class Summary:
 
         Each kind has a share of the room; what the others leave of theirs goes to the first that wants it.
         """
-        kinds = {_CHANGED: self.working, _UNDERSTOOD: self.understood, _REFUSED: self.refused}
+        kinds = {_CHANGED: self.working, _UNDERSTOOD: self.understood, _ANSWERED: self.refused}
         whole = {title: _line(title, forms) for title, forms in kinds.items() if forms}
         reserved = {title: min(len(line) + 1, int(characters * _SHARES[title])) for title, line in whole.items()}
         lines: list[str] = []
@@ -100,7 +102,7 @@ class _Refusals:
                 else:
                     changed, told = changed + answered.changed, told + answered.silent
         answer = max(refused, key=lambda words: refused[words], default="")
-        return _Fare(changed, told, sum(refused.values()), answer)
+        return _Fare(changed, told, sum(refused.values()), f"{_MOSTLY}{answer}" if len(refused) > 1 else answer)
 
     def _is_refusal(self, words: str) -> bool:
         return self.asked.get(words) == "" and self.totals[words] > 0

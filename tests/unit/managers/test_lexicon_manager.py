@@ -61,7 +61,7 @@ class TestWhatIsShown:
         assert shown(manager) == (
             "Changed something: take OBJECT; dip OBJECT in OBJECT\n"
             "Understood, changed nothing so far: examine OBJECT; wait\n"
-            "Refused so far: frobnicate (That is no word of mine.); light OBJECT (You cannot … the ….)"
+            "Only these answers so far: frobnicate (That is no word of mine.); light OBJECT (You cannot … the ….)"
         )
 
     def test_nothing_known_is_nothing_shown(self, tmp_path: Path) -> None:
@@ -73,7 +73,15 @@ class TestWhatIsShown:
             manager.learn(silent("read loom", "Property of the guild."))
         assert shown(manager) == "Understood, changed nothing so far: read OBJECT"
         manager.learn(silent("read basket", "Property of the guild."))
-        assert shown(manager) == "Refused so far: read OBJECT (Property of the guild.)"
+        assert shown(manager) == "Only these answers so far: read OBJECT (Property of the guild.)"
+
+    def test_of_several_such_answers_the_most_frequent_is_shown_as_that(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for action in ("examine loom", "examine basket", "examine spool"):
+            manager.learn(silent(action, "You find nothing of interest."))
+        for action in ("examine river", "examine banner"):
+            manager.learn(silent(action, "You cannot reach it."))
+        assert shown(manager) == "Only these answers so far: examine OBJECT (mostly: You find nothing of interest.)"
 
     def test_one_answer_for_commands_with_nothing_filled_in_is_no_refusal(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
@@ -94,7 +102,7 @@ class TestWhatIsShown:
         for thing in ("river", "loom", "spool"):
             manager.learn(silent(f"dip {thing}", "It stays dry."))
         manager.learn(changing("dip banner", "It stays dry."))
-        assert shown(manager) == "Refused so far: dip OBJECT (It stays dry.)"
+        assert shown(manager) == "Only these answers so far: dip OBJECT (It stays dry.)"
 
     def test_a_form_that_seldom_goes_with_a_change_did_not_make_it(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)

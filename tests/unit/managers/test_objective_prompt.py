@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 KNOWLEDGE = "# Dye works\nThe fumes kill within two turns; wear the smoke hood. $5 buys one."
 SYNTAX = (
     "Changed something: dip OBJECT in OBJECT; take OBJECT; unbar OBJECT with OBJECT\n"
-    "Refused so far: climb OBJECT (The … has no rungs.)"
+    "Only these answers so far: climb OBJECT (The … has no rungs.)"
 )
 
 
