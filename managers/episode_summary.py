@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Annotated, Final
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from session.events import EpisodeEnd
 from session.values import Location
@@ -41,7 +41,7 @@ class Scored:
 class Death:
     """A death of the player, by the machine's word. ``steps``: the latest turns up to it, at least the deadly one."""
 
-    steps: tuple[Step, ...]
+    steps: Annotated[tuple[Step, ...], Field(min_length=1)]
 
     @property
     def last(self) -> Step:

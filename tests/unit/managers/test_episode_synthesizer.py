@@ -550,6 +550,17 @@ def test_what_is_not_understood_in_the_file_is_told_and_stays(tmp_path: Path) ->
     assert play.manager.handover().startswith("This was in episode 1.")
 
 
+def test_a_death_without_a_turn_in_the_file_is_not_understood(tmp_path: Path) -> None:
+    line = '{"episode": 0, "end": "lost", "turns": 4, "deaths": [{"steps": []}]}'
+    (tmp_path / SUMMARIES_FILE).write_text(f"\n{line}\n", encoding="utf-8")
+    with capture_logs() as logs:
+        play = Play(tmp_path)
+    assert [log["lines"] for log in logs] == [[2]]
+    assert play.manager.handover() == ""
+    play.manager.end("over")
+    assert summaries(tmp_path)[1] == line
+
+
 class NoWatch:
     """Lets every look at a file pass."""
 
