@@ -66,7 +66,7 @@ def test_what_was_spent_before_counts_after_every_resumption(tmp_path: Path, unl
 
 def test_no_call_that_was_paid_for_is_made_again(tmp_path: Path) -> None:
     """The answers that a paused turn had got already are given to it again."""
-    limit = 33 * TOKENS
+    limit = 30 * TOKENS
     play_prompted(STORY, tmp_path, budgets={"max_tokens": limit})
     resume_with(STORY, tmp_path, budgets={"max_tokens": 3 * limit})
     answered = [line for line in read_journal(find_run(tmp_path)) if isinstance(line.event, ModelAnswered)]

@@ -90,24 +90,34 @@ def test_a_budget_that_is_not_raised_pauses_again_with_the_same_words(here: Path
     assert "max-tokens 25 reached: " in shown.out.decode()
 
 
-def test_the_command_that_a_spent_budget_recommends_goes_on(here: Path) -> None:
-    recommended = resume(here).out.decode().splitlines()[-1].removesuffix(" goes on from here.")
-    _zorkgpt, *arguments = shlex.split(recommended)
-    assert recommended.endswith(" --max-tokens 50")
-    assert typed(*arguments, "--quiet").status == 0
+def recommended(shown: Ran) -> list[str]:
+    """What to type after ``zorkgpt``, by the last line of a run that was paused."""
+    assert shown.status == 1, shown
+    line = shown.out.decode().splitlines()[-1]
+    assert line.endswith(" goes on from here.")
+    _zorkgpt, *arguments = shlex.split(line.removesuffix(" goes on from here."))
+    return [*arguments, "--quiet"]
+
+
+def test_the_commands_that_a_spent_budget_recommends_lead_to_the_end(here: Path) -> None:
+    shown = resume(here)
+    for limit in (50, 100, 200, 400):
+        if shown.status == 0:
+            break
+        assert recommended(shown)[-3:] == ["--max-tokens", str(limit), "--quiet"]
+        shown = typed(*recommended(shown))
+    assert shown.status == 0, shown
 
 
 def test_the_recommended_command_repeats_the_address_and_with_it_the_key_is_sent(
     tmp_path: Path, server: MisbehavingServer
 ) -> None:
-    recommended = play(tmp_path, server, "--max-tokens", "25").out.decode().splitlines()[-1]
-    assert f" --base-url {server.base_url} --max-tokens 50 goes on" in recommended
+    paused = play(tmp_path, server, "--max-tokens", "25")
     keyed = environment(OPENAI_API_KEY="sk-of-this-server")
     without = ran(tmp_path, "resume", "--workdir", "work", "--quiet", env=keyed)
     assert f"The key is not sent to {server.base_url}: --base-url" in without.err.decode()
-    _zorkgpt, *arguments = shlex.split(recommended.removesuffix(" goes on from here."))
-    again = ran(tmp_path, *arguments, "--quiet", env=keyed)
-    assert (again.status, again.err) == (0, b"")
+    assert recommended(paused)[2:4] == ["--base-url", server.base_url]
+    assert ran(tmp_path, *recommended(paused), env=keyed).err == b""
 
 
 def test_prices_that_are_learnt_of_later_count(here: Path) -> None:
