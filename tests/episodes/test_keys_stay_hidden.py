@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from base64 import b64encode
 from typing import TYPE_CHECKING
 
@@ -24,21 +25,22 @@ AT_ONCE = {"Retry-After": "0"}
 class Echo:
     """Repeats the ``Authorization`` header in every answer, and as it is and in Base64 in every fourth, an error.
 
-    After ``answers`` requests the key is refused, by its name.
+    After ``answers`` more requests the key is refused, by its name; it may be a number that never comes.
     """
 
-    def __init__(self, answers: int) -> None:
-        self._answers = answers
+    def __init__(self, answers: float = math.inf) -> None:
+        self.answers = answers
         self._requests = 0
 
     def play(self, handler: Handler) -> None:
         self._requests += 1
+        self.answers -= 1
         header = handler.headers["Authorization"]
         spelt = f"{header} alias {b64encode(header.encode()).decode()}"
         self._step(spelt, answer_to(handler.server.asked[-1].body)).play(handler)
 
     def _step(self, spelt: str, answer: str) -> Step:
-        if self._requests > self._answers:
+        if self.answers < 0:
             return says_error(401, f"no such key: {spelt}")
         if self._requests % 4 == 0:
             return says_error(500, f"cannot serve {spelt}", headers=AT_ONCE)
@@ -80,9 +82,12 @@ def test_a_key_is_in_nothing_that_a_run_writes_or_shows(tmp_path: Path) -> None:
     work = tmp_path / "work"
     workdir = ("--workdir", str(work))
     env = IN_THE_ENVIRONMENT | {"ZORKGPT_OBJECTIVE_UPDATE_INTERVAL": "3", "ZORKGPT_CRITIC__MODE": "llm"}
-    with MisbehavingServer(Echo(answers=40), models=MODELS) as server:
+    echo = Echo()
+    with MisbehavingServer(echo, models=MODELS) as server:
         run = ("run", "--max-turns", "5", *workdir, "--base-url", server.base_url)
-        shown = [ran(tmp_path, *arguments, env=env) for arguments in (run, ("--debug", *run, "--json"))]
+        shown = [ran(tmp_path, *run, env=env)]
+        echo.answers = 10
+        shown.append(ran(tmp_path, "--debug", *run, "--json", env=env))
         sent = {asked.headers["authorization"] for asked in server.asked}
     run_id = min((work / "runs").iterdir()).name
     looks = (("memories", "show", "--all"), ("runs", "list"), ("runs", "export", run_id), ("status",))
