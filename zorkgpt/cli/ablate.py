@@ -172,7 +172,7 @@ def _show(results: Results, out: Path) -> None:
         console.print(Text(printable(sentence)))
     models = ", ".join(results.models)
     console.print(Text(printable(f"Story: {results.story}. Model: {models}. Assistance: {results.assistance}.")))
-    console.print(Text(f"One {results.unit}."))
+    console.print(Text(f"{results.unit.capitalize()}."))
     console.print(Text(printable(f"Files: {out}/results.csv, episodes.csv, results.json, plot.png, plot.svg")))
 
 
