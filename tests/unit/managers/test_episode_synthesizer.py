@@ -40,7 +40,7 @@ LAMP = KnowledgeLine("Lamps burn out", (Source(1, 40, 44), Source(2, 9, 9)))
 BY_HAND = KnowledgeLine("Mind the step")
 
 
-def insight(text: str, heading: str = PATTERNS, **fields: object) -> dict[str, object]:
+def insight(text: str, heading: str = PATTERNS, **fields: object) -> dict[str, list[dict[str, object]]]:
     return {"insights": [{"heading": heading, "text": text, **fields}]}
 
 
@@ -432,7 +432,7 @@ def test_insights_are_joined_without_a_turn_of_this_episode(tmp_path: Path) -> N
 
 def test_an_insight_that_was_replaced_already_lends_its_sources_to_no_other(tmp_path: Path) -> None:
     first, second = insight("Hood on", turns=[1], replaces=[1]), insight("Hood off", replaces=[1, 2])
-    play = Play(tmp_path, [{"insights": [*first["insights"], *second["insights"]]}], episode=2)  # type: ignore[misc]  # both are lists
+    play = Play(tmp_path, [{"insights": [*first["insights"], *second["insights"]]}], episode=2)
     play.knowledge.wisdom = {PATTERNS: (HOOD, LAMP)}
     play.die()
     play.manager.end("lost")
