@@ -64,8 +64,7 @@ def ablate(
     """Compare what an agent scores with and without a part of its learning. Stopped, the same command goes on."""
     _require("scipy", "matplotlib", *(("distributed",) if scheduler else ()))
     from zorkgpt.ablation.ablation import Ablation
-    from zorkgpt.ablation.arms import parse_arms
-    from zorkgpt.ablation.plan import Plan, claim
+    from zorkgpt.ablation.plan import claim
     from zorkgpt.ablation.plot import write_plot
     from zorkgpt.ablation.results import results_of, write_results
 
@@ -77,15 +76,7 @@ def ablate(
         "llm.base_url": base_url,
         "assist": assist,
     }
-    chosen = parse_arms(arms)
-    plan = Plan(
-        arms={arm.name: _configuration(arm, options) for arm in chosen},
-        folders={arm.name: arm.folder for arm in chosen},
-        pairs=pairs,
-        episodes=episodes,
-    )
-    for one, two in plan.same_arms():
-        complain(f"{one} and {two} are the same configuration: they cannot differ.")
+    plan = _plan(arms, options, pairs, episodes)
     with _sole_user(out):
         written = claim(out, plan)
         ablation = Ablation(plan, out)
@@ -100,6 +91,23 @@ def _require(*packages: str) -> None:
     for package in packages:
         if find_spec(package) is None:
             raise ConfigurationError(f"{package} is not installed: pip install 'zorkgpt[{EXTRAS[package]}]'")
+
+
+def _plan(arms: str, options: Mapping[str, object], pairs: int, episodes: int) -> Plan:
+    """What to play; arms that are configured alike are told of."""
+    from zorkgpt.ablation.arms import parse_arms
+    from zorkgpt.ablation.plan import Plan
+
+    chosen = parse_arms(arms)
+    plan = Plan(
+        arms={arm.name: _configuration(arm, options) for arm in chosen},
+        folders={arm.name: arm.folder for arm in chosen},
+        pairs=pairs,
+        episodes=episodes,
+    )
+    for one, two in plan.same_arms():
+        complain(f"{one} and {two} are the same configuration: they cannot differ.")
+    return plan
 
 
 def _configuration(arm: Arm, options: Mapping[str, object]) -> GameConfiguration:

@@ -20,6 +20,7 @@ from session.events import Event
 from session.journal import read_manifest
 from session.recording import timeless
 from session.run_folders import find_run
+from zorkgpt.cli import play_options
 from zorkgpt.cli.printable import printable
 from zorkgpt.cli.resume import warn_of_unused_key
 from zorkgpt.cli.watching import watching
@@ -57,11 +58,9 @@ def replay(
     base_url: Annotated[str | None, typer.Option(help="Of the fork: where its models are served.")] = None,
     game: Annotated[Path | None, typer.Option(help="Where the story file is now.", metavar="FILE")] = None,
     workdir: Annotated[Path | None, typer.Option(help="Work folder of the run.", metavar="DIR")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="US dollars after which a fork pauses.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens after which a fork pauses.")] = None,
-    max_time: Annotated[
-        str | None, typer.Option(help="Seconds after which a fork pauses; also 90m, 2h.", metavar="TIME")
-    ] = None,
+    max_cost: play_options.MaxCost = None,
+    max_tokens: play_options.MaxTokens = None,
+    max_time: play_options.MaxTime = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Of the fork: only how it began and ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Of the fork: every event as a line of JSON.")] = False,
 ) -> None:
@@ -71,9 +70,7 @@ def replay(
     of_fork = {
         "agent_model": model,
         "llm.base_url": base_url,
-        "budgets.max_cost": max_cost,
-        "budgets.max_tokens": max_tokens,
-        "budgets.max_time": max_time,
+        **play_options.budgets(max_cost, max_tokens, max_time),
     }
     if fork_at is None and (without_memory or any(value is not None for value in of_fork.values())):
         raise ConfigurationError(

@@ -11,6 +11,7 @@ import typer
 from session.configuration_sources import load_configuration
 from session.journal import read_manifest
 from session.run_folders import find_run
+from zorkgpt.cli import play_options
 from zorkgpt.cli.printable import printable
 from zorkgpt.cli.streams import complain
 from zorkgpt.cli.watching import watching
@@ -24,11 +25,9 @@ def resume(
     workdir: Annotated[Path | None, typer.Option(help="Work folder of the run.", metavar="DIR")] = None,
     game: Annotated[Path | None, typer.Option(help="Where the story file is now.", metavar="FILE")] = None,
     base_url: Annotated[str | None, typer.Option(help="Where the models are served now.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="US dollars after which the run pauses again.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens after which the run pauses again.")] = None,
-    max_time: Annotated[
-        str | None, typer.Option(help="Seconds after which the run pauses again; also 90m, 2h.", metavar="TIME")
-    ] = None,
+    max_cost: play_options.MaxCost = None,
+    max_tokens: play_options.MaxTokens = None,
+    max_time: play_options.MaxTime = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Every event as a line of JSON.")] = False,
 ) -> None:
@@ -40,9 +39,7 @@ def resume(
         "zork_game_workdir": workdir,
         "game.file": game,
         "llm.base_url": base_url,
-        "budgets.max_cost": max_cost,
-        "budgets.max_tokens": max_tokens,
-        "budgets.max_time": max_time,
+        **play_options.budgets(max_cost, max_tokens, max_time),
     }
     now = load_configuration(options, os.environ, Path.cwd()).configuration
     folder = find_run(now.zork_game_workdir, run)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.configuration_sources import load_configuration
+from zorkgpt.cli import play_options
 from zorkgpt.cli.watching import watching
 
 if TYPE_CHECKING:
@@ -34,11 +35,9 @@ def run(
     assist: Annotated[
         str | None, typer.Option(help="Help for the agent: valid-actions, fresh-actions.", metavar="KINDS")
     ] = None,
-    max_cost: Annotated[float | None, typer.Option(help="US dollars after which the run pauses.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Tokens after which the run pauses.")] = None,
-    max_time: Annotated[
-        str | None, typer.Option(help="Seconds after which the run pauses; also 90m, 2h.", metavar="TIME")
-    ] = None,
+    max_cost: play_options.MaxCost = None,
+    max_tokens: play_options.MaxTokens = None,
+    max_time: play_options.MaxTime = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it began and how it ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Every event as a line of JSON.")] = False,
 ) -> None:
@@ -53,9 +52,7 @@ def run(
         "agent_model": model,
         "llm.base_url": base_url,
         "assist": assist,
-        "budgets.max_cost": max_cost,
-        "budgets.max_tokens": max_tokens,
-        "budgets.max_time": max_time,
+        **play_options.budgets(max_cost, max_tokens, max_time),
     }
     resolved = load_configuration(options, os.environ, Path.cwd())
     with (
