@@ -24,8 +24,8 @@ import structlog
 from jericho.defines import BINDINGS_DICT
 
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.story import Story
-from game_interface.core.vocabulary import read_vocabulary
+from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from managers.map_manager import MapManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING
 
 from jericho import FrotzEnv
 
-from game_interface.core.object_table import ObjectTable
-from game_interface.core.status import status_reader
-from game_interface.core.story import Story
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.story import Story
+from game_interface.core.status.reader import status_reader
 from session.errors import StoryError
 
 if TYPE_CHECKING:
-    from game_interface.core.status import Status
+    from game_interface.core.status.reader import Status
 
 CLAIMS = ("location", "inside", "score", "moves", "inventory")
 _READS_TIMED = 2000

@@ -20,7 +20,7 @@ import jericho
 import structlog
 
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.saved_state import SavedState
+from game_interface.core.machine.saved_state import SavedState
 from managers.map_manager import MapManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState

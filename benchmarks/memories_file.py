@@ -10,13 +10,13 @@ from statistics import median
 from time import process_time
 from typing import TYPE_CHECKING
 
-from managers.memories_file import parse
+from managers.memory.parsing import parse
 from session.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from managers.memories_document import Document
+    from managers.memory.document import Document
 
 MEMORIES_A_LOCATION = 8
 TEXT = "The lamp is lit with one command and lasts for long; without it what lives in the dark comes near. " * 3

@@ -27,7 +27,7 @@ from jericho.jericho import UnsupportedGameWarning
 
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.story import Story
+from game_interface.core.machine.story import Story
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.document_store import DocumentStore, StoreState
-from managers.episode_notes import EpisodeNotes, notes_of_opening
-from managers.episode_prompt import episode_prompt, has_room, numbered, with_room
-from managers.episode_summary import SUMMARIES_FILE, EpisodeSummary, KeepSummary, Summaries, parse_summaries
-from managers.episode_texts import handover_text, plain_lesson
-from managers.episode_wisdom import EpisodeAnswer, Wisdom, known_insights
+from managers.episodes.answer import EpisodeAnswer, Wisdom, known_insights
+from managers.episodes.notes import EpisodeNotes, notes_of_opening
+from managers.episodes.prompt import episode_prompt, has_room, numbered, with_room
+from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, KeepSummary, Summaries, parse_summaries
+from managers.episodes.texts import handover_text, plain_lesson
 from session.errors import LanguageModelError
+from session.files.document_store import DocumentStore, StoreState
 from session.token_counter import TokenCounter
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from managers.document_store import Watch
     from session.events import EpisodeEnd
+    from session.files.document_store import Watch
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.knowledge import Entry, KnowledgeLine

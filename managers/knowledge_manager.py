@@ -6,13 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.knowledge_analysis import ask_what_can_go, ask_what_is_new
-from managers.knowledge_answer import cites_unplayed, ephemeral_entries, is_ephemeral
-from managers.knowledge_base import KnowledgeBase, KnowledgeEdit
-from managers.knowledge_play import ephemeral_turns, is_trivial, learnt_turn
-from managers.knowledge_prompt import what_was_played
-from managers.knowledge_state import KnowledgeState
-from managers.knowledge_view import CHARACTERS_A_TOKEN, by_usefulness, laid_out, size, within
+from managers.knowledge.analysis import ask_what_can_go, ask_what_is_new
+from managers.knowledge.answer import cites_unplayed, ephemeral_entries, is_ephemeral
+from managers.knowledge.base import KnowledgeBase, KnowledgeEdit
+from managers.knowledge.play import ephemeral_turns, is_trivial, learnt_turn
+from managers.knowledge.prompt import what_was_played
+from managers.knowledge.state import KnowledgeState
+from managers.knowledge.view import CHARACTERS_A_TOKEN, by_usefulness, laid_out, size, within
 from session.errors import LanguageModelError, StoreError
 from session.knowledge import INSIGHTS, Entry, KnowledgeLine
 from session.token_counter import TokenCounter
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from managers.document_store import Watch
-    from managers.knowledge_answer import Judged
-    from managers.knowledge_play import LearntTurn
-    from managers.knowledge_prompt import Played
+    from managers.knowledge.answer import Judged
+    from managers.knowledge.play import LearntTurn
+    from managers.knowledge.prompt import Played
     from managers.map_manager import MapManager
+    from session.files.document_store import Watch
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.memory import LocationMemories

@@ -7,10 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.document_store import DocumentStore, StoreState
-from managers.lexicon_document import Lexicon, Sighting, parse_lexicon
-from managers.lexicon_forms import sighting_of
-from managers.lexicon_view import Summary, local_summary, summary
+from managers.lexicon.document import Lexicon, Sighting, parse_lexicon
+from managers.lexicon.forms import sighting_of
+from managers.lexicon.view import Summary, local_summary, summary
+from session.files.document_store import DocumentStore, StoreState
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from managers.document_store import Watch
+    from session.files.document_store import Watch
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import TurnRecord

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from managers.document_store import Watch
+    from session.files.document_store import Watch
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import Location, Observation, TurnRecord

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from session.shared_files import locked
+from session.files.shared_files import locked
 from zorkgpt.mapping.map_graph import MapGraph
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from managers.document_store import Watch
+    from session.files.document_store import Watch
     from zorkgpt.mapping.map_file import Warn
 
 

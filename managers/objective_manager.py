@@ -7,9 +7,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.evidence import evidence_of
-from managers.objective_book import Moment, ObjectiveBook, ObjectivesAnswer, with_status
-from managers.objective_prompt import (
+from managers.objectives.book import Moment, ObjectiveBook, ObjectivesAnswer, with_status
+from managers.objectives.evidence import evidence_of
+from managers.objectives.prompt import (
     KNOWLEDGE_TOKENS,
     NO_MEMORIES,
     NONE,

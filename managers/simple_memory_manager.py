@@ -6,14 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.memory_learner import MemoryLearner
-from managers.memory_news import NewsLedger
-from managers.memory_outcome import ZMachineContext
-from managers.memory_revision import Revision
-from managers.memory_shuffle import shuffled_location
-from managers.memory_tiers import MemoryTiers
-from managers.memory_view import last_turn, location_text
-from managers.memory_visits import MemoryState, VisitTracker
+from managers.memory.learner import MemoryLearner
+from managers.memory.news import NewsLedger
+from managers.memory.outcome import ZMachineContext
+from managers.memory.revision import Revision
+from managers.memory.shuffle import shuffled_location
+from managers.memory.tiers import MemoryTiers
+from managers.memory.view import last_turn, location_text
+from managers.memory.visits import MemoryState, VisitTracker
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, MemorySynthesisResponse
 from session.token_counter import TokenCounter
 from session.values import Location
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from managers.document_store import Watch
+    from session.files.document_store import Watch
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import TurnRecord

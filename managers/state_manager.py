@@ -7,8 +7,8 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
-from session.atomic_write import write_atomically
 from session.errors import StoreError
+from session.files.atomic_write import write_atomically
 
 if TYPE_CHECKING:
     import logging

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
-from game_interface.core.story import Story
-from game_interface.core.vocabulary import read_vocabulary
+from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from orchestration.building import build_learning, build_turn
-from orchestration.keeper import Keeper
+from orchestration.committer import Keeper
 from orchestration.model_choice import ChosenModel, choose_model
 from orchestration.restoring_game import RestoringGame
 from orchestration.run_log import open_log
@@ -25,16 +25,16 @@ from orchestration.run_record import ContinuedRecord, FileWatch, Record
 from orchestration.story_binding import bind_to_story
 from orchestration.story_choice import ChosenStory, choose_story
 from orchestration.zork_orchestrator import Plan, RunEnd, Standing, ZorkOrchestrator
-from session.episode_numbers import take_episode_numbers
 from session.events import MemoryRemoved, RunStarted
-from session.journal import Journal, Manifest, new_run_id
-from session.recording import Recording
-from session.run_folders import AT_END, AT_START, RUNS, digests_at_start, held, keep_shared_files
+from session.files.episode_numbers import take_episode_numbers
+from session.files.journal import Journal, Manifest, new_run_id
+from session.files.recording import Recording
+from session.files.run_folders import AT_END, AT_START, RUNS, digests_at_start, held, keep_shared_files
 from session.token_counter import TokenCounter
 from session.vocabulary import Vocabulary
 from zorkgpt.llm.breaker import CircuitBreaker
 from zorkgpt.llm.budget import BudgetedModel, Spending
-from zorkgpt.llm.recording import RecordedModel
+from zorkgpt.llm.recorded import RecordedModel
 from zorkgpt.llm.replayed import ReplayedModel
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from session.events import Event
     from session.game_configuration import GameConfiguration
-    from zorkgpt.llm.model_store import Progress
+    from zorkgpt.llm.embedded.model_store import Progress
 
 _PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
 

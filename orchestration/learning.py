@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer, SynthesizerState
+from managers.knowledge.state import KnowledgeState
 from managers.knowledge_manager import KnowledgeManager
-from managers.knowledge_state import KnowledgeState
 from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager, LexiconState
 from managers.map_manager import MapManager
 from managers.map_store import MapState
-from managers.memory_visits import MemoryState
+from managers.memory.visits import MemoryState
 from managers.objective_manager import ObjectiveManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from managers.base_manager import BaseManager
-    from managers.document_store import Watch
     from session.events import EpisodeEnd
+    from session.files.document_store import Watch
     from session.game_state import GameState
     from session.values import Observation, TurnRecord
 

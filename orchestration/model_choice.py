@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.values import ROLES
-from zorkgpt.llm.embedded import SAMPLING_EXTRAS, EmbeddedServer
+from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS, EmbeddedServer
+from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import LanguageModel
-from zorkgpt.llm.model_store import ModelStore
-from zorkgpt.llm.openai_model import OpenAIModel
-from zorkgpt.llm.settings import Limits, RoleSettings, Sampling
+from zorkgpt.llm.openai.openai_model import OpenAIModel
+from zorkgpt.llm.openai.settings import Limits, RoleSettings, Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from session.game_configuration import GameConfiguration, RoleOptions
-    from zorkgpt.llm.model_store import Progress
+    from zorkgpt.llm.embedded.model_store import Progress
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from orchestration.bootstrap import Run, assemble, started
 from orchestration.resumption import matching_snapshot, open_resumed_run, require_story
 from orchestration.run_record import CheckedRecord
 from orchestration.story_binding import bind_to_story
+from session.configuration.option_groups import BudgetOptions
 from session.errors import ConfigurationError, StoreError, ZorkGPTError
 from session.events import (
     EpisodeStarted,
@@ -27,10 +28,9 @@ from session.events import (
     RunStarted,
     TurnPlayed,
 )
-from session.journal import Journal, JournalLine, Manifest, new_run_id, read_journal, read_manifest
-from session.option_groups import BudgetOptions
-from session.recording import Difference, Diverged, Recording, RecordingEnded
-from session.run_folders import (
+from session.files.journal import Journal, JournalLine, Manifest, new_run_id, read_journal, read_manifest
+from session.files.recording import Difference, Diverged, Recording, RecordingEnded
+from session.files.run_folders import (
     AT_START,
     RUNS,
     digests_at_start,

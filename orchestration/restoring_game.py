@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from game_interface.core.game import Game
-    from game_interface.core.saved_state import SavedState
+    from game_interface.core.machine.saved_state import SavedState
     from session.events import Event
-    from session.recording import Recording
+    from session.files.recording import Recording
     from session.values import Observation, StoryFacts
 
 

@@ -15,12 +15,10 @@ from orchestration.session_state import SessionState
 from orchestration.zork_orchestrator import Episode, Standing
 from session.errors import ConfigurationError, StoreError
 from session.events import EpisodeStarted, RunEnded, RunStarted, TurnPlayed
-from session.game_configuration import GameConfiguration
-from session.game_state import GameState
-from session.journal import Journal, read_journal, read_manifest
-from session.raised_budgets import keep_budgets, kept_budgets
-from session.recording import Recording
-from session.run_folders import (
+from session.files.journal import Journal, read_journal, read_manifest
+from session.files.raised_budgets import keep_budgets, kept_budgets
+from session.files.recording import Recording
+from session.files.run_folders import (
     AT_END,
     AT_START,
     MANIFEST,
@@ -30,7 +28,9 @@ from session.run_folders import (
     held,
     keep_shared_files,
 )
-from session.snapshot_file import SNAPSHOT, read_snapshot
+from session.files.snapshot import SNAPSHOT, read_snapshot
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from orchestration.bootstrap import Parts
     from session.events import Event
-    from session.journal import JournalLine, Manifest
+    from session.files.journal import JournalLine, Manifest
 
 
 def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:

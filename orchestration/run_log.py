@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import structlog
 
 from session.errors import StoreError
-from session.shared_files import open_to_append
+from session.files.shared_files import open_to_append
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from session.atomic_write import write_atomically
 from session.events import Event, FileEdited, RunPaused
-from session.journal import Journal
-from session.recording import Diverged, Recording, RecordingEnded
+from session.files.atomic_write import write_atomically
+from session.files.journal import Journal
+from session.files.recording import Diverged, Recording, RecordingEnded
 
 if TYPE_CHECKING:
     from pathlib import Path

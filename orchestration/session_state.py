@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
-from game_interface.core.saved_state import SavedState
+from game_interface.core.machine.saved_state import SavedState
 from orchestration.learning import LearningState
 from session.errors import StoreError
 from zorkgpt.llm.breaker import Circuit

@@ -33,7 +33,7 @@ RunEnd = Literal["done", "interrupted", "paused"]
 
 
 class Commit(Protocol):
-    """Makes what was played last: see ``orchestration.keeper.Keeper.commit``."""
+    """Makes what was played last: see ``orchestration.committer.Keeper.commit``."""
 
     def __call__(self, episode_index: int, *, in_episode: bool) -> None:
         """The run can be resumed from here."""

@@ -1,6 +1,6 @@
 """``GameConfiguration``: every option of a session, documented where it is defined.
 
-``GameConfiguration()`` alone is valid and reads nothing from outside; ``session.configuration_sources`` fills
+``GameConfiguration()`` alone is valid and reads nothing from outside; ``session.configuration.sources`` fills
 one from the command line, the environment and files.
 """
 
@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PositiveInt, SecretStr
 
-from session.option_groups import (
+from session.configuration.option_groups import (
     DEFAULT_MEMORY_HISTORY_WINDOW,
     AgentOptions,
     AnyPath,
@@ -39,8 +39,8 @@ from session.option_groups import (
     SimpleMemoryOptions,
     Text,
 )
-from session.options import Options, resolve
-from session.toml_settings import from_toml_file
+from session.configuration.options import Options, resolve
+from session.configuration.toml_settings import from_toml_file
 from session.values import ROLES, Role
 
 LONGEST_RECOMMENDED_MEMORY_HISTORY_WINDOW = 10

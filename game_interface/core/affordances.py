@@ -13,10 +13,10 @@ from game_interface.core.commands import refusal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from game_interface.core.dictionary import Dictionary
-    from game_interface.core.interpreter import Interpreter, Snapshot
-    from game_interface.core.object_table import ObjectTable
-    from game_interface.core.story import Story
+    from game_interface.core.machine.dictionary import Dictionary
+    from game_interface.core.machine.interpreter import Interpreter, Snapshot
+    from game_interface.core.machine.object_table import ObjectTable
+    from game_interface.core.machine.story import Story
     from session.values import GameObject, Observation
 
 _MOST_TRIES = {True: 500, False: 320}

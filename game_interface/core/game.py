@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from game_interface.core.saved_state import SavedState
+    from game_interface.core.machine.saved_state import SavedState
     from session.values import Observation, StoryFacts
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from game_interface.core.arguments import require_command, require_seed
-from game_interface.core.nursery import Child
+from game_interface.core.machine.saved_state import SavedState
+from game_interface.core.machine.story import Story
 from game_interface.core.private_folder import PrivateFolder
-from game_interface.core.saved_state import SavedState
-from game_interface.core.served_game import ERRORS
-from game_interface.core.story import Story
-from game_interface.core.trial import OPENING_LIMIT
+from game_interface.core.process.fork_helper import Child
+from game_interface.core.process.served_game import ERRORS
+from game_interface.core.process.trial import OPENING_LIMIT
 from session.closing import Closing
 from session.errors import GameError, StoryError
 from session.values import StoryFacts

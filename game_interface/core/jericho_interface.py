@@ -6,18 +6,18 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from game_interface.core import trial
 from game_interface.core.affordances import Affordances
 from game_interface.core.arguments import require_command, require_seed
-from game_interface.core.attribute_tables import affordances
 from game_interface.core.commands import ENDED, keypress, normalised, refusal
-from game_interface.core.dictionary import Dictionary
 from game_interface.core.endings import outcome
-from game_interface.core.interpreter import Interpreter
-from game_interface.core.object_table import ObjectTable
+from game_interface.core.machine.attribute_tables import affordances
+from game_interface.core.machine.dictionary import Dictionary
+from game_interface.core.machine.interpreter import Interpreter
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.saved_state import SavedState
+from game_interface.core.machine.story import Story
 from game_interface.core.observer import Observer
-from game_interface.core.saved_state import SavedState
-from game_interface.core.story import Story
+from game_interface.core.process import trial
 from session.closing import Closing
 from session.errors import GameError
 from session.values import GameObject, Location, Observation, StoryFacts

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from game_interface.core.attribute_tables import attribute_table
-from game_interface.core.profiled_status import ProfiledStatus
-from game_interface.core.status import StatusReader, status_reader
+from game_interface.core.machine.attribute_tables import attribute_table
+from game_interface.core.status.profiled import ProfiledStatus
+from game_interface.core.status.reader import StatusReader, status_reader
 from game_interface.core.visibility import Sight
 from session.values import GameObject, Location, Observation
 
 if TYPE_CHECKING:
     from game_interface.core.endings import Outcome
-    from game_interface.core.interpreter import Interpreter, Snapshot
-    from game_interface.core.object_table import Memory, ObjectTable
-    from game_interface.core.story import Story
+    from game_interface.core.machine.interpreter import Interpreter, Snapshot
+    from game_interface.core.machine.object_table import Memory, ObjectTable
+    from game_interface.core.machine.story import Story
 
 
 class Observer:

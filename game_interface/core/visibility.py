@@ -10,7 +10,7 @@ from session.values import GameObject
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from game_interface.core.object_table import ObjectTable
+    from game_interface.core.machine.object_table import ObjectTable
 
 _MOST_NODES = 1000
 """Kept of each object; a long session sees some dozens of most."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from game_interface.core.object_table import ObjectTable
-from game_interface.core.story import Story
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.story import Story
 
 PROMPTS = sorted((Path(__file__).parents[2] / "zorkgpt" / "prompts").glob("*.md"))
 TELLING_WORDS = {

@@ -9,7 +9,7 @@ from jericho import FrotzEnv
 from jericho.defines import BINDINGS_DICT
 
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.story import Story
+from game_interface.core.machine.story import Story
 from tests.fixtures.walkthrough import (
     WINNING_SEED,
     get_walkthrough_dark_sequence,

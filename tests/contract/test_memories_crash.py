@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from managers.memories_file import parse
+from managers.memory.parsing import parse
 from tests.fixtures.memory_writer import done_file, start_writer
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.events import ModelAnswered, RunPaused, TurnPlayed
-from session.journal import read_journal
-from session.run_folders import find_run
+from session.files.journal import read_journal
+from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import STORY
 from tests.fixtures.prompted_run import TOKENS, play_prompted, resume_with
 from tests.fixtures.run_traces import files_of, journal_of

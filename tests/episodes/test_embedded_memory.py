@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from managers.memories_file import parse
+from managers.memory.parsing import parse
 from orchestration.bootstrap import open_parts, open_run
-from session.configuration_sources import load_configuration
+from session.configuration.sources import load_configuration
 from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
+from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import LanguageModel
-from zorkgpt.llm.model_store import ModelStore
 
 if TYPE_CHECKING:
     from pathlib import Path

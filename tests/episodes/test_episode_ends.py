@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from managers.episode_summary import SUMMARIES_FILE, parse_summaries
+from managers.episodes.summary import SUMMARIES_FILE, parse_summaries
 from orchestration.bootstrap import open_run
 from orchestration.resumption import configuration_of, open_resumed_run
+from session.configuration.option_groups import BudgetOptions
 from session.events import EpisodeEnded, ModelAnswered, TurnPlayed
+from session.files.journal import read_manifest
+from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
-from session.journal import read_manifest
-from session.option_groups import BudgetOptions
-from session.run_folders import find_run
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.fixtures.whole_run import parts_of, play_run, resume_run
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from managers.episode_summary import EpisodeSummary
+    from managers.episodes.summary import EpisodeSummary
     from orchestration.zork_orchestrator import RunEnd
     from session.events import Event
     from zorkgpt.llm.language_model import Prompt, Role

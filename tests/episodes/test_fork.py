@@ -9,8 +9,8 @@ import pytest
 from orchestration.replay import Branch
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.events import EpisodeStarted, MemoryRemoved, RunEnded, TurnPlayed
-from session.journal import read_manifest
-from session.run_folders import FORKS, find_run
+from session.files.journal import read_manifest
+from session.files.run_folders import FORKS, find_run
 from tests.fixtures.doomed_run import STORY, decided_by_prompt
 from tests.fixtures.prompted_run import fork_of, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import contents_of, files_of, journal_of

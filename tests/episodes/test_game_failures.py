@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from game_interface.core.isolated import IsolatedGame
-from game_interface.core.story import Story
-from game_interface.core.vocabulary import read_vocabulary
+from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from orchestration.bootstrap import Parts, open_run
 from orchestration.model_choice import ChosenModel
 from orchestration.story_choice import ChosenStory

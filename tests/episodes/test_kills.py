@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.events import RunEnded
-from session.run_folders import find_run
+from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import STORY, effects_of_a_run, go_on, killed
 from tests.fixtures.run_traces import files_of, journal_of
 from tests.fixtures.whole_run import verify_run

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from session.errors import LanguageModelUnavailable
-from session.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
+from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
 from tests.fixtures.whole_run import play_run, resume_run
 from zorkgpt.llm.scripted import ScriptedLLM
 

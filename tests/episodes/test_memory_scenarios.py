@@ -10,7 +10,7 @@ import pytest
 import structlog
 
 from game_interface.core.jericho_interface import JerichoInterface
-from managers.memory_outcome import context_of
+from managers.memory.outcome import context_of
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState

@@ -14,8 +14,8 @@ from tests.fixtures.troubled_server import Answers, RestartingServer, Trouble
 from tests.fixtures.whole_run import WholeRun, play_run
 from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES
-from zorkgpt.llm.openai_model import OpenAIModel
-from zorkgpt.llm.settings import Limits, RoleSettings
+from zorkgpt.llm.openai.openai_model import OpenAIModel
+from zorkgpt.llm.openai.settings import Limits, RoleSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

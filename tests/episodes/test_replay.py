@@ -10,9 +10,9 @@ import pytest
 
 from session.errors import StoreError, StoryError, ZorkGPTError
 from session.events import FileEdited, ModelAnswered, RunPaused, TurnPlayed
-from session.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_journal
-from session.run_folders import find_run
-from session.snapshot_file import SNAPSHOT
+from session.files.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_journal
+from session.files.run_folders import find_run
+from session.files.snapshot import SNAPSHOT
 from tests.fixtures.doomed_run import STORY, killed
 from tests.fixtures.prompted_run import Before, actions_of, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import contents_of

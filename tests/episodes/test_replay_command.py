@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from session.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_manifest
-from session.run_folders import FORKS, find_run
-from session.snapshot_file import SNAPSHOT
+from session.files.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_manifest
+from session.files.run_folders import FORKS, find_run
+from session.files.snapshot import SNAPSHOT
 from tests.fixtures.command_line import Ran, ran, ran_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from session.journal import JOURNAL_FILE
-from session.raised_budgets import BUDGETS
-from session.run_folders import find_run, held
-from session.snapshot_file import SNAPSHOT
+from session.files.journal import JOURNAL_FILE
+from session.files.raised_budgets import BUDGETS
+from session.files.run_folders import find_run, held
+from session.files.snapshot import SNAPSHOT
 from tests.fixtures.command_line import Ran, environment, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of, journal_of

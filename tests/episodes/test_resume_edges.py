@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from managers.memories_file import parse
-from managers.memory_revision import Revision
-from managers.memory_tiers import open_memories
+from managers.memory.parsing import parse
+from managers.memory.revision import Revision
+from managers.memory.tiers import open_memories
 from orchestration.resumption import configuration_of
 from session.errors import ConfigurationError, LanguageModelUnavailable, StoreError
 from session.events import FileEdited, RunEnded
+from session.files.journal import JOURNAL_FILE, read_manifest
+from session.files.run_folders import find_run
+from session.files.snapshot import SNAPSHOT
 from session.game_configuration import GameConfiguration
-from session.journal import JOURNAL_FILE, read_manifest
 from session.memory import Memory, MemoryStatus
-from session.run_folders import find_run
-from session.snapshot_file import SNAPSHOT
 from tests.fixtures.doomed_run import STORY, go_on, killed_before_writing
 from tests.fixtures.prompted_run import Before, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import journal_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.events import RunPaused, TurnPlayed
-from session.journal import read_journal, read_manifest
+from session.files.journal import read_journal, read_manifest
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Silent, Step, Streams, says_error
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 from session.errors import LanguageModelError, StoreError
 from session.events import Event, RunEnded, RunPaused, TurnPlayed
-from session.journal import read_journal
+from session.files.journal import read_journal
 from tests.episodes.test_run_command import environment, proposes, run_folder, zorkgpt
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.whole_run import play_run

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from distributed import Client, KilledWorker, as_completed
 
-from session.atomic_write import write_atomically
 from session.errors import ConfigurationError, GameError, StoreError
+from session.files.atomic_write import write_atomically
 from zorkgpt.ablation.apart import PlayingApart
 
 if TYPE_CHECKING:

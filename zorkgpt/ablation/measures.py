@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from session.errors import StoreError
-from session.run_folders import run_folders
+from session.files.run_folders import run_folders
 from zorkgpt.report.episode_figures import EpisodeFigures, episode_figures, mean
 from zorkgpt.report.metrics import metrics_of
 from zorkgpt.report.played_run import read_run

@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from orchestration.bootstrap import Parts, open_parts
 from orchestration.story_choice import choose_story
-from session.atomic_write import write_atomically
 from session.errors import ConfigurationError, StoreError, StoryError
+from session.files.atomic_write import write_atomically
 from session.game_configuration import GameConfiguration
 from session.values import ROLES
 

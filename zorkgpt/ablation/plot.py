@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from session.atomic_write import write_atomically
+from session.files.atomic_write import write_atomically
 from zorkgpt.ablation.measures import MEASURES
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from session.atomic_write import write_atomically
+from session.files.atomic_write import write_atomically
 from zorkgpt.ablation.comparison import Comparison, compare_all
 from zorkgpt.ablation.measures import MEASURES, RunMeasures, turns_to
 from zorkgpt.ablation.plan import WrittenPlan

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from session.configuration_sources import load_configuration
+from session.configuration.sources import load_configuration
 from session.errors import ConfigurationError, StoreError
 from zorkgpt.cli.printable import printable
 from zorkgpt.cli.streams import complain
@@ -136,8 +136,8 @@ def _crew(plan: Plan, workers: int | None, scheduler: str | None) -> Crew:
         return DaskCrew(scheduler)
     from zorkgpt.ablation.crew import LocalCrew
     from zorkgpt.cli.progress import DownloadBar
-    from zorkgpt.llm.cores import available_cores
-    from zorkgpt.llm.model_store import ModelStore
+    from zorkgpt.llm.embedded.cores import available_cores
+    from zorkgpt.llm.embedded.model_store import ModelStore
 
     agents = [configuration.role("agent") for configuration in plan.arms.values()]
     if any(agent.engine == "embedded" and agent.model is None for agent in agents):

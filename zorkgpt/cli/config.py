@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from session.configuration_sources import DEFAULT, load_configuration
+from session.configuration.options import options_of
+from session.configuration.sources import DEFAULT, load_configuration
 from session.game_configuration import GameConfiguration
-from session.options import options_of
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from session.configuration_sources import ShownOption
+    from session.configuration.sources import ShownOption
 
 app = typer.Typer(help="The options in force.", no_args_is_help=True)
 

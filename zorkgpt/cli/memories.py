@@ -17,17 +17,17 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from session.configuration_sources import load_configuration
+from session.configuration.sources import load_configuration
 from session.errors import ConfigurationError, StoreError
+from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START, find_run
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, one_line, title_key
-from session.run_folders import MEMORIES_AT_END, MEMORIES_AT_START, find_run
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from managers.memories_document import Document
-    from managers.memory_changes import Change
+    from managers.memory.changes import Change
+    from managers.memory.document import Document
     from session.game_configuration import GameConfiguration
 
 app = typer.Typer(help="What was learnt at each location.", no_args_is_help=True)
@@ -109,8 +109,8 @@ def add(
     workdir: WorkdirOption = None,
 ) -> None:
     """Add a memory."""
-    from managers.memory_revision import Revision
-    from managers.memory_tiers import open_memories
+    from managers.memory.revision import Revision
+    from managers.memory.tiers import open_memories
 
     store = open_memories(_memory_file(workdir))
     location_id = _location_id(store.document, location)
@@ -131,8 +131,8 @@ def invalidate(
     workdir: WorkdirOption = None,
 ) -> None:
     """Mark a memory as proven false; it stays in the file, and nobody believes it."""
-    from managers.memory_revision import Revision
-    from managers.memory_tiers import open_memories
+    from managers.memory.revision import Revision
+    from managers.memory.tiers import open_memories
 
     store = open_memories(_memory_file(workdir))
     location_id = _location_id(store.document, location)
@@ -149,7 +149,7 @@ def diff(
     run: Annotated[str, typer.Argument(help="Id of a run, or its folder.")], workdir: WorkdirOption = None
 ) -> None:
     """Print what a run taught: what was added, superseded and invalidated since it began."""
-    from managers.memory_changes import changes
+    from managers.memory.changes import changes
 
     configuration = _configuration(workdir)
     folder = find_run(configuration.zork_game_workdir, run)
@@ -174,7 +174,7 @@ def _memory_file(workdir: Path | None) -> Path:
 
 
 def _document(path: Path) -> Document:
-    from managers.memory_tiers import open_memories
+    from managers.memory.tiers import open_memories
 
     return open_memories(path).document
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from zorkgpt.llm.model_store import Stage
+    from zorkgpt.llm.embedded.model_store import Stage
 
 _WORDS: dict[Stage, str] = {
     "waiting": "Another pull is at it, waiting",
@@ -22,7 +22,7 @@ _WORDS: dict[Stage, str] = {
 
 
 class DownloadBar:
-    """A ``zorkgpt.llm.model_store.Progress`` on stderr: there from the first report to ``ready`` or the end of the
+    """A ``Progress`` of the model store on stderr: there from the first report to ``ready`` or the end of the
     context; ``quiet`` shows nothing.
     """
 

@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from session.configuration_sources import load_configuration
+from session.configuration.sources import load_configuration
 from session.errors import ConfigurationError
 from session.events import Event
-from session.journal import read_manifest
-from session.recording import timeless
-from session.run_folders import find_run
+from session.files.journal import read_manifest
+from session.files.recording import timeless
+from session.files.run_folders import find_run
 from zorkgpt.cli import play_options
 from zorkgpt.cli.printable import printable
 from zorkgpt.cli.resume import warn_of_unused_key
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from orchestration.replay import Branch, Replayed
+    from session.files.recording import Difference
     from session.game_configuration import GameConfiguration
-    from session.recording import Difference
 
 _EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 _PLACE = re.compile(r"(?:(\d+):)?(\d+)")

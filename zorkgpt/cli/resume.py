@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.configuration_sources import load_configuration
-from session.journal import read_manifest
-from session.run_folders import find_run
+from session.configuration.sources import load_configuration
+from session.files.journal import read_manifest
+from session.files.run_folders import find_run
 from zorkgpt.cli import play_options
 from zorkgpt.cli.printable import printable
 from zorkgpt.cli.streams import complain

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.configuration_sources import load_configuration
+from session.configuration.sources import load_configuration
 from zorkgpt.cli import play_options
 from zorkgpt.cli.watching import watching
 
 if TYPE_CHECKING:
-    from session.configuration_sources import ResolvedConfiguration
+    from session.configuration.sources import ResolvedConfiguration
     from session.game_configuration import GameConfiguration
     from session.values import StoryFacts
 

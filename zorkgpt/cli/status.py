@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from managers.base_manager import ManagerStatus
 from managers.state_manager import CURRENT_STATE_FILE
-from session.configuration_sources import load_configuration
+from session.configuration.sources import load_configuration
 from session.errors import StoreError
+from session.files.shared_files import read_shared
 from session.memory import one_line
-from session.shared_files import read_shared
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:

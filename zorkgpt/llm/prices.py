@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, cast
 from genai_prices import Usage, calc_price
 
 if TYPE_CHECKING:
+    from session.configuration.option_groups import PriceOptions
     from session.events import ModelAnswered, ModelFailed
     from session.game_configuration import GameConfiguration
-    from session.option_groups import PriceOptions
     from session.values import Role
 
 _OPENAI = "https://api.openai.com/v1"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from session.errors import LanguageModelUnavailable
 from session.events import ModelAnswered, ModelFailed
-from session.recording import Diverged, Recording, RecordingEnded
+from session.files.recording import Diverged, Recording, RecordingEnded
 from zorkgpt.llm.language_model import Completion, LanguageModel, TokenUsage
-from zorkgpt.llm.recording import prompt_sha256
+from zorkgpt.llm.recorded import prompt_sha256
 
 if TYPE_CHECKING:
     from zorkgpt.llm.language_model import Answer, Prompt, Role

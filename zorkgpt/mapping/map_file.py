@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from session.errors import StoreError
-from session.shared_files import read_shared
+from session.files.shared_files import read_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 import structlog
 from pydantic import ValidationError
 
-from session.atomic_write import write_atomically
 from session.errors import StoreError
+from session.files.atomic_write import write_atomically
 from session.values import Location
 from zorkgpt.mapping.map_file import MapFile, Warn, read_map_file
 from zorkgpt.mapping.map_render import mermaid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from session.journal import Manifest
+from session.files.journal import Manifest
 from zorkgpt.report.episode_figures import EpisodeFigures, episode_figures
 from zorkgpt.report.metrics import Metrics, metrics_of
 from zorkgpt.report.run_summary import RunSummary
@@ -14,7 +14,7 @@ from zorkgpt.report.usage import NO_PRICES, RoleUsage, usage_by_role
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from session.option_groups import PriceOptions
+    from session.configuration.option_groups import PriceOptions
     from zorkgpt.report.played_run import PlayedRun
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
-from managers.objective_book import FoundObjective, ObjectivesAnswer
+from managers.objectives.book import FoundObjective, ObjectivesAnswer
 from session.events import ModelAnswered, TurnPlayed
 from session.memory import MemoryStatus
 from zorkgpt.report.core_memories import core_downgrades

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from managers.memories_file import parse
+from managers.memory.parsing import parse
 from session.errors import StoreError
 from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
-from session.journal import Manifest, read_journal, read_manifest
+from session.files.journal import Manifest, read_journal, read_manifest
+from session.files.run_folders import MEMORIES_AT_END
 from session.memory import Memory
-from session.run_folders import MEMORIES_AT_END
 from zorkgpt.report.run_summary import RunSummary, summarise
 
 if TYPE_CHECKING:

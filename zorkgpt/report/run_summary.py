@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from session.errors import StoreError
-from session.journal import JOURNAL_FILE, JOURNAL_VERSION, read_manifest
-from session.run_folders import is_held
-from session.shared_files import read_whole
+from session.files.journal import JOURNAL_FILE, JOURNAL_VERSION, read_manifest
+from session.files.run_folders import is_held
+from session.files.shared_files import read_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -161,7 +161,7 @@ class _Glance:
 
 
 def _events(path: Path) -> Iterator[_Event]:
-    """What ``session.journal.read_journal`` tells, in a tenth of the time: nobody checks that no line was changed."""
+    """What ``read_journal`` tells, in a tenth of the time: nobody checks that no line was changed."""
     try:
         lines = read_whole(path).split(b"\n")
     except OSError as error:

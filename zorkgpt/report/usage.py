@@ -15,7 +15,7 @@ from zorkgpt.llm.prices import cost_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from session.option_groups import PriceOptions
+    from session.configuration.option_groups import PriceOptions
     from zorkgpt.report.played_run import ModelCall, PlayedRun
 
 NO_PRICES: Mapping[str, PriceOptions] = {}

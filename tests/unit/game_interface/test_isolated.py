@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from game_interface.core import nursery
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.process import fork_helper as nursery
 from session.errors import GameError, StoryError
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from game_interface.core import trial
 from game_interface.core.commands import refusal
-from game_interface.core.interpreter import Interpreter
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.story import Story
+from game_interface.core.machine.interpreter import Interpreter
+from game_interface.core.machine.story import Story
+from game_interface.core.process import trial
 from session.errors import ConfigurationError, GameError, StoryError
 from session.values import GameObject, Location
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from managers.document_store import Watch
+    from session.files.document_store import Watch
     from zorkgpt.llm.scripted import Reply, ReplyFunction
 
 

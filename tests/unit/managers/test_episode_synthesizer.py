@@ -9,10 +9,10 @@ import structlog
 from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
-from managers.episode_prompt import INSTRUCTIONS_SHARE
-from managers.episode_summary import SUMMARIES_FILE, EpisodeSummary, Scored
 from managers.episode_synthesizer import DEATH_ANALYSIS, SynthesizerState
-from managers.episode_texts import LONGEST_HANDOVER
+from managers.episodes.prompt import INSTRUCTIONS_SHARE
+from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, Scored
+from managers.episodes.texts import LONGEST_HANDOVER
 from managers.knowledge_manager import KnowledgeManager
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
@@ -28,9 +28,9 @@ from zorkgpt.prompts.loader import fill_prompt
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from managers.document_store import Watch
     from session.errors import LanguageModelError
     from session.events import EpisodeEnd
+    from session.files.document_store import Watch
 
 SMALLEST_BUDGET = INSTRUCTIONS_SHARE * TokenCounter().estimate(fill_prompt("episode"))
 NOTHING: dict[str, object] = {}

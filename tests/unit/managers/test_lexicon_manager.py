@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.story import Story
-from game_interface.core.vocabulary import read_vocabulary
-from managers.lexicon_document import MOST_ANSWERS, MOST_ASKED, MOST_FORMS, Lexicon, Sighting
+from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import read_vocabulary
+from managers.lexicon.document import MOST_ANSWERS, MOST_ASKED, MOST_FORMS, Lexicon, Sighting
 from managers.lexicon_manager import LEXICON_FILE, LOCAL_TOKENS, REFRESH_INTERVAL, LexiconManager, LexiconState
 from session.errors import StoreError
 from session.game_state import GameState

@@ -9,8 +9,8 @@ import pytest
 from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
-from managers.objective_book import LONGEST_TEXT
 from managers.objective_manager import LONGEST_TEXT as LONGEST_FOR_AGENT
+from managers.objectives.book import LONGEST_TEXT
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid
 from session.game_state import GameState
 from session.objective import Objective, ObjectivesState

@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
-from managers.memory_view import TENTATIVE_HEADING
+from managers.memory.view import TENTATIVE_HEADING
 from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryState, MemoryStatus
 from session.token_counter import TokenCounter
 from tests.unit.managers.memory_parts import GATE, LOFT, MORDANT, VATS, Play, learnt, manager_in, memory, titles

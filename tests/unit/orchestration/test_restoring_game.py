@@ -9,8 +9,8 @@ import pytest
 from orchestration.restoring_game import RestoringGame
 from session.errors import GameError
 from session.events import Event, GameFailed
-from session.journal import JournalLine
-from session.recording import Recording
+from session.files.journal import JournalLine
+from session.files.recording import Recording
 from session.values import Location, Observation
 from tests.fixtures.scripted_game import ScriptedGame
 

@@ -8,7 +8,7 @@ import pytest
 
 from session.errors import StoreError
 from session.events import RunEnded
-from session.journal import JOURNAL_FILE
+from session.files.journal import JOURNAL_FILE
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
 from zorkgpt.ablation.comparison import compare_all

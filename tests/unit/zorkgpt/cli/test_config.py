@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from session.configuration_sources import ShownOption, load_configuration
+from session.configuration.sources import ShownOption, load_configuration
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli import config
 

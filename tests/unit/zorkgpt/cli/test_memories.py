@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from managers.memories_file import parse
+from managers.memory.parsing import parse
 from session.errors import ConfigurationError, StoreError, ZorkGPTError
+from session.files.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIES_AT_START
 from session.memory import PERSISTENCES, Memory
-from session.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIES_AT_START
 from zorkgpt.cli import memories
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from session.errors import LanguageModelUnavailable
 from zorkgpt.cli.model import app
-from zorkgpt.llm.model_store import MODEL_DIR_VARIABLE, SMOLLM2
+from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE, SMOLLM2
 
 if TYPE_CHECKING:
     from pathlib import Path

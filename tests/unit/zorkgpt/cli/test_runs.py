@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from session.errors import StoreError
 from session.events import RunEnded, RunPaused
-from session.journal import JOURNAL_FILE
+from session.files.journal import JOURNAL_FILE
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.cli.main import app

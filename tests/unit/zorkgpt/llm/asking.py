@@ -9,11 +9,11 @@ from pydantic import BaseModel, Field
 
 from tests.fixtures.misbehaving_server import MisbehavingServer, Streams
 from zorkgpt.llm.language_model import Completion, Prompt
-from zorkgpt.llm.openai_model import OpenAIModel
-from zorkgpt.llm.settings import Limits, RoleSettings
+from zorkgpt.llm.openai.openai_model import OpenAIModel
+from zorkgpt.llm.openai.settings import Limits, RoleSettings
 
 if TYPE_CHECKING:
-    from zorkgpt.llm.settings import Sampling
+    from zorkgpt.llm.openai.settings import Sampling
 
 PROMPT = Prompt(system="You play.", user="A dark room.")
 BRIEF = Limits(request=5.0, stall=0.1, total=60.0, attempts=3)

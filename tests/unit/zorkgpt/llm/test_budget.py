@@ -19,7 +19,7 @@ from tests.unit.zorkgpt.llm.asking import PROMPT, Move
 from zorkgpt.llm.breaker import FAILURES_TO_OPEN, CircuitBreaker
 from zorkgpt.llm.budget import BudgetedModel, Spending
 from zorkgpt.llm.language_model import LanguageModel, TokenUsage
-from zorkgpt.llm.recording import RecordedModel
+from zorkgpt.llm.recorded import RecordedModel
 from zorkgpt.llm.scripted import ScriptedLLM
 
 EVENTS: TypeAdapter[list[Event]] = TypeAdapter(list[Event])

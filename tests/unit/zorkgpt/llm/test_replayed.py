@@ -6,13 +6,13 @@ import pytest
 
 from session.errors import LanguageModelUnavailable
 from session.events import Event, ModelAnswered, ModelFailed, RunPaused
-from session.journal import JournalLine
-from session.recording import Diverged, Recording, RecordingEnded
+from session.files.journal import JournalLine
+from session.files.recording import Diverged, Recording, RecordingEnded
 from session.token_counter import TokenCounter
 from tests.fixtures.run_events import turn_played
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
 from zorkgpt.llm.language_model import Completion, Prompt, TokenUsage
-from zorkgpt.llm.recording import RecordedModel, prompt_sha256
+from zorkgpt.llm.recorded import RecordedModel, prompt_sha256
 from zorkgpt.llm.replayed import ReplayedModel
 from zorkgpt.llm.scripted import ScriptedLLM
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from session.events import EpisodeEnd, EpisodeEnded, EpisodeStarted, Event, TurnPlayed
-from session.journal import Journal, Manifest
-from session.run_folders import MEMORIES_AT_END, RUNS
+from session.files.journal import Journal, Manifest
+from session.files.run_folders import MEMORIES_AT_END, RUNS
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 
 if TYPE_CHECKING:

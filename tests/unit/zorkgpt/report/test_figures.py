@@ -8,7 +8,7 @@ import pytest
 
 from session.errors import StoreError
 from session.events import RunEnded
-from session.journal import JOURNAL_FILE
+from session.files.journal import JOURNAL_FILE
 from session.values import Observation
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run

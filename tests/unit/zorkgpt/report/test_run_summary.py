@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.events import RunEnded, RunPaused
-from session.journal import JOURNAL_FILE
-from session.run_folders import held, run_folders
+from session.files.journal import JOURNAL_FILE
+from session.files.run_folders import held, run_folders
 from session.values import Observation
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import SEEN, ended, played, started, turn, write_run

@@ -1,0 +1,75 @@
+"""What the attributes of objects mean, for stories where that is certain: facts of the file format, no hints."""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from game_interface.core.machine.story import Story
+
+ZORK_1 = MappingProxyType(
+    {
+        "touched": 3,
+        "invisible": 7,
+        "surface": 10,
+        "open": 11,
+        "transparent": 12,
+        "try_take": 13,
+        "not_described": 14,
+        "readable": 16,
+        "takeable": 17,
+        "container": 19,
+        "lit": 20,
+        "door": 23,
+        "burnable": 26,
+        "weapon": 29,
+        "actor": 30,
+        "light_source": 31,
+    }
+)
+"""Release 88, serial 840726; read off what changes in play."""
+
+_INFORM_6_ORDER = (
+    "animate absent clothing concealed container door edible enterable general lit lockable locked moved on open"
+    " openable proper scenery scored static surface switchable talkable transparent touched workflag worn"
+    " male female neuter plural"
+)
+INFORM_6 = MappingProxyType({name: number for number, name in enumerate(_INFORM_6_ORDER.split())})
+"""The Inform 6 library, 6/11 and 6/12, in the order of its declarations (linklpa.h).
+
+What another table has too bears that table's name: light is ``lit``, supporter ``surface``, visited ``touched``.
+"""
+
+_ZORK_1_MD5 = "b732a93a6244ddd92a9b9a3e3a46c687"
+_INFORM_6_BANNER = re.compile(r"Inform v?6\.\d+ Library v?6[./]1[12]\b")
+_PLAYER_OF_INFORM_6 = ("animate", "concealed", "proper", "transparent")
+
+
+def attribute_table(story: Story, opening: str, player: frozenset[int]) -> Mapping[str, int]:
+    """The names of ``story``'s attributes and their numbers; empty where nothing is certain.
+
+    The Inform 6 library is told by its own banner in the ``opening`` text; and the ``player`` has to have the
+    attributes that the library gives it, since a story may declare its own attributes first and shift them all.
+    """
+    if story.md5 == _ZORK_1_MD5:
+        return ZORK_1
+    if _INFORM_6_BANNER.search(opening) and player.issuperset(INFORM_6[name] for name in _PLAYER_OF_INFORM_6):
+        return INFORM_6
+    return MappingProxyType({})
+
+
+def affordances(table: Mapping[str, int], attributes: frozenset[int]) -> dict[str, bool]:
+    """Each name of ``table`` with whether it is among ``attributes``; and what follows from them.
+
+    ``openable`` and ``takeable`` are always there: where the story has no such attribute, a container or a door
+    is openable, and what is neither fixed, scenery, nor alive is takeable.
+    """
+    found = {name: number in attributes for name, number in table.items()}
+    found.setdefault("openable", found.get("container", False) or found.get("door", False))
+    fixed = any(found.get(name, False) for name in ("static", "scenery", "animate", "door"))
+    found.setdefault("takeable", not fixed)
+    return found

@@ -1,0 +1,251 @@
+"""Jericho's interpreter with one story in it, at the level of bytes: nothing above this module sees Jericho."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from jericho import FrotzEnv
+from jericho.defines import BINDINGS_DICT
+from jericho.template_action_generator import TemplateActionGenerator
+
+from game_interface.core.commands import LONGEST_LINE
+from game_interface.core.machine.binary import word
+from game_interface.core.machine.containment import Containment
+from game_interface.core.machine.dictionary import Dictionary
+from game_interface.core.private_folder import PrivateFolder
+from session.errors import GameError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from game_interface.core.machine.story import Story
+
+Prompt = Literal["line", "key"]
+Stop = Literal["quit", "restart", "crash"]
+
+READ_KEY = 246  # an opcode; Z-Machine Standard 1.1 §14
+_FIRST_GLOBAL = 16
+_LAST_VERSION_WITH_TERMINATOR = 4
+_LONGEST_TEXT = 8192
+_LARGE_CONSTANT, _SMALL_CONSTANT = 0, 1  # types of operands; Z-Machine Standard 1.1 §4.2
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """Where the machine stands, beside its memory and stack; the random numbers' state is in ``rng_*``."""
+
+    pc: int
+    sp: int
+    fp: int
+    frames: int
+    opcode: int
+    rng: int
+    rng_interval: int
+    rng_counter: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The whole machine at a prompt: dynamic memory, stack, registers, and the last text (Jericho judges by it)."""
+
+    memory: bytes
+    stack: bytes
+    registers: Registers
+    text: bytes
+
+
+class _Environment(FrotzEnv):  # type: ignore[misc]  # Jericho is untyped
+    """Jericho's environment, loaded from checked bytes, contained before the story's first instruction."""
+
+    def __init__(self, story: Story, path: Path) -> None:
+        self._story = story
+        try:
+            super().__init__(str(path), 1)
+        except OSError as error:
+            raise GameError(f"the interpreter cannot be copied for this game: {error.strerror or error}") from error
+
+    def load(self, story_file: str, seed: int | None = None) -> None:
+        self.story_file = story_file.encode()
+        self.containment = Containment(self.frotz_lib, self._story.version)
+        self.is_fully_supported = bool(self.frotz_lib.is_supported(self.story_file))
+        self._bindings = BINDINGS_DICT.get(self._story.md5, {}) if self.is_fully_supported else {}
+        self._seed = seed
+
+
+class Interpreter:
+    """One story, one machine, one thread at a time.
+
+    known: Jericho has a profile of the story (and may use it)
+    max_score: the most points there are, by the profile; ``None`` where there is none
+    score, moves: by the profile, asked of the library; 0 where there is none
+    victory, defeat: whether the profile takes the last text for one; a defeat may be a death that is survived;
+        where there is none, every story that stops is a defeat to Jericho: do not ask
+    templates: the story's own kinds of commands, ``OBJ`` where a noun goes; empty where Jericho has none
+    memory: dynamic memory as of the last answer
+    """
+
+    def __init__(self, story: Story, *, use_profile: bool = True) -> None:
+        self._story = story
+        self._folder = PrivateFolder()
+        # A copy under a name of ours: the interpreter crashes on a name without a dot, and a file may change.
+        self._file = self._folder.path / ("tw-story.z8" if _is_textworld(story) else "story.z8")
+        try:
+            self._file.write_bytes(story.content)
+        except OSError as error:
+            raise GameError(f"the story cannot be copied to {self._file}: {error.strerror or error}") from error
+        if not use_profile:
+            self._file = self._file.with_name("unknown.z8")
+            self._file.touch()
+        self._environment = _Environment(story, self._file)
+        self._library = library = self._environment.frotz_lib
+        library.getRngA.restype = ctypes.c_long
+        self._buffer = (ctypes.c_ubyte * story.dynamic_size)()
+        self._stack = (ctypes.c_ubyte * library.getStackSize())()
+        self.memory = memoryview(self._buffer).cast("B").toreadonly()
+        self.known = bool(self._environment.is_fully_supported)
+        self.templates = (
+            tuple(TemplateActionGenerator(bindings).templates) if (bindings := self._environment.bindings) else ()
+        )
+        self.max_score: int | None = None
+        self.score: Callable[[], int] = library.get_score
+        self.moves: Callable[[], int] = library.get_moves
+        self.victory: Callable[[], int] = library.victory
+        self.defeat: Callable[[], int] = library.game_over
+        self._open = False
+        self._closed = False
+
+    def reset(self, seed: int) -> str:
+        """The story is at its first prompt; its opening text."""
+        if self._closed:
+            raise GameError("The story is closed.")
+        if self._open:
+            self._library.shutdown()
+        content = self._story.content
+        self._environment.containment.resume()
+        text: bytes = self._library.setup(self._environment.story_file, seed, content, len(content))
+        self._environment.containment.close_files(len(content))
+        self._open = True
+        self.max_score = int(self._library.get_max_score()) if self.known else None
+        self._library.getRAM(self._buffer)
+        return text.decode("cp1252", "replace")
+
+    def send(self, line: bytes) -> str:
+        """The story has read ``line`` (without line break) and stands at its next prompt; what it printed."""
+        self.require_open()
+        text: bytes = self._library.step(line + b"\n")
+        self._library.getRAM(self._buffer)
+        return text.decode("cp1252", "replace")
+
+    def snapshot(self) -> Snapshot:
+        """The machine as it stands."""
+        self.require_open()
+        library = self._library
+        library.getStack(self._stack)
+        registers = Registers(
+            library.getPC(),
+            library.getSP(),
+            library.getFP(),
+            library.getFrameCount(),
+            library.get_opcode(),
+            library.getRngA(),
+            library.getRngInterval(),
+            library.getRngCounter(),
+        )
+        return Snapshot(bytes(self._buffer), bytes(self._stack), registers, library.get_narrative_text())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """The machine stands where ``snapshot`` was taken, random numbers included."""
+        self.require_open()
+        if not self._fits(snapshot):
+            raise GameError("The saved state does not fit the story.")
+        library, registers = self._library, snapshot.registers
+        self._environment.containment.resume()
+        library.setRAM(snapshot.memory)
+        library.setStack(snapshot.stack)
+        library.setRng(registers.rng, registers.rng_interval, registers.rng_counter)
+        library.setPC(registers.pc)
+        library.setSP(registers.sp)
+        library.setFP(registers.fp)
+        library.setFrameCount(registers.frames)
+        library.set_opcode(registers.opcode)
+        library.set_narrative_text(snapshot.text)
+        library.getRAM(self._buffer)
+
+    def require_open(self) -> None:
+        """Raise ``GameError`` after ``close``, where C would crash."""
+        if not self._open:
+            raise GameError("The story is closed.")
+
+    def _fits(self, snapshot: Snapshot) -> bool:
+        """Whether ``snapshot`` is safe to give to C, which checks nothing."""
+        registers, stack = snapshot.registers, len(self._stack) // 2
+        return (
+            len(snapshot.memory) == len(self._buffer)
+            and len(snapshot.stack) == len(self._stack)
+            and len(snapshot.text) < _LONGEST_TEXT
+            and 0 <= registers.pc < len(self._story.content)
+            and 0 <= registers.sp <= stack
+            and 0 <= registers.fp <= stack
+        )
+
+    @property
+    def prompt(self) -> Prompt:
+        """What the story waits for: a line of text, or a single key."""
+        return "key" if self._library.get_opcode() == READ_KEY else "line"
+
+    @property
+    def prompt_address(self) -> int:
+        """Where in its code the story waits: its parser has one place, its questions have others."""
+        return int(self._library.getPC())
+
+    def line_room(self) -> int:
+        """Letters that the story's text buffer takes; the interpreter would write on behind it (§15, read)."""
+        address = self._first_operand()
+        if not 0 < address < len(self._buffer):
+            return LONGEST_LINE
+        room = self._buffer[address]
+        return min(room - 1 if self._story.version <= _LAST_VERSION_WITH_TERMINATOR else room, LONGEST_LINE)
+
+    def _first_operand(self) -> int:
+        """The first operand of the instruction that waits, a read: its types stand before it (§4.4)."""
+        at = self.prompt_address
+        code = bytes(self._buffer) if at < len(self._buffer) else self._story.content
+        kind, operand = code[at] >> 6, code[at + 1]
+        if kind == _LARGE_CONSTANT:
+            return word(code, at + 1)
+        if kind == _SMALL_CONSTANT:
+            return operand
+        if operand >= _FIRST_GLOBAL:
+            return word(bytes(self._buffer), self._story.globals + 2 * (operand - _FIRST_GLOBAL))
+        self._library.getStack(self._stack)
+        place = self._library.getFP() - operand if operand else self._library.getSP()
+        return int.from_bytes(bytes(self._stack)[2 * place : 2 * place + 2], sys.byteorder)
+
+    @property
+    def stop(self) -> Stop | None:
+        """Why the machine runs no more; ``None`` while it does."""
+        if self._library.halted() <= 0:
+            return None
+        return self._environment.containment.stop or "crash"
+
+    @property
+    def player(self) -> int | None:
+        """The player's object by Jericho's profile."""
+        return int(self._library.get_self_object_num()) if self.known else None
+
+    def close(self) -> None:
+        """The machine is gone and its files with it."""
+        if self._open:
+            self._library.shutdown()
+            self._open = False
+        self._closed = True
+        self._folder.remove()
+
+
+def _is_textworld(story: Story) -> bool:
+    """TextWorld made the story: Jericho goes by the file's name alone, and asks it in words that only those know."""
+    return story.path.name.startswith("tw-") and "tw-print" in Dictionary.of(story).words

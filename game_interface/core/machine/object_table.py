@@ -1,0 +1,194 @@
+"""The tree of objects in a story's memory, read at the speed of play."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from zlib import crc32
+
+from game_interface.core.machine.binary import word
+from game_interface.core.machine.zstring import TextDecoder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from game_interface.core.machine.story import Story
+
+Memory: TypeAlias = "bytes | bytearray | memoryview"
+"""A copy of dynamic memory from address 0 on; of a ctypes array take ``memoryview(array).cast("B")``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where things lie, in bytes: in an object's entry, and the defaults of properties before the first entry."""
+
+    defaults: int
+    attributes: int
+    link: int
+    """The size of a link to another object; parent, sibling and child follow the attributes in this order."""
+    entry: int
+    most_objects: int
+
+
+class _Property(NamedTuple):
+    """Where the value of a property lies, in bytes."""
+
+    number: int
+    at: int
+    size: int
+
+
+_NARROW = _Layout(defaults=62, attributes=4, link=1, entry=9, most_objects=0xFF)
+_WIDE = _Layout(defaults=126, attributes=6, link=2, entry=14, most_objects=0xFFFF)
+_FIRST_WIDE_VERSION = 4
+_COMPILER_ADDRESS = 0x3C
+_INFORM_6 = b"6."
+"""The compiler signs the header, and puts individual properties between the property tables and the globals."""
+
+
+class ObjectTable:
+    """Names and relations of a story's objects (Z-Machine Standard 1.1 §12). Objects count from 1; 0 is none.
+
+    Every reading is total: a number outside the table or a corrupt memory gives 0, ``""`` or nothing.
+    """
+
+    def __init__(self, story: Story) -> None:
+        self._layout = layout = _WIDE if story.version >= _FIRST_WIDE_VERSION else _NARROW
+        self._content = story.content
+        self._entries = story.object_table + layout.defaults
+        self._properties = self._property_tables(story.dynamic_size)
+        self.count = len(self._properties)
+        links, entries_end = self._entries + layout.attributes, self._entries + self.count * layout.entry
+        self._high_parents = slice(links, entries_end, layout.entry)
+        self._low_parents = slice(links + layout.link - 1, entries_end, layout.entry)
+        end = self._property_table_end(max(self._properties, default=self._entries))
+        if story.content.startswith(_INFORM_6, _COMPILER_ADDRESS):
+            end = max(end, story.globals)
+        self._end = min(end, story.dynamic_size)
+        self._text = TextDecoder(story)
+        self._names: dict[int, str] = {}
+
+    def _property_tables(self, dynamic_size: int) -> list[int]:
+        """The address of each object's property table; the first of them all ends the entries."""
+        addresses: list[int] = []
+        layout, end = self._layout, dynamic_size
+        entry = self._entries
+        while entry + layout.entry <= end and len(addresses) < layout.most_objects:
+            address = word(self._content, entry + layout.entry - 2)
+            if not self._entries < address < dynamic_size:
+                break
+            addresses.append(address)
+            end = min(end, address)
+            entry += layout.entry
+        return addresses
+
+    def _property_table_end(self, address: int) -> int:
+        """The address behind the property table at ``address``."""
+        name_end = address + 1 + 2 * self._content[address]
+        return 1 + max((each.at + each.size for each in self._listed(address)), default=name_end)
+
+    def _listed(self, address: int) -> Iterator[_Property]:
+        """The properties of the table at ``address``, in its order."""
+        content = self._content
+        at = address + 1 + 2 * content[address]
+        while at + 1 < len(content) and content[at]:
+            first = content[at]
+            if self._layout is _NARROW:
+                listed = _Property(first & 0x1F, at + 1, 1 + (first >> 5))
+            elif first & 0x80:
+                listed = _Property(first & 0x3F, at + 2, content[at + 1] & 0x3F or 64)
+            else:
+                listed = _Property(first & 0x3F, at + 1, 1 + (first >> 6))
+            yield listed
+            at = listed.at + listed.size
+
+    def properties(self, num: int) -> dict[int, bytes]:
+        """The values of the object's properties by number, as the story file has them."""
+        if not 0 < num <= self.count:
+            return {}
+        listed = self._listed(self._properties[num - 1])
+        return {each.number: self._content[each.at : each.at + each.size] for each in listed}
+
+    def name(self, num: int) -> str:
+        """The full short name as the story file has it, abbreviations spelt out; ``""`` where there is none."""
+        if num not in self._names:
+            self._names[num] = self._decoded_name(num)
+        return self._names[num]
+
+    def _decoded_name(self, num: int) -> str:
+        if not 0 < num <= self.count:
+            return ""
+        address = self._properties[num - 1]
+        return self._text.decode(address + 1, 2 * self._content[address])
+
+    def parents(self, memory: Memory) -> tuple[int, ...]:
+        """The parent of every object at once, at the object's own number; the first, of object 0, is 0."""
+        low = memory[self._low_parents]
+        if self._layout.link == 1:
+            return (0, *low)
+        high = memory[self._high_parents]
+        return (0, *(256 * upper + lower for upper, lower in zip(high, low, strict=True)))
+
+    def _link(self, memory: Memory, num: int, place: int) -> int:
+        """The ``place``-th link of an object's entry: 0 parent, 1 sibling, 2 child."""
+        if not 0 < num <= self.count:
+            return 0
+        layout = self._layout
+        at = self._entries + (num - 1) * layout.entry + layout.attributes + place * layout.link
+        other = memory[at] << 8 | memory[at + 1] if layout.link == 2 else memory[at]  # noqa: PLR2004 - bytes of a word
+        return other if other <= self.count else 0
+
+    def parent(self, memory: Memory, num: int) -> int:
+        """The object that ``num`` is in."""
+        return self._link(memory, num, 0)
+
+    def sibling(self, memory: Memory, num: int) -> int:
+        """The next object in the same parent."""
+        return self._link(memory, num, 1)
+
+    def child(self, memory: Memory, num: int) -> int:
+        """The first object in ``num``."""
+        return self._link(memory, num, 2)
+
+    def children(self, memory: Memory, num: int) -> list[int]:
+        """The objects directly in ``num``, in the machine's order; cut where a corrupt tree runs in a circle."""
+        return self._chain(memory, self.child(memory, num), place=1)
+
+    def ancestors(self, memory: Memory, num: int) -> list[int]:
+        """The objects around ``num``, its parent first; cut where a corrupt tree runs in a circle."""
+        return self._chain(memory, self.parent(memory, num), place=0)
+
+    def _chain(self, memory: Memory, num: int, place: int) -> list[int]:
+        """``num`` and what its ``place``-th link leads to, and so on, each object once."""
+        found: list[int] = []
+        while num and num not in found:
+            found.append(num)
+            num = self._link(memory, num, place)
+        return found
+
+    def attributes(self, memory: Memory, num: int) -> frozenset[int]:
+        """The numbers of the attributes that are set, from 0 to 31 (version 1-3) or 47."""
+        if not 0 < num <= self.count:
+            return frozenset()
+        at = self._entries + (num - 1) * self._layout.entry
+        return _bits(bytes(memory[at : at + self._layout.attributes]))
+
+    def place(self, num: int) -> slice:
+        """Where in memory the attributes and links of ``num`` lie: equal bytes there mean that none has changed."""
+        at = self._entries + (num - 1) * self._layout.entry
+        return slice(at, at + self._layout.entry)
+
+    def world_hash(self, memory: Memory) -> str:
+        """8 hex digits, equal when the tree, the attributes and the properties are equal; globals do not count."""
+        return f"{crc32(self.section(memory)):08x}"
+
+    def section(self, memory: Memory) -> memoryview:
+        """The part of ``memory`` that holds the tree, the attributes and the properties."""
+        return memoryview(memory)[self._entries : self._end]
+
+
+@lru_cache(maxsize=4096)
+def _bits(flags: bytes) -> frozenset[int]:
+    """The numbers of the bits that are set, the first byte's highest being 0."""
+    return frozenset(8 * at + bit for at, byte in enumerate(flags) for bit in range(8) if byte & 0x80 >> bit)

@@ -1,0 +1,89 @@
+"""A game's whole state as plain values, and as bytes: a seal, a line of JSON, then two arrays. Never pickle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from pydantic import TypeAdapter, ValidationError
+
+from game_interface.core.machine.interpreter import Registers, Snapshot
+from session.errors import GameError
+from session.values import Observation
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_FORMAT = b"zorkgpt-state-1 "
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The line of JSON before the arrays."""
+
+    story: str
+    registers: Registers
+    text: str
+    observation: Observation
+    prompt_address: int
+    memory_size: int
+    stack_size: int
+
+
+_HEADER = TypeAdapter(_Header)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedState:
+    """A story at one of its prompts.
+
+    story: SHA-256 of the story file
+    snapshot: the machine, random numbers included
+    observation: the latest one, with its ending
+    prompt_address: where in its code the story asks for commands; anywhere else it asks a question
+    """
+
+    story: str
+    snapshot: Snapshot
+    observation: Observation
+    prompt_address: int
+
+    def to_bytes(self) -> bytes:
+        """The state, to be read back by :meth:`from_bytes` on any machine."""
+        snapshot = self.snapshot
+        header = _Header(
+            story=self.story,
+            registers=snapshot.registers,
+            text=snapshot.text.decode("latin-1"),
+            observation=self.observation,
+            prompt_address=self.prompt_address,
+            memory_size=len(snapshot.memory),
+            stack_size=len(snapshot.stack),
+        )
+        content = _HEADER.dump_json(header) + b"\n" + snapshot.memory + snapshot.stack
+        return _seal(content) + content
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """The state that :meth:`to_bytes` wrote; ``GameError`` if ``content`` is anything else."""
+        seal, content = content[:_SEAL_SIZE], content[_SEAL_SIZE:]
+        if seal != _seal(content):
+            raise GameError("This is not a saved state of a story, or it is damaged.")
+        line, _, arrays = content.partition(b"\n")
+        try:
+            header = _HEADER.validate_json(line)
+            text = header.text.encode("latin-1")
+        except (ValidationError, UnicodeEncodeError) as error:
+            raise GameError("The saved state is of another version.") from error
+        memory, stack = arrays[: header.memory_size], arrays[header.memory_size :]
+        snapshot = Snapshot(memory, stack, header.registers, text)
+        return cls(header.story, snapshot, header.observation, header.prompt_address)
+
+
+def _seal(content: bytes) -> bytes:
+    """The format and the CRC-32 of all that follows."""
+    return _FORMAT + f"{crc32(content):08x}\n".encode()
+
+
+_SEAL_SIZE = len(_seal(b""))

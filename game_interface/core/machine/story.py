@@ -1,0 +1,138 @@
+"""A story file, checked before the interpreter sees it: a bad one would end the process, not raise."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from game_interface.core.machine.binary import word
+from session.errors import StoryError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+HEADER_SIZE = 64
+PLAYABLE_VERSIONS = (1, 2, 3, 4, 5, 7, 8)
+_LARGEST_FILE = 1024 * 1024
+"""Bytes: twice what a story can have (Z-Machine Standard 1.1 §1.1.4), for files that are padded."""
+_OTHER_FORMATS = {
+    b"FORM": "it is a Blorb archive, out of which the story (its ZCOD part) has to be taken first",
+    b"Glul": "it is made for Glulx, another machine",
+    b"TADS": "it is made for TADS, another machine",
+    b"T3-i": "it is made for TADS, another machine",
+    b"PK\x03\x04": "it is a ZIP archive",
+}
+_SMALLEST_OBJECT_TABLE = 62 + 9
+"""Bytes of 31 defaults and one object of version 1-3."""
+_STATUS_GLOBALS = 6
+"""Bytes of the three globals that every story has (Z-Machine Standard 1.1 §8.2)."""
+_LENGTH_UNIT = {1: 2, 2: 2, 3: 2, 4: 4, 5: 4, 7: 8, 8: 8}
+"""Bytes that one unit of the header's length field stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A story file whose header holds together (Z-Machine Standard 1.1 §1, §11).
+
+    content: the whole file
+    dynamic_size: bytes of dynamic memory, which end where static memory starts
+    object_table, globals, abbreviations, dictionary: byte addresses; abbreviations 0 where there are none
+    """
+
+    path: Path
+    content: bytes = field(repr=False)
+    sha256: str
+    md5: str
+    version: int
+    release: int
+    serial: str
+    dynamic_size: int
+    object_table: int
+    globals: int
+    abbreviations: int
+    dictionary: int
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """The story in the file ``path``, or ``StoryError`` saying in one sentence why it is not one."""
+        content = _read(path)
+        fault = _not_a_story(content)
+        if fault:
+            raise StoryError(f"{path} is not a story file: {fault}.")
+        story = cls(
+            path=path,
+            content=content,
+            sha256=hashlib.sha256(content).hexdigest(),
+            md5=hashlib.md5(content, usedforsecurity=False).hexdigest(),
+            version=content[0],
+            release=word(content, 0x02),
+            serial=content[0x12:0x18].decode("ascii", "replace"),
+            dynamic_size=word(content, 0x0E),
+            object_table=word(content, 0x0A),
+            globals=word(content, 0x0C),
+            abbreviations=word(content, 0x18),
+            dictionary=word(content, 0x08),
+        )
+        fault = _damage(content) or _misplaced_table(story)
+        if fault:
+            raise StoryError(f"{path} is a damaged story file: {fault}.")
+        return story
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise StoryError(f"{path} is a {'folder' if path.is_dir() else 'device'}, not a story file.")
+        with path.open("rb") as file:
+            return file.read(_LARGEST_FILE + 1)
+    except FileNotFoundError as error:
+        raise StoryError(f"There is no story file {path}; --game FILE names another.") from error
+    except (OSError, ValueError) as error:
+        raise StoryError(f"The story file {str(path)!r} cannot be read: {error}.") from error
+
+
+def _not_a_story(content: bytes) -> str:
+    """What else ``content`` is, or ``""`` if it may be a story."""
+    version = content[0] if content else 0
+    faults = {
+        "it is empty": not content,
+        _OTHER_FORMATS.get(content[:4], ""): content[:4] in _OTHER_FORMATS,
+        "it is text": content.isascii() and version >= ord(" "),
+        f"it is too short, {len(content)} bytes of the {HEADER_SIZE} of the header": len(content) < HEADER_SIZE,
+        f"it is larger than any, over {_LARGEST_FILE} bytes": len(content) > _LARGEST_FILE,
+        "it is of version 6, which needs pictures and windows": version == 6,  # noqa: PLR2004 - versions are numbers
+        f"its first byte names version {version}, which there is not": version not in PLAYABLE_VERSIONS,
+    }
+    return next((fault for fault, holds in faults.items() if holds), "")
+
+
+def _misplaced_table(story: Story) -> str:
+    """Which table of the header lies where it cannot, or ``""``."""
+    size = len(story.content)
+    if not HEADER_SIZE <= story.dynamic_size <= size:
+        return f"static memory cannot start at {story.dynamic_size} in a file of {size} bytes"
+    first_instruction = word(story.content, 0x06)
+    places = {
+        "the object table": (story.object_table, story.dynamic_size - _SMALLEST_OBJECT_TABLE),
+        "the table of globals": (story.globals, story.dynamic_size - _STATUS_GLOBALS),
+        "the dictionary": (story.dictionary, size - 1),
+        "the first instruction": (first_instruction, size - 1),
+        "the table of abbreviations": (story.abbreviations or HEADER_SIZE, size - 1),
+    }
+    for name, (address, last) in places.items():
+        if not HEADER_SIZE <= address <= last:
+            return f"{name} is said to be at {address}, and has to be from {HEADER_SIZE} to {last}"
+    return ""
+
+
+def _damage(content: bytes) -> str:
+    """How the header's own length and checksum contradict the file, or ``""``; 0 means that they are not set."""
+    length = word(content, 0x1A) * _LENGTH_UNIT[content[0]]
+    if length > len(content):
+        return f"it is cut off, {len(content)} bytes of the {length} that its header names"
+    checksum = word(content, 0x1C)
+    if length and checksum and sum(content[HEADER_SIZE:length]) % 0x10000 != checksum:
+        return "its checksum is wrong"
+    return ""

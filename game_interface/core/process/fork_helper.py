@@ -1,0 +1,159 @@
+"""Child processes for stories that may crash or hang the interpreter.
+
+One helper process loads the interpreter once and forks a fresh child for each game, in about the time that a game
+takes to open. (The standard library's fork server would run the caller's main module again in every child.)
+
+The helper lives as long as this process: its end of a socket closes with us, and the kernel ends the children with
+the helper. Their folders it removes, since a process that is killed cannot. It has its own session, so that an
+interrupt from the terminal reaches this process only.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
+
+from session.errors import GameError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_HELLO_LIMIT = 30.0  # seconds; the helper loads the interpreter first
+_END_LIMIT = 5.0  # seconds; the helper removes folders first
+_LONGEST_FOLDER = 4096
+_PR_SET_PDEATHSIG = 1
+
+_lock = threading.Lock()
+_helpers: dict[int, _Helper] = {}  # by process id: a forked copy of this process needs its own helper
+
+
+class Child:
+    """A fresh process that has loaded the interpreter and answers requests, its working folder being ``folder``.
+
+    The folder is for children alone: it is gone soon after this process at the latest.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(_helper(), [os.fsencode(folder)], [theirs.fileno()])
+        self._connection = Connection(ours.detach())
+        self._pid = 0
+        self._pid = int(self._receive(_HELLO_LIMIT))
+
+    def request(self, message: bytes, limit: float) -> bytes:
+        """The answer to ``message``; ``GameError`` if the child dies or takes longer than ``limit`` seconds.
+
+        After an error the child is gone.
+        """
+        try:
+            self._connection.send_bytes(message)
+        except OSError as error:
+            self.kill()
+            raise GameError("The interpreter's process is gone.") from error
+        return self._receive(limit)
+
+    def kill(self) -> None:
+        """The child is gone, whatever it was doing."""
+        if self._pid and not self._connection.closed:
+            try:
+                os.kill(self._pid, signal.SIGKILL)
+            except ProcessLookupError:
+                self._pid = 0
+        self._connection.close()
+
+    def _receive(self, limit: float) -> bytes:
+        try:
+            if self._connection.poll(limit):
+                return self._connection.recv_bytes()
+        except (OSError, EOFError) as error:
+            self.kill()
+            raise GameError("The interpreter crashed.") from error
+        self.kill()
+        raise GameError(f"The interpreter gave no answer within {limit:g} seconds.")
+
+
+def _helper() -> socket.socket:
+    """Where to ask for a child; the helper is started at the first use."""
+    with _lock:
+        helper = _helpers.get(os.getpid())
+        if helper is None or not helper.is_running():
+            helper = _helpers[os.getpid()] = _Helper()
+        return helper.requests
+
+
+class _Helper:
+    """The helper process, running, and the socket that it takes requests from."""
+
+    def __init__(self) -> None:
+        self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                [sys.executable, "-m", __name__, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"},
+                start_new_session=True,
+            )
+        atexit.register(self._end)
+
+    def is_running(self) -> bool:
+        """The helper can still fork a child."""
+        return self._process.poll() is None
+
+    def _end(self) -> None:
+        self.requests.close()
+        try:
+            self._process.wait(_END_LIMIT)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _serve_requests(requests: socket.socket, serve: Callable[[Connection], None]) -> None:
+    """Runs in the helper: forks a child for every socket that arrives, until nobody can send one any more."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    folders: set[bytes] = set()
+    while True:
+        folder, sockets, _, _ = socket.recv_fds(requests, _LONGEST_FOLDER, 1)
+        if not sockets:
+            for each in folders:
+                shutil.rmtree(each, ignore_errors=True)
+            return
+        folders.add(folder)
+        if os.fork() == 0:
+            requests.close()
+            _settle(os.fsdecode(folder))
+            connection = Connection(sockets[0])
+            connection.send_bytes(str(os.getpid()).encode())
+            serve(connection)
+            os._exit(0)
+        os.close(sockets[0])
+
+
+def _settle(folder: str) -> None:
+    """The child works in ``folder`` alone and ends with its parent."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.chdir(folder)
+    tempfile.tempdir = folder
+
+
+if __name__ == "__main__":
+    from game_interface.core.process.served_game import serve
+
+    _serve_requests(socket.socket(fileno=int(sys.argv[1])), serve)

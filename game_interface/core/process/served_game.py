@@ -1,0 +1,65 @@
+"""A game's side of the conversation with ``IsolatedGame``: one request, one answer, never pickle.
+
+A request is one letter and its argument: ``s`` step, ``r`` restore, ``n`` new seed, ``o`` nothing, ``a`` valid actions.
+An answer is ``+`` and its value, or the letter of an error and its message.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.machine.saved_state import SavedState
+from session.errors import ConfigurationError, GameError, StoryError, ZorkGPTError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+ERRORS: dict[bytes, type[ZorkGPTError]] = {b"c": ConfigurationError, b"g": GameError, b"s": StoryError}
+
+
+def serve(connection: Connection) -> None:
+    """Every request on ``connection`` is answered, until the other side is gone."""
+    game: JerichoInterface | None = None
+    while True:
+        try:
+            message = connection.recv_bytes()
+        except EOFError:
+            return
+        try:
+            if game is None:
+                game = _open(message)
+                answer = json.dumps(asdict(game.facts)).encode()
+            else:
+                answer = _answer(game, message[:1], message[1:])
+        except ZorkGPTError as error:
+            letter = next(letter for letter, kind in ERRORS.items() if isinstance(error, kind))
+            connection.send_bytes(letter + str(error).encode())
+        else:
+            connection.send_bytes(b"+" + answer)
+
+
+def _open(message: bytes) -> JerichoInterface:
+    """The game that the first request asks for; from then on the kernel lets this process fill no file."""
+    path, seed, use_profile = json.loads(message)
+    game = JerichoInterface(path, seed=seed, use_profile=use_profile, expendable=True)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    return game
+
+
+def _answer(game: JerichoInterface, request: bytes, argument: bytes) -> bytes:
+    """Valid actions as JSON, or the state that the request led to, with its observation."""
+    if request == b"a":
+        return json.dumps(game.valid_actions()).encode()
+    if request == b"s":
+        game.step(argument.decode("utf-8", "surrogatepass"))
+    elif request == b"r":
+        game.restore(SavedState.from_bytes(argument))
+    elif request == b"n":
+        game.reset(int(argument))
+    return game.save().to_bytes()

@@ -1,0 +1,121 @@
+"""A short look around in a story of which nothing is known, for ``status.reader`` to learn from."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from game_interface.core.machine.object_table import Memory, ObjectTable
+
+State = TypeVar("State")
+
+_MOTIONS = (
+    *("north", "south", "east", "west", "northeast", "northwest", "southeast", "southwest"),
+    *("up", "down", "in", "out", "stand"),
+)
+_TURNS = ("look", "inventory", "look")
+"""Commands that take a turn in every library and change nothing."""
+_MOST_PLACES = 7
+_ENOUGH_MOVES = 8
+
+
+class Emulator(Protocol[State]):
+    """What learning needs of an interpreter that runs the story."""
+
+    def step(self, command: str) -> str:
+        """What the story answered to ``command``."""
+        ...
+
+    def memory(self) -> Memory:
+        """Dynamic memory as it stands now; may be overwritten by the next step."""
+        ...
+
+    def save(self) -> State:
+        """Everything that :meth:`restore` needs, random numbers included."""
+        ...
+
+    def restore(self, state: State) -> None:
+        """The story stands exactly as it did when ``state`` was saved."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """What was seen on the way. Memories are copies of dynamic memory.
+
+    turns: memories, each one turn after the one before
+    score_text: the answer to ``score`` after these turns
+    places: memories, at the start and after every motion that led somewhere
+    moves: for each such motion, the objects that it moved and that waiting instead would not have moved
+    takers: the objects into which ``take all`` moved something
+    """
+
+    turns: list[bytes]
+    score_text: str
+    places: list[bytes]
+    moves: list[frozenset[int]] = field(default_factory=list)
+    takers: set[int] = field(default_factory=set)
+
+
+def explore(table: ObjectTable, emulator: Emulator[State]) -> Exploration:
+    """What a look around from here shows, in about a hundred steps. ``emulator`` stands where the last one led."""
+    start = emulator.save()
+    turns = [bytes(emulator.memory())]
+    for command in _TURNS:
+        emulator.step(command)
+        turns.append(bytes(emulator.memory()))
+    explorer = _Explorer(table, emulator, Exploration(turns, emulator.step("score"), [turns[0]]))
+    explorer.explore_from(start)
+    return explorer.exploration
+
+
+class _Explorer(Generic[State]):
+    """Tries every motion in one place after the other, nearest first."""
+
+    def __init__(self, table: ObjectTable, emulator: Emulator[State], exploration: Exploration) -> None:
+        self._table, self._emulator, self.exploration = table, emulator, exploration
+
+    def explore_from(self, start: State) -> None:
+        """``exploration`` holds what can be seen around ``start``."""
+        seen = {self._table.parents(self.exploration.places[0])}
+        unexplored = deque([start])
+        for _ in range(_MOST_PLACES):
+            if not unexplored or len(self.exploration.moves) >= _ENOUGH_MOVES:
+                return
+            for arrangement, reached in self._try_motions(unexplored.popleft()).items():
+                if arrangement not in seen:
+                    seen.add(arrangement)
+                    unexplored.append(reached)
+
+    def _try_motions(self, place: State) -> dict[tuple[int, ...], State]:
+        """Where the motions lead from ``place``, by the parents of all objects there."""
+        self._emulator.restore(place)
+        before = self._parents()
+        drifting = _moved(before, self._after(place, "wait"))
+        taken = self._after(place, "take all")
+        self.exploration.takers.update(taken[num] for num in _moved(before, taken) - drifting)
+        reached: dict[tuple[int, ...], State] = {}
+        for motion in _MOTIONS:
+            after = self._after(place, motion)
+            moved = _moved(before, after) - drifting
+            if moved:
+                self.exploration.moves.append(moved)
+                self.exploration.places.append(bytes(self._emulator.memory()))
+                reached[after] = self._emulator.save()
+        return reached
+
+    def _after(self, place: State, command: str) -> tuple[int, ...]:
+        """The parents of all objects after ``command`` in ``place``."""
+        self._emulator.restore(place)
+        self._emulator.step(command)
+        return self._parents()
+
+    def _parents(self) -> tuple[int, ...]:
+        return self._table.parents(self._emulator.memory())
+
+
+def _moved(before: tuple[int, ...], after: tuple[int, ...]) -> frozenset[int]:
+    """The objects that have another parent ``after``, and one at all."""
+    return frozenset(num for num, parent in enumerate(after) if parent not in (0, before[num]))

@@ -1,0 +1,131 @@
+"""A model's answer about an episode, and what of it is taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from pydantic import BaseModel, Field
+
+from managers.knowledge.answer import LONGEST_LINE
+from managers.knowledge.text import read_line
+from session.knowledge import INSIGHTS, Entry, KnowledgeLine, Source, as_sources
+from session.memory import title_key
+from session.token_counter import cut_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from managers.episodes.summary import EpisodeSummary
+
+FEWEST_MERGED: Final = 2
+"""So many insights are joined by one that shows no turn of its own."""
+
+_HEADINGS: Final = {title_key(heading): heading for heading in INSIGHTS}
+
+
+class DeathLesson(BaseModel):
+    """What one death teaches."""
+
+    turn: int = Field(description="turn of the death")
+    text: str = Field(description="what killed, how to see it coming, what to do instead")
+
+
+class ProposedInsight(BaseModel):
+    """Something that will be true again."""
+
+    heading: str = Field(description=f"one of: {', '.join(INSIGHTS)}")
+    text: str = Field(description="one sentence or two")
+    turns: list[int] = Field(default_factory=list, description="turns of this episode that show it")
+    replaces: list[int] = Field(default_factory=list, description="numbers of the insights that it takes the place of")
+
+
+class EpisodeAnswer(BaseModel):
+    """What the model is asked for; reasoning first, so that the rest follows from it."""
+
+    reasoning: str = ""
+    deaths: list[DeathLesson] = Field(default_factory=list)
+    insights: list[ProposedInsight] = Field(default_factory=list)
+
+
+def known_insights(lines: Mapping[str, Sequence[KnowledgeLine]]) -> list[Entry]:
+    """All insights, in the order of their headings."""
+    return [Entry(heading, line) for heading in INSIGHTS for line in lines.get(heading, ())]
+
+
+class Wisdom:
+    """What is known, while a model's answer about ``summary`` is entered into it.
+
+    numbered: those of ``known`` that the model can name, number 1 first; a number that none has is passed over
+    admits: whether a line may be known, by its sources; counts those that may not
+    lessons: of deaths, each with the turns that led to it
+    insights: all that are known by now, those of ``known`` that nobody named among them
+    refused: parts of the answer that made no sense
+    """
+
+    def __init__(
+        self,
+        summary: EpisodeSummary,
+        known: Sequence[Entry],
+        numbered: Sequence[Entry],
+        admits: Callable[[KnowledgeLine], bool],
+    ) -> None:
+        self._summary = summary
+        self._numbered = numbered
+        self._admits = admits
+        self.lessons: list[KnowledgeLine] = []
+        self.insights = list(known)
+        self.refused = 0
+
+    def enter(self, answer: EpisodeAnswer) -> None:
+        """Everything in the answer that makes sense and may be known is taken."""
+        taken = [self._take_lesson(lesson) for lesson in answer.deaths]
+        taken += [self._take_insight(insight) for insight in answer.insights]
+        self.refused += taken.count(False)
+
+    def by_heading(self) -> dict[str, tuple[KnowledgeLine, ...]]:
+        """The insights that this program wrote, under all four headings: a person's stay without being told to."""
+        return {
+            heading: tuple(each.line for each in self.insights if each.section == heading and each.is_ours)
+            for heading in INSIGHTS
+        }
+
+    def _take_lesson(self, lesson: DeathLesson) -> bool:
+        text = _line(lesson.text)
+        death = next((death for death in self._summary.deaths if death.last.turn == lesson.turn), None)
+        if death is None or not text:
+            return False
+        source = Source(self._summary.episode, death.steps[0].turn, death.last.turn)
+        self.lessons.append(KnowledgeLine(text, (source,)))
+        return True
+
+    def _take_insight(self, insight: ProposedInsight) -> bool:
+        """False where it makes no sense. The turns that it shows itself have to bear it before it inherits any."""
+        heading, text = _HEADINGS.get(title_key(insight.heading)), _line(insight.text)
+        is_played = all(1 <= turn <= self._summary.turns for turn in insight.turns)
+        if heading is None or not text or not is_played:
+            return False
+        merged = self._merged(insight.replaces, title_key(text))
+        own = KnowledgeLine(text, as_sources(self._summary.episode, insight.turns))
+        if not own.sources and len([each for each in merged if each.is_ours]) < FEWEST_MERGED:
+            return False
+        new = replace(own, sources=(*own.sources, *(source for each in merged for source in each.line.sources)))
+        if all(self._admits(line) for line in (own, new) if line.sources):
+            self._replace(merged, Entry(heading, new))
+        return True
+
+    def _merged(self, numbers: Iterable[int], key: str) -> list[Entry]:
+        """Those that still stand and have one of these numbers, or say the same."""
+        named = [self._numbered[number - 1] for number in numbers if 1 <= number <= len(self._numbered)]
+        return [each for each in self.insights if each in named or title_key(each.line.text) == key]
+
+    def _replace(self, merged: Sequence[Entry], new: Entry) -> None:
+        key = title_key(new.line.text)
+        self.insights = [each for each in self.insights if each not in merged or not each.is_ours]
+        if not any(title_key(each.line.text) == key for each in self.insights):
+            self.insights.append(new)
+
+
+def _line(text: str) -> str:
+    """One line, without a citation of its own."""
+    return cut_at(read_line(text).text, LONGEST_LINE)

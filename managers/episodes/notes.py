@@ -1,0 +1,100 @@
+"""What is noted of the episode being played, so that it can be summed up when it is over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from managers.episodes.summary import Death, EpisodeSummary, Scored, Step
+from session.memory import one_line
+from session.token_counter import cut_at
+
+if TYPE_CHECKING:
+    from session.events import EpisodeEnd
+    from session.game_state import GameState
+    from session.values import Observation, TurnRecord, Verdict
+
+STEPS_KEPT: Final = 6
+LONGEST_RESPONSE: Final = 300  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeNotes:
+    """Facts of an episode so far; plain values, for snapshots.
+
+    rooms: location ids, in the order in which they were seen
+    recent: the latest turns, at most six, none before the latest death
+    critic_total, critic_turns: the sum of the critic's scores, and the turns that have one
+    """
+
+    turns: int = 0
+    score: int | None = None
+    best_score: int | None = None
+    max_score: int | None = None
+    rooms: tuple[int, ...] = ()
+    scored: tuple[Scored, ...] = ()
+    deaths: tuple[Death, ...] = ()
+    recent: tuple[Step, ...] = ()
+    critic_total: float = 0.0
+    critic_turns: int = 0
+
+    def with_turn(self, record: TurnRecord) -> EpisodeNotes:
+        """The notes after that turn."""
+        here = record.before.location
+        response = cut_at(one_line(record.after.text), LONGEST_RESPONSE)
+        step = Step(record.turn, here, one_line(record.action), response)
+        recent = (*self.recent, step)[-STEPS_KEPT:]
+        change = record.score_change
+        judged = critic_score(record.verdicts[-1]) if record.verdicts else None
+        scores = [score for score in (self.best_score, record.before.score, record.after.score) if score is not None]
+        return replace(
+            self,
+            turns=record.turn,
+            score=record.after.score,
+            best_score=max(scores, default=None),
+            max_score=record.after.max_score,
+            rooms=_with_rooms(self.rooms, record.before, record.after),
+            scored=(*self.scored, Scored(step.turn, here, step.action, change)) if change else self.scored,
+            deaths=(*self.deaths, Death(recent)) if record.after.died else self.deaths,
+            recent=() if record.after.died else recent,
+            critic_total=self.critic_total + (judged or 0.0),
+            critic_turns=self.critic_turns + (judged is not None),
+        )
+
+    def summary(self, episode: int, end: EpisodeEnd) -> EpisodeSummary:
+        """The episode summed up."""
+        return EpisodeSummary(
+            episode=episode,
+            end=end,
+            turns=self.turns,
+            score=self.score,
+            best_score=self.best_score,
+            max_score=self.max_score,
+            rooms=len(self.rooms),
+            scored=self.scored,
+            deaths=self.deaths,
+            critic_score=self.critic_total / self.critic_turns if self.critic_turns else None,
+        )
+
+
+def notes_of_opening(state: GameState) -> EpisodeNotes:
+    """The notes before the first turn of the episode in ``state``."""
+    here, score = state.current_room_id, state.previous_zork_score
+    return EpisodeNotes(score=score, best_score=score, rooms=() if here is None else (here,))
+
+
+def critic_score(verdict: Verdict) -> float | None:
+    """The verdict's confidence, negative where it refuses; ``None`` where it has none.
+
+    So that of a whole turn is that of the command played in it, its last verdict.
+    """
+    if verdict.confidence is None:
+        return None
+    return verdict.confidence if verdict.accepted else -verdict.confidence
+
+
+def _with_rooms(rooms: tuple[int, ...], *seen: Observation) -> tuple[int, ...]:
+    for observation in seen:
+        if observation.location is not None and observation.location.num not in rooms:
+            rooms = (*rooms, observation.location.num)
+    return rooms

@@ -1,0 +1,104 @@
+"""An episode in words: what was so, in the past tense, with its number (nothing of it holds in the next one)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from session.knowledge import KnowledgeLine, Source
+from session.memory import one_line
+from session.token_counter import cut_at
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from managers.episodes.summary import Death, EpisodeSummary, Scored, Step
+    from session.events import EpisodeEnd
+    from session.values import Location
+
+LONGEST_HANDOVER: Final = 1200  # characters, about 300 tokens
+COMMANDS_SHOWN: Final = 3
+DEATHS_SHOWN: Final = 3
+GAINS_SHOWN: Final = 8
+LONGEST_NAME: Final = 80  # characters of a command or a location
+LONGEST_QUOTE: Final = 160
+OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
+    "won": "was won",
+    "lost": "was lost",
+    "over": "came to the story's end",
+    "turn_limit": "reached its turn limit",
+}
+
+
+def handover_text(summary: EpisodeSummary) -> str:
+    """What the player of a later episode is told of this one, at most ``LONGEST_HANDOVER`` characters."""
+    lines = [
+        f"This was in episode {summary.episode}. The story has begun anew since: nothing done then is done now.",
+        outcome_line(summary),
+        *death_lines(summary),
+    ]
+    gains = [scored for scored in summary.scored if scored.change > 0][:GAINS_SHOWN]
+    if gains:
+        lines.append(f"Points came in episode {summary.episode} by {'; '.join(map(points_text, gains))}.")
+    return cut_at("\n".join(lines), LONGEST_HANDOVER)
+
+
+def outcome_line(summary: EpisodeSummary) -> str:
+    """How the episode ended, in a sentence."""
+    return (
+        f"Episode {summary.episode} {OUTCOMES[summary.end]} after {_counted(summary.turns, 'turn')}{_figures(summary)}."
+    )
+
+
+def points_text(scored: Scored) -> str:
+    """How the score changed in a turn."""
+    return f"`{_short(scored.action)}` at {place(scored.location)} ({scored.change:+d}, turn {scored.turn})"
+
+
+def place(location: Location | None) -> str:
+    """The location with its id, so that a model can tell rooms of one name apart."""
+    return "an unknown place" if location is None else f"{_short(one_line(location.label))} ({location.num})"
+
+
+def step_text(step: Step) -> str:
+    """The turn on two lines."""
+    return f"Turn {step.turn}, {place(step.location)}: {_short(step.action)}\n  Response: {step.response}"
+
+
+def plain_lesson(death: Death, episode: int) -> KnowledgeLine:
+    """What a death teaches in the story's own words, without a model; the same death twice gives the same text."""
+    return KnowledgeLine(_deadly(death), (Source(episode, death.steps[0].turn, death.last.turn),))
+
+
+def death_lines(summary: EpisodeSummary, most: int = DEATHS_SHOWN) -> list[str]:
+    """A sentence for each of the latest deaths: where, on which command, after which."""
+    return [
+        f"In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}" for death in summary.deaths[-most:]
+    ]
+
+
+def _deadly(death: Death) -> str:
+    before = [f"`{_short(step.action)}`" for step in death.steps[-COMMANDS_SHOWN - 1 : -1]]
+    after = f" after {', '.join(before)}" if before else ""
+    return (
+        f"the player died at {place(death.last.location)} on `{_short(death.last.action)}`{after}: "
+        f'"{cut_at(death.last.response, LONGEST_QUOTE)}"'
+    )
+
+
+def _figures(summary: EpisodeSummary) -> str:
+    figures = []
+    if summary.score is not None:
+        of = "" if summary.max_score is None else f" out of {summary.max_score}"
+        best = "" if summary.best_score == summary.score else f" ({summary.best_score} at best)"
+        figures.append(f"{_counted(summary.score, 'point')}{of}{best}")
+    if summary.rooms:
+        figures.append(f"{_counted(summary.rooms, 'room')} seen")
+    return f", with {' and '.join(figures)}" if figures else ""
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _short(text: str) -> str:
+    return cut_at(text, LONGEST_NAME)

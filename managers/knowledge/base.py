@@ -1,0 +1,160 @@
+"""The knowledge and its archive: changed together, and nothing that the one no longer says is lost to the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from managers.knowledge.parsing import parse
+from managers.knowledge.text import line_key, write_line
+from session.files.document_store import DocumentStore, StoreState
+from session.files.markdown import usual_line_end
+from session.knowledge import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from managers.knowledge.document import KnowledgeDocument
+    from session.files.document_store import Watch
+
+ARCHIVE_TITLE = "# Archive of the knowledge base"
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeEdit:
+    """Lines that go and lines that come, in one write. Lines of people never go, nor do those that come again."""
+
+    removed: tuple[Entry, ...] = ()
+    added: tuple[Entry, ...] = ()
+
+    def __post_init__(self) -> None:
+        kept = set(map(_key, self.added))
+        object.__setattr__(self, "removed", tuple(entry for entry in self.removed if _key(entry) not in kept))
+
+    def new_keys(self, known: Iterable[Entry]) -> tuple[str, ...]:
+        """Of the lines that come, and whose words none of these has."""
+        standing = {line_key(entry.line.text) for entry in known}
+        return tuple(key for _, key in map(_key, self.added) if key not in standing)
+
+    def apply_to(self, document: KnowledgeDocument) -> KnowledgeDocument:
+        """The document with it, as it reads back from its file; the very same where there is nothing to do."""
+        edited = document
+        for entry in self.removed:
+            edited = edited.remove(entry)
+        for entry in self.added:
+            edited = edited.add(entry)
+        return document if edited is document else parse(edited.render())
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """A whole archive, as text."""
+
+    text: str
+
+    def render(self) -> str:
+        """The text of the file."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveEdit:
+    """Lines that the knowledge base no longer says, and since which turn of which episode."""
+
+    entries: tuple[Entry, ...]
+    episode: int
+    turn: int
+
+    def apply_to(self, archive: Archive) -> Archive:
+        """The archive with those of the lines that it has not got; the very same where it has all of them."""
+        known = {line.strip() for line in archive.text.splitlines()}
+        new = [line for line in map(self._written, self.entries) if line not in known]
+        if not new:
+            return archive
+        end = usual_line_end(archive.text)
+        text = archive.text or f"{ARCHIVE_TITLE}{end}{end}"
+        gap = "" if text.endswith(("\n", "\r")) else end
+        return Archive(text + gap + "".join(line + end for line in new))
+
+    def _written(self, entry: Entry) -> str:
+        return f"{write_line(entry.line)} (in {entry.section} until Ep{self.episode}, T{self.turn})"
+
+
+@dataclass(frozen=True, slots=True)
+class BaseState:
+    """What of both files is not on the disk, for a snapshot."""
+
+    knowledge: StoreState[KnowledgeEdit] = field(default_factory=StoreState)
+    archive: StoreState[ArchiveEdit] = field(default_factory=StoreState)
+
+    def committed(self) -> BaseState:
+        """The same once what is due has reached the files."""
+        return BaseState(self.knowledge.committed(), self.archive.committed())
+
+
+class KnowledgeBase:
+    """Two files: the knowledge, and beside it ``NAME.archive.md`` with every line that it gave up.
+
+    Where they do not :meth:`hold`, every change is on the disk at once. Raises ``StoreError`` when made, when it reads
+    and when it writes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._knowledge: DocumentStore[KnowledgeDocument, KnowledgeEdit] = DocumentStore(path, parse)
+        self._archive: DocumentStore[Archive, ArchiveEdit] = DocumentStore(
+            path.with_name(f"{path.stem}.archive{path.suffix}"), Archive
+        )
+
+    @property
+    def path(self) -> Path:
+        """The file of the knowledge."""
+        return self._knowledge.path
+
+    @property
+    def document(self) -> KnowledgeDocument:
+        """The knowledge as its file has it, with all that is held."""
+        return self._knowledge.document
+
+    @property
+    def unsaved(self) -> int:
+        """Changes that are not on the disk yet."""
+        return self._knowledge.unsaved + self._archive.unsaved
+
+    def digests(self) -> dict[str, str]:
+        """Of both documents by the names of their files."""
+        return {store.path.name: store.digest for store in (self._knowledge, self._archive)}
+
+    def revise(self, edit: KnowledgeEdit, episode: int, turn: int) -> bool:
+        """The change is made, and what it took away is in the archive; false where it had nothing to do."""
+        if edit.removed:
+            self._archive.apply(ArchiveEdit(edit.removed, episode, turn))
+        return self._knowledge.apply(edit)
+
+    def refresh(self) -> None:
+        """Both documents show what others have written."""
+        self._knowledge.refresh()
+        self._archive.refresh()
+
+    def hold(self, watch: Watch) -> None:
+        """Changes wait for :meth:`commit`, and looks at the files are told to ``watch``."""
+        self._knowledge.hold(watch)
+        self._archive.hold(watch)
+
+    def commit(self) -> None:
+        """All that is held is on the disk, the archive first, so that no line is in neither file."""
+        self._archive.commit()
+        self._knowledge.commit()
+
+    def state(self) -> BaseState:
+        """What a snapshot has to hold."""
+        return BaseState(self._knowledge.state(), self._archive.state())
+
+    def restore(self, state: BaseState) -> None:
+        """Both are what they were when ``state`` was taken."""
+        self._knowledge.restore(state.knowledge)
+        self._archive.restore(state.archive)
+
+
+def _key(entry: Entry) -> tuple[str, str]:
+    return entry.section, line_key(entry.line.text)

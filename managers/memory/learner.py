@@ -1,0 +1,178 @@
+"""Learns from visits: their news are gathered, a model says what is worth remembering, and that is remembered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from managers.memory.outcome import context_of, outcome_of
+from managers.memory.prompt import visit_prompt, wants_brief_prompt
+from managers.memory.synthesis import Visit, VisitMemory, VisitSynthesis
+from managers.memory.visits import VisitTracker
+from session.errors import LanguageModelError, StoreError
+from session.memory import MemoryStatus
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from managers.base_manager import BaseManager
+    from managers.memory.news import NewsLedger
+    from managers.memory.outcome import Outcome, ZMachineContext
+    from managers.memory.tiers import MemoryTiers
+    from session.memory import Memory
+    from session.token_counter import TokenCounter
+    from session.values import Location, TurnRecord
+    from zorkgpt.llm.language_model import LanguageModel
+
+MOST_MEMORIES = 8  # of one visit
+LOGGED_REASONING = 200  # characters
+
+
+class MemoryLearner:
+    """Follows an episode's visits, and asks what each taught.
+
+    visit: the one that goes on
+    passing_turns: those of the episode whose like was found, in this episode or before, to be true of one alone
+    counts: questions asked and failed, memories learnt, core memories that became permanent, notes that failed
+
+    owner: whose episode, options and log these are
+    tiers: what is remembered
+    ledger: what was considered before
+    model: whom to ask, ``None`` for nobody
+    directions: the story's own direction words
+    tokens: how texts are counted
+    syntax: how forms of commands fared, above all at the location of that id, for the model
+    """
+
+    def __init__(
+        self,
+        owner: BaseManager,
+        tiers: MemoryTiers,
+        ledger: NewsLedger,
+        model: Callable[[], LanguageModel | None],
+        *,
+        directions: Iterable[str],
+        tokens: TokenCounter,
+        syntax: Callable[[int], str],
+    ) -> None:
+        self.visit = VisitTracker()
+        self.passing_turns: set[int] = set()
+        self.counts: Counter[str] = Counter()
+        self._owner = owner
+        self._tiers = tiers
+        self._ledger = ledger
+        self._model = model
+        self._movements = MovementAnalyzer(directions)
+        self._tokens = tokens
+        self._syntax = syntax
+        self._window = owner.config.get_memory_history_window()
+
+    def learn(self, record: TurnRecord) -> None:
+        """The turn is part of its visit; what that taught is remembered once it ends, or has lasted some turns.
+
+        Everything belongs to the location in which the turn was begun.
+        """
+        location = record.before.location
+        if location is None or record.after.refusal is not None:
+            return
+        if location.num != self.visit.location_id:
+            self._synthesise(self.visit.take())
+            self._tiers.visit(location.num, record.episode)
+        context = context_of(record, first_visit=self.visit.enter(location.num))
+        outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
+        if self._ledger.was_passing(outcome):
+            self.passing_turns.add(record.turn)
+        if self._is_news(outcome):
+            self.visit.add(outcome)
+        if self.visit.is_due(record, flush_on_death=self._owner.config.simple_memory.flush_on_death):
+            self._synthesise(self.visit.take())
+
+    def learn_at_once(
+        self, location: Location, turn: int, action: str, response: str, context: ZMachineContext
+    ) -> None:
+        """What the command taught is remembered at the location in which it was given, if it is news."""
+        outcome = outcome_of(location, turn, action, response, context, self._movements)
+        if self._is_news(outcome):
+            self._synthesise((outcome,))
+
+    def conclude(self) -> None:
+        """The news of the visit that goes on were considered."""
+        self._synthesise(self.visit.take())
+
+    def forget(self) -> None:
+        """A new episode begins: nothing was visited."""
+        self.visit = VisitTracker()
+        self.passing_turns = set()
+
+    def commit(self) -> None:
+        """What was learnt since the last time is in the files, as far as they can be written."""
+        self._tiers.commit()
+        try:
+            self._ledger.commit()
+        except StoreError as error:
+            if not self.counts["notes_failed"]:
+                self._owner.log_warning("what was considered may be considered again in the next run", error=str(error))
+            self.counts["notes_failed"] += 1
+
+    def _is_news(self, outcome: Outcome) -> bool:
+        standing = (each for each in self._tiers.at(outcome.location_id) if each.status != MemoryStatus.SUPERSEDED)
+        return self._ledger.is_news(outcome, spawn_known=any(each.persistence == "core" for each in standing))
+
+    def _synthesise(self, outcomes: tuple[Outcome, ...]) -> None:
+        """What the model finds worth remembering of these is remembered. Without an answer they stay news."""
+        model = self._model()
+        if model is None or not outcomes:
+            return
+        visit = Visit(outcomes, tuple(self._tiers.at(outcomes[0].location_id)))
+        self.counts["synthesis_calls"] += 1
+        try:
+            answers = self._ask(model, visit)
+        except LanguageModelError as error:
+            self.counts["synthesis_failures"] += 1
+            self._owner.log_warning(
+                "nothing learnt from a visit", location_id=outcomes[0].location_id, error=str(error)
+            )
+            return
+        adopted = [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]]
+        passing = visit.of_turns(turn for memory in adopted if memory is not None for turn in memory.passing_turns)
+        self.passing_turns.update(outcome.turn for outcome in passing)
+        self._ledger.note(outcomes, passing)
+        if not self._tiers.holds:
+            self.commit()
+
+    def _ask(self, model: LanguageModel, visit: Visit) -> list[VisitMemory]:
+        budget = self._owner.config.prompt_budgets.memory
+        syntax = self._syntax(visit.outcomes[0].location_id)
+        prompt = visit_prompt(
+            visit, self._owner.game_state, self._tokens, window=self._window, budget=budget, syntax=syntax
+        )
+        if wants_brief_prompt(budget, self._tokens):
+            return [visit.quoted(model.complete("memory", prompt, visit.brief_schema()).value)]
+        return model.complete("memory", prompt, VisitSynthesis).value.memories
+
+    def _adopt(self, answer: VisitMemory, visit: Visit) -> Memory | None:
+        """The answer's memory is known and what it gives up is given up; if the first is refused, the second alone.
+
+        The memory, if it is known now.
+        """
+        if answer.persistence == "core" and not visit.is_first:
+            self.counts["core_validation_downgrade"] += 1
+            self._owner.log_warning(
+                "CORE memory rejected: not first visit, downgrading to PERMANENT", title=answer.memory_title
+            )
+            answer = answer.model_copy(update={"persistence": "permanent"})
+        revision = visit.revision(answer, self._owner.game_state.episode)
+        self._owner.log_info(
+            "memory synthesised",
+            location_id=revision.location_id,
+            title=answer.memory_title,
+            reasoning=answer.reasoning[:LOGGED_REASONING],
+        )
+        if revision.new is not None and self._tiers.revise(revision):
+            self.counts["memories_learnt"] += 1
+            return revision.new
+        if revision.invalidated:
+            self._tiers.revise(replace(revision, new=None, superseded=()))
+        return None

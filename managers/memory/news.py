@@ -1,0 +1,92 @@
+"""Whether an outcome is news (decision 15): what was considered once is not worth a model's time again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from session.errors import StoreError
+from session.files.atomic_write import write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from pathlib import Path
+
+    from managers.memory.outcome import Outcome
+
+MOST_REMEMBERED = 50_000  # outcomes, of 17 bytes each
+_PASSING = "~"  # before the key of an outcome of which an ephemeral memory was made
+
+
+class NewsLedger:
+    """The outcomes that were once considered, in this run or an earlier one, kept in ``path``.
+
+    A line each is appended, so that processes may share the file; losing it costs nothing but asking again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        lines = self._lines()
+        self._seen = set(lines[-MOST_REMEMBERED:])
+        self._unwritten: tuple[str, ...] = ()
+        if len(lines) > 2 * MOST_REMEMBERED:
+            write_atomically(path, _written(lines[-MOST_REMEMBERED:]), durable=False)
+
+    def is_news(self, outcome: Outcome, *, spawn_known: bool) -> bool:
+        """It was not considered before. Points, deaths and first visits always are news.
+
+        spawn_known: what stands at the location from the start is remembered, so that a later episode's first
+            visit is none any more
+        """
+        if outcome.score_change or outcome.died:
+            return True
+        if outcome.first_visit and not spawn_known and outcome.arrival_key not in self._seen:
+            return True
+        return outcome.is_significant and outcome.key not in self._seen
+
+    def was_passing(self, outcome: Outcome) -> bool:
+        """Its like was once found to be true of an episode alone."""
+        return _PASSING + outcome.key in self._seen
+
+    def note(self, outcomes: Collection[Outcome], passing: Collection[Outcome] = ()) -> None:
+        """They are no news from now on, and ``passing`` are true of this episode alone.
+
+        The file knows it after the next :meth:`commit`.
+        """
+        keys = {outcome.key for outcome in outcomes}
+        keys |= {outcome.arrival_key for outcome in outcomes if outcome.arrival_text}
+        keys |= {_PASSING + outcome.key for outcome in passing}
+        self._unwritten += tuple(sorted(keys - self._seen))
+        self._seen |= keys
+
+    def commit(self) -> None:
+        """The file knows all that was noted. Raises ``StoreError``; the next commit tries again."""
+        if not self._unwritten:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab") as file:
+                file.write(_written(self._unwritten))
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be written: {error.strerror or error}") from error
+        self._unwritten = ()
+
+    def state(self) -> tuple[str, ...]:
+        """The outcomes that the file does not know yet, for a snapshot."""
+        return self._unwritten
+
+    def restore(self, unwritten: tuple[str, ...]) -> None:
+        """These outcomes are no news either; the file gets those that it has not got since."""
+        self._unwritten = tuple(key for key in unwritten if key not in self._seen)
+        self._seen.update(unwritten)
+
+    def _lines(self) -> list[str]:
+        try:
+            return self.path.read_text(encoding="ascii", errors="replace").split()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be read: {error.strerror or error}") from error
+
+
+def _written(keys: Iterable[str]) -> bytes:
+    return "".join(f"{key}\n" for key in keys).encode()

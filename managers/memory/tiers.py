@@ -1,0 +1,190 @@
+"""What is remembered, in two tiers: the file's, kept across episodes, and the episode's own (seed 1, Dual Cache)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from managers.memory.parsing import parse
+from managers.memory.revision import MemoryEdit, Removed, Visited
+from session.errors import StoreError
+from session.files.document_store import DocumentStore, StoreState
+from session.memory import title_key
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from managers.base_manager import BaseManager
+    from managers.memory.document import Document
+    from managers.memory.revision import Revision
+    from session.files.document_store import Watch
+    from session.memory import Memory
+
+
+def open_memories(path: Path) -> DocumentStore[Document, MemoryEdit]:
+    """The store of a file of memories. Raises ``StoreError``."""
+    return DocumentStore(path, parse)
+
+
+class MemoryTiers:
+    """Both caches by location id, the one in step with the file ``path``, and every change to them.
+
+    lasting: core and permanent memories, as the file has them
+    passing: ephemeral memories, which never touch the disk
+    refused: revisions that would have broken a rule
+    is_failing: the file could not be read or written the last time; what is pending is tried again with the next
+
+    owner: in whose log everything goes. A file that fails is one error there, until it works again.
+    Raises ``StoreError``, when made, for a file that cannot be read.
+    """
+
+    def __init__(self, path: Path, owner: BaseManager) -> None:
+        self.lasting: dict[int, list[Memory]] = {}
+        self.passing: dict[int, list[Memory]] = {}
+        self.refused = 0
+        self.is_failing = False
+        self._owner = owner
+        self._store = open_memories(path)
+        self._follow()
+        self._report_problems()
+
+    @property
+    def pending(self) -> int:
+        """Changes that are in the lasting tier and not yet in the file."""
+        return self._store.unsaved
+
+    def at(self, location_id: int) -> list[Memory]:
+        """The location's memories, the lasting ones first, those given up too; what others wrote is among them."""
+        self._refresh()
+        return [*self.lasting.get(location_id, ()), *self.passing.get(location_id, ())]
+
+    @property
+    def digest(self) -> str:
+        """Of the file's document as it stands, 64 hex digits."""
+        return self._store.digest
+
+    @property
+    def holds(self) -> bool:
+        """Changes to the file wait for :meth:`commit`."""
+        return self._store.holds
+
+    def hold(self, watch: Watch) -> None:
+        """Changes to the file wait for :meth:`commit`, and looks at it are told to ``watch``."""
+        self._store.hold(watch)
+
+    def state(self) -> StoreState[MemoryEdit]:
+        """What of the lasting tier is not in the file, for a snapshot."""
+        return self._store.state()
+
+    def restore(self, state: StoreState[MemoryEdit]) -> None:
+        """The lasting tier is what it was, with what the file has got since."""
+        self._store.restore(state)
+        self._follow()
+
+    def visit(self, location_id: int, episode: int) -> None:
+        """The location was visited once more; the file will say so with the next change to it."""
+        self._store.defer(Visited(location_id, episode))
+
+    def revise(self, revision: Revision) -> bool:
+        """The revision is made in both tiers, and its part of the file is on the disk.
+
+        False where it breaks a rule or has nothing to do, and nothing is changed; and where the file cannot be
+        written, the caches being changed all the same.
+        """
+        self._refresh()
+        location_id = revision.location_id
+        lasting, passing = self.lasting.get(location_id, []), self.passing.get(location_id, [])
+        refusal = revision.refusal(lasting, passing)
+        if refusal:
+            self.refused += 1
+            self._owner.log_warning("memory refused", location_id=location_id, title=revision.title, reason=refusal)
+            return False
+        has_passing_part = revision.new_passing is not None or revision.concerns(passing)
+        if has_passing_part:
+            new = [] if revision.new_passing is None else [revision.new_passing]
+            self.passing[location_id] = [*revision.revised(passing), *new]
+            self._log_passing(revision)
+        if revision.new_lasting is not None or revision.concerns(lasting):
+            return self._revise_file(revision)
+        return has_passing_part
+
+    def remove(self, title: str) -> bool:
+        """No memory of that title is left; false where there was none. Raises ``StoreError``."""
+        key, were_passing = title_key(title), sum(map(len, self.passing.values()))
+        for location_id, memories in self.passing.items():
+            self.passing[location_id] = [memory for memory in memories if title_key(memory.title) != key]
+        is_done = self._store.apply(Removed(title))
+        self._follow()
+        return is_done or sum(map(len, self.passing.values())) < were_passing
+
+    def demand(self) -> None:
+        """What could not be written before, or could wait, is due."""
+        self._store.demand()
+
+    def commit(self) -> None:
+        """What is due is in the file if it can be written, and what others wrote is known.
+
+        Raises ``StoreError`` where changes are held for this.
+        """
+        try:
+            self._store.commit()
+        except StoreError as error:
+            self._report_failure(error)
+            if self.holds:
+                raise
+        else:
+            self.is_failing = False
+        self._follow()
+        self._refresh()
+
+    def _revise_file(self, revision: Revision) -> bool:
+        is_done = False
+        try:
+            is_done = self._store.apply(revision)
+        except StoreError as error:
+            self._report_failure(error)
+        else:
+            self.is_failing = False
+        self._follow()
+        return is_done
+
+    def _refresh(self) -> None:
+        try:
+            is_new = self._store.refresh()
+        except StoreError as error:
+            self._report_failure(error)
+            return
+        if is_new:
+            self._follow()
+            self._report_problems()
+
+    def _follow(self) -> None:
+        self.lasting.clear()
+        self.lasting.update(self._store.document.memories())
+
+    def _report_failure(self, error: StoreError) -> None:
+        if not self.is_failing:
+            self._owner.logger.error(
+                "memories are not in their file; they are kept, and tried again with the next",
+                manager=type(self._owner).__name__,
+                episode=self._owner.game_state.episode,
+                error=str(error),
+            )
+        self.is_failing = True
+
+    def _report_problems(self) -> None:
+        for problem in self._store.document.problems():
+            self._owner.log_warning(
+                "not understood in the file of memories",
+                file=str(self._store.path),
+                line=problem.line,
+                problem=problem.message,
+            )
+
+    def _log_passing(self, revision: Revision) -> None:
+        if self._owner.config.debug_ephemeral:
+            self._owner.log_info(
+                "ephemeral memories changed",
+                location_id=revision.location_id,
+                new=revision.title,
+                given_up=[*revision.superseded, *revision.invalidated],
+            )

@@ -1,0 +1,72 @@
+"""What is remembered at a location, as the agent reads it (seed 1, Combine Caches)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from session.memory import Memory, MemoryStatus, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from session.configuration.option_groups import SimpleMemoryOptions
+    from session.token_counter import TokenCounter
+
+TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
+MARKERS = {"core": " [spawn]", "ephemeral": " [session]"}
+LINES_AT_LEAST = 4  # no memory is longer than a quarter of the budget
+
+
+def location_text(
+    memories: Sequence[Memory], options: SimpleMemoryOptions, tokens: TokenCounter, *, show_markers: bool
+) -> str:
+    """A line a memory, tentative ones set apart below, those given up left out; "" where nothing is left.
+
+    Never more than ``options.max_tokens``: dangers have room first, then the newest. The order is that of
+    ``memories``.
+    """
+    lines = {
+        number: _line(memory, tokens, options.max_tokens // LINES_AT_LEAST, show_markers=show_markers)
+        for number, memory in enumerate(memories)
+        if memory.status != MemoryStatus.SUPERSEDED
+    }
+    kept: set[int] = set()
+    for number in _by_importance(memories, list(lines), options):
+        if tokens.estimate(_laid_out(memories, lines, kept | {number})) <= options.max_tokens:
+            kept.add(number)
+    return _laid_out(memories, lines, kept)
+
+
+def last_turn(memory: Memory) -> int:
+    """The turn in which it was learnt, 0 where that is not known."""
+    found: list[str] = re.findall(r"[0-9]+", memory.turns)
+    return int(found[-1]) if found else 0
+
+
+def _by_importance(memories: Sequence[Memory], numbers: list[int], options: SimpleMemoryOptions) -> list[int]:
+    """Dangers, then the newest; of successes and of failures only as many as the options allow."""
+    room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
+    newest_first = sorted(
+        numbers, key=lambda number: (memories[number].episode, last_turn(memories[number]), number), reverse=True
+    )
+    chosen = []
+    for number in newest_first:
+        category = memories[number].category
+        if room.get(category, 1) > 0:
+            chosen.append(number)
+            room[category] = room.get(category, len(memories)) - 1
+    return sorted(chosen, key=lambda number: memories[number].category != "DANGER")
+
+
+def _laid_out(memories: Sequence[Memory], lines: dict[int, str], kept: set[int]) -> str:
+    confirmed = [lines[number] for number in sorted(kept) if memories[number].status == MemoryStatus.ACTIVE]
+    tentative = [f"  {lines[number]}" for number in sorted(kept) if memories[number].status == MemoryStatus.TENTATIVE]
+    if tentative:
+        confirmed += ["", TENTATIVE_HEADING] if confirmed else [TENTATIVE_HEADING]
+    return "\n".join(confirmed + tentative)
+
+
+def _line(memory: Memory, tokens: TokenCounter, longest: int, *, show_markers: bool) -> str:
+    marker = MARKERS.get(memory.persistence, "") if show_markers else ""
+    return tokens.cut(f"[{memory.category}] {memory.title}: {one_line(memory.text)}", longest) + marker

@@ -1,0 +1,251 @@
+"""The groups of options that a ``GameConfiguration`` is made of, and the kinds of values they hold."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+)
+
+from session.configuration.options import Options
+from session.files.shared_files import is_plain_name
+
+DEFAULT_MEMORY_HISTORY_WINDOW = 3
+HIGHEST_SEED = 2_000_000_000
+"""The interpreter takes no more than 2**31 - 1: that leaves the next ones to 147 million episodes."""
+
+Default = TypeVar("Default")
+
+_SECONDS_OF = {"s": 1, "m": 60, "h": 3600}
+
+
+def _split_at_commas(value: object) -> object:
+    if value == "none":
+        return []
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+def _check_address(address: str) -> str:
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
+        raise ValueError("an address looks like http://localhost:8080/v1")
+    if parts.query or parts.fragment:
+        raise ValueError("an address ends with its path: nothing is sent behind a ? or a #, and keys have options")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("an address must not hold a user name or a password: keys have options of their own")
+    return address
+
+
+def _expand_home(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise ValueError("the home folder that ~ stands for is not known") from error
+
+
+def _check_file_name(name: str) -> str:
+    if not is_plain_name(name):
+        raise ValueError("a plain file name is wanted, without a folder: the file is in the work folder")
+    return name
+
+
+def _in_seconds(value: object) -> object:
+    spelt = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", value) if isinstance(value, str) else None
+    return float(spelt[1]) * _SECONDS_OF[spelt[2]] if spelt else value
+
+
+Assistance = Literal["valid-actions", "fresh-actions"]
+Engine = Literal["openai", "embedded"]
+Text = Annotated[str, Field(min_length=1)]
+FileName = Annotated[Text, AfterValidator(_check_file_name)]
+Key = Annotated[SecretStr, Field(min_length=1)]
+Address = Annotated[str, AfterValidator(_check_address)]
+AnyPath = Annotated[Path, AfterValidator(_expand_home)]
+CommaSeparated = BeforeValidator(_split_at_commas)  # as the environment can write a list
+Duration = Annotated[PositiveFloat, BeforeValidator(_in_seconds)]
+
+
+class Sampling(Options):
+    """How a model's answer is drawn. What is not set is not sent: the server's own default holds."""
+
+    temperature: float | None = Field(None, ge=0, description="0 always takes the likeliest token")
+    top_p: float | None = Field(None, gt=0, le=1, description="only the likeliest tokens of this total probability")
+    top_k: PositiveInt | None = Field(None, description="only this many of the likeliest tokens")
+    min_p: float | None = Field(None, ge=0, le=1, description="only tokens this probable, relative to the likeliest")
+    max_tokens: PositiveInt | None = Field(None, description="longest answer, in tokens")
+    seed: int | None = Field(None, description="the same seed asks for the same answer again")
+
+    def get(self, name: str, default: Default) -> object | Default:
+        """The value of that name, or ``default`` where it is not set."""
+        value: object = getattr(self, name, None)
+        return default if value is None else value
+
+
+class MemorySampling(Sampling):
+    """Sampling of the memory role, with the window of turns that its prompt shows (seed 2)."""
+
+    temperature: float | None = Field(0.3, ge=0, description="0 always takes the likeliest token")
+    max_tokens: PositiveInt | None = Field(1000, description="longest answer, in tokens")
+    memory_history_window: int = Field(
+        DEFAULT_MEMORY_HISTORY_WINDOW,
+        description="recent turns shown, to find procedures of several steps (3-8)",
+    )
+
+
+class GameOptions(Options):
+    """The story and how it is run."""
+
+    file: AnyPath | None = Field(
+        None,
+        description="story file; unset: infrastructure/zork.z5 if it is there, else the story that ships",
+    )
+    seed: PositiveInt = Field(
+        1, le=HIGHEST_SEED, description="seed of the story's own chance, at least 1; episodes take one after the other"
+    )
+    time_limit: PositiveFloat = Field(10.0, description="seconds that one command may take")
+
+
+class ServerOptions(Options):
+    """Where one role's model is served, when that is not where the others are."""
+
+    base_url: Address | None = Field(None, description="OpenAI-compatible address for this role alone")
+    api_key: Key | None = Field(None, exclude=True, description="key for this role alone")
+
+
+class LanguageModelOptions(Options):
+    """Where the models are and how long to wait for them."""
+
+    engine: Literal["auto", "openai", "embedded"] = Field(
+        "auto",
+        description="auto: the embedded model for a .gguf file, or where neither an address nor a key is set",
+    )
+    base_url: Address | None = Field(None, description="OpenAI-compatible address; also OPENAI_BASE_URL")
+    api_key: Key | None = Field(None, exclude=True, description="key for that address; also OPENAI_API_KEY")
+    timeout: PositiveFloat = Field(300.0, description="seconds that one request may take")
+    stall_timeout: PositiveFloat = Field(120.0, description="seconds of silence within one request")
+    total_time: PositiveFloat = Field(900.0, description="seconds that one answer may take, retries included")
+    max_attempts: PositiveInt = Field(8, description="requests that may fail before an answer is given up")
+    threads: PositiveInt | None = Field(
+        None, description="threads of an embedded model; unset: all cores but one, up to 8"
+    )
+    agent: ServerOptions = ServerOptions()
+    critic: ServerOptions = ServerOptions()
+    info_ext: ServerOptions = ServerOptions()
+    analysis: ServerOptions = ServerOptions()
+    memory: ServerOptions = ServerOptions()
+
+
+class AgentOptions(Options):
+    """What the agent sees of the past."""
+
+    history_window: PositiveInt = Field(
+        6, description="recent turns in the agent's prompt, with their reasoning: so many to twice as many"
+    )
+    show_reasoning: bool = Field(True, description="those turns are shown with the reasoning behind them")
+    reasoning_length: NonNegativeInt | None = Field(
+        None, description="longest reasoning in an answer, in characters; 0: none is asked for"
+    )
+
+
+class CriticOptions(Options):
+    """Who judges a proposal before it is played (decisions 22, 23)."""
+
+    mode: Literal["object_tree", "hybrid", "llm"] = Field(
+        "hybrid",
+        description="object_tree: no model; hybrid: the model where the tree has no opinion; llm: always",
+    )
+    max_rejections: NonNegativeInt = Field(2, description="rejected proposals in a turn; the next is played")
+
+
+class ExtractorOptions(Options):
+    """Who reads the prose of an observation (decision 24)."""
+
+    mode: Literal["inline", "separate", "none"] = Field(
+        "inline",
+        description="inline: the agent, in its own answer; separate: the info_ext role, in its own call; none: nobody",
+    )
+
+
+class MapOptions(Options):
+    """How the map learns and how much of it is shown."""
+
+    prune_after: PositiveInt = Field(3, description="failures after which an exit that never worked is struck off")
+    local_radius: PositiveInt = Field(2, description="moves from here that the map in a prompt reaches")
+    shown: bool = Field(True, description="the map is in prompts; it is learnt either way")
+
+
+class ObjectiveOptions(Options):
+    """How many objectives, and for how long."""
+
+    enabled: bool = Field(True, description="find, track and complete objectives")
+    max_active: PositiveInt = Field(8, description="objectives open at once")
+    stale_after: PositiveInt = Field(80, description="turns without progress after which an objective is dropped")
+
+
+class KnowledgeOptions(Options):
+    """The knowledge of the game as a whole (seed 2)."""
+
+    enabled: bool = Field(True, description="learn knowledge and show it")
+    max_tokens: PositiveInt = Field(
+        3000, description="tokens of knowledge; beyond that lines are merged or go to the archive"
+    )
+
+
+class CirclingOptions(Options):
+    """When the agent is told that it goes round in circles."""
+
+    repeated_states: PositiveInt = Field(
+        3, description="earlier turns after which all that can be seen was as it is now"
+    )
+    turns_without_score: PositiveInt = Field(40, description="turns in which no point was scored")
+
+
+class SimpleMemoryOptions(Options):
+    """Location memories (seed 3)."""
+
+    enabled: bool = Field(True, description="learn location memories and show them")
+    memory_file: FileName = Field("Memories.md", description="file of memories, in the work folder")
+    max_successful_actions_shown: NonNegativeInt = Field(5, description="memories of success shown at a location")
+    max_failed_actions_shown: NonNegativeInt = Field(5, description="memories of failure shown at a location")
+    max_tokens: PositiveInt = Field(500, description="tokens of all memories shown at a location")
+    flush_on_death: bool = Field(True, description="memories are on disk before play goes on after a death")
+    shuffled: bool = Field(
+        False, description="each location is shown another's memories: a control, to find out what memories are worth"
+    )
+
+
+class PromptBudgetOptions(Options):
+    """The longest prompt of each role, in tokens (decision 26)."""
+
+    agent: PositiveInt = Field(4000, description="tokens in the agent's prompt")
+    critic: PositiveInt = Field(2000, description="tokens in the critic's prompt")
+    info_ext: PositiveInt = Field(2000, description="tokens in the extractor's prompt")
+    analysis: PositiveInt = Field(15_000, description="tokens in a prompt about objectives or knowledge")
+    memory: PositiveInt = Field(4000, description="tokens in the memory prompt")
+
+
+class BudgetOptions(Options):
+    """What a run may use up before it pauses. A model call under way is finished."""
+
+    max_cost: PositiveFloat | None = Field(None, description="US dollars that the models of a run may cost")
+    max_tokens: PositiveInt | None = Field(None, description="tokens of a run's prompts and answers, cached ones too")
+    max_time: Duration | None = Field(None, description="seconds that a run may play; also as 90m or 2h")
+
+
+class PriceOptions(Options):
+    """What a model costs, in US dollars per million tokens."""
+
+    input: NonNegativeFloat = Field(description="tokens of prompts")
+    cached: NonNegativeFloat | None = Field(None, description="tokens of prompts that the server had; unset: as input")
+    output: NonNegativeFloat = Field(description="tokens of answers")

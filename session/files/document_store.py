@@ -1,0 +1,255 @@
+"""A document on the disk: shared with other processes and with people who edit it (decisions 13, 14)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from session.errors import StoreError
+from session.files.atomic_write import write_atomically
+from session.files.shared_files import locked, read_shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import stat_result
+    from pathlib import Path
+
+_UNHEARD_OF = b"\xff"  # what no document holds: it is no UTF-8
+
+
+class Rendered(Protocol):
+    """A document that can say what its file holds."""
+
+    def render(self) -> str:
+        """The text of the file."""
+        ...
+
+
+D = TypeVar("D", bound=Rendered)
+
+
+class Edit(Protocol[D]):
+    """A change to a document, as a value that can be kept in a snapshot."""
+
+    def apply_to(self, document: D) -> D:
+        """The document with the change; the very same where there is nothing to do.
+
+        It may be applied again, to a newer document.
+        """
+        ...
+
+
+E = TypeVar("E", bound=Edit[Any])
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState(Generic[Kept]):
+    """What of a store is not in its file: plain values, for a snapshot that is taken before edits are committed.
+
+    edits: not yet in the file, oldest first
+    is_due: they are about to be written; false where they may wait
+    before, after: SHA-256 of the file without and with them, ``None`` where there is no file
+    reads: how often the file was looked at
+    """
+
+    edits: tuple[Kept, ...] = ()
+    is_due: bool = False
+    before: str | None = None
+    after: str | None = None
+    reads: int = 0
+
+    def committed(self) -> StoreState[Kept]:
+        """The same once what is due has reached the file."""
+        return StoreState((), False, self.after, self.after, self.reads + 1) if self.is_due else self
+
+
+class Watch(Protocol):
+    """Told of every look at a shared file, and of what others wrote there: what a replay must know of the world."""
+
+    def reading(self, path: Path, read: int) -> None:
+        """The file is about to be looked at for the ``read``-th time."""
+        ...
+
+    def noticed(self, path: Path, read: int, text: str) -> None:
+        """In that look the file was found to hold ``text``, which this program did not write; "" where it is gone."""
+        ...
+
+
+class DocumentStore(Generic[D, E]):
+    """The document of one file, kept in step with it.
+
+    An edit is always made to what the file holds at that moment, under a lock, so that whatever others wrote since
+    stays. ``NAME.backup`` holds the version before the last write. An edit that cannot be written is part of
+    ``document`` all the same, and is tried again with every later one.
+
+    parse: from the file's text to a document whose ``render()`` is that text
+    holds: edits wait for :meth:`commit`, so that a snapshot can be taken before the file changes
+    watch: told of looks at the file
+
+    Raises ``StoreError``, when made and whenever it reads, for a file that cannot be read or is no UTF-8.
+    """
+
+    def __init__(self, path: Path, parse: Callable[[str], D]) -> None:
+        self.path = path
+        self.holds = False
+        self.watch: Watch | None = None
+        self._parse = parse
+        self.document = self._saved = parse("")
+        self._backup = path.with_name(f"{path.name}.backup")
+        self._content: bytes | None = None
+        self._signature: tuple[int, ...] | None = None
+        self._unsaved: list[E] = []
+        self._is_due = False
+        self._reads = 0
+        self.refresh()
+
+    @property
+    def unsaved(self) -> int:
+        """Edits that are in ``document`` and not yet in the file."""
+        return len(self._unsaved)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the document as it stands, 64 hex digits."""
+        return sha256(self.document.render().encode()).hexdigest()
+
+    def refresh(self) -> bool:
+        """``document`` shows what others have written; true where that changed it. Cheap where nobody has."""
+        self._look()
+        if self._stat() == self._signature:
+            return False
+        known = self._saved
+        self._read()
+        self._replay()
+        return self._saved is not known
+
+    def defer(self, edit: E) -> None:
+        """The edit is in ``document`` and goes to the file with the next that is applied."""
+        self._unsaved.append(edit)
+        self._replay()
+
+    def apply(self, edit: E) -> bool:
+        """The edit and all unsaved ones are in the file, on the disk; false where this one had nothing to do.
+
+        Where the store ``holds``, they are in ``document`` and are due. Raises ``StoreError`` where the file cannot
+        be written.
+        """
+        self._unsaved.append(edit)
+        if self.holds:
+            self._replay()
+            is_effective = any(unsaved is edit for unsaved in self._unsaved)
+            self._is_due = self._is_due or is_effective
+            return is_effective
+        try:
+            self._save()
+        except StoreError:
+            self._replay()
+            self.demand()
+            raise
+        is_effective = any(unsaved is edit for unsaved in self._unsaved)
+        self._unsaved, self._is_due = [], False
+        return is_effective
+
+    def demand(self) -> None:
+        """Every unsaved edit is due."""
+        self._is_due = bool(self._unsaved)
+
+    def commit(self) -> None:
+        """What is due is in the file. Raises ``StoreError``; it stays due then."""
+        if self._is_due:
+            self._save()
+            self._unsaved = []
+            self._is_due = False
+
+    def state(self) -> StoreState[E]:
+        """What a snapshot has to hold so that :meth:`restore` makes every edit."""
+        before = _sha256(self._content)
+        after = _sha256(self.document.render().encode()) if self._is_due else before
+        return StoreState(tuple(self._unsaved), self._is_due, before, after, self._reads)
+
+    def restore(self, state: StoreState[E]) -> None:
+        """The edits of ``state`` are in ``document``, whether a commit reached the file after it was taken or not.
+
+        Where that is not known, and somebody has edited the file since, they are made again. What others have
+        written since is noticed in the next look, as it would have been without a stop.
+        """
+        is_applied = state.is_due and state.before != state.after == _sha256(self._content)
+        self._unsaved = [] if is_applied else list(state.edits)
+        self._is_due = state.is_due and not is_applied
+        self._reads = state.reads + is_applied  # the commit had looked
+        if _sha256(self._content) not in {state.before, state.after}:
+            self._content, self._signature = _UNHEARD_OF, None
+        self._replay()
+
+    def hold(self, watch: Watch) -> None:
+        """Edits wait for :meth:`commit`, and looks at the file are told to ``watch``."""
+        self.holds, self.watch = True, watch
+
+    def _look(self) -> None:
+        self._reads += 1
+        if self.watch is not None:
+            self.watch.reading(self.path, self._reads)
+
+    def _save(self) -> None:
+        with locked(self.path):
+            self._look()
+            self._read()
+            self._replay()
+            if self._unsaved:
+                self._write()
+
+    def _replay(self) -> None:
+        """``document`` is the file's with the unsaved edits; those that have nothing left to do are dropped."""
+        document, effective = self._saved, []
+        for edit in self._unsaved:
+            edited = edit.apply_to(document)
+            if edited is not document:
+                effective.append(edit)
+            document = edited
+        self.document, self._unsaved = document, effective
+
+    def _write(self) -> None:
+        content = self.document.render().encode()
+        if self._content is not None:
+            write_atomically(self._backup, self._content, durable=False)
+        write_atomically(self.path, content)
+        self._content, self._saved, self._signature = content, self.document, self._stat()
+
+    def _read(self) -> None:
+        """``_saved`` is what the file holds; it is parsed only where its bytes are not those known."""
+        signature, content = self._stat(), read_shared(self.path)
+        if content != self._content:
+            text = self._decoded(content or b"")
+            self._saved = self._parse(text)
+            self._content = content
+            if self.watch is not None:
+                self.watch.noticed(self.path, self._reads, text)
+        self._signature = signature
+
+    def _decoded(self, content: bytes) -> str:
+        try:
+            return content.decode()
+        except UnicodeDecodeError as error:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise StoreError(
+                f"{self.path}: byte {error.start} (0x{content[error.start]:02x}, in line {line}) is not UTF-8; "
+                "save the file as UTF-8"
+            ) from error
+
+    def _stat(self) -> tuple[int, ...] | None:
+        try:
+            return _signature(self.path.stat())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be read: {error.strerror or error}") from error
+
+
+def _signature(stat: stat_result) -> tuple[int, ...]:
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+
+def _sha256(content: bytes | None) -> str | None:
+    return None if content is None else sha256(content).hexdigest()

@@ -1,0 +1,256 @@
+"""The run folder: ``manifest.json`` says what is run, ``journal.jsonl`` what happened, one event a line.
+
+Both are plain JSON. A line of the journal is ``{"v": 2, "seq": N, "at": ISO-8601, "event": {"kind": ...}, "sum":
+HEX}``; it is appended and flushed before anybody learns from the event: a kill loses at most the turn in flight.
+``sum`` is over the line and all before it: a journal that was changed anywhere says in which line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import PydanticSerializationError
+
+from session.errors import StoreError
+from session.events import Event, TurnPlayed
+from session.files.atomic_write import write_atomically
+from session.files.shared_files import open_to_append, read_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from typing_extensions import Self
+
+JOURNAL_VERSION = 2
+JOURNAL_FILE = "journal.jsonl"
+_EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
+
+
+class Manifest(BaseModel):
+    """What is run, complete enough to run it again.
+
+    configuration: every option in force, without keys
+    story_path, story_sha256: the story file
+    seeds, first_episode: the seed of each episode, and the number of the first
+    versions: of Python and of the packages that decide what happens
+    assistance: the help that the agent is given (decision 28)
+    forked_from: the run that this one repeats up to a turn, "" for none
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    run_id: str
+    created: str
+    command: tuple[str, ...]
+    configuration: dict[str, Any]
+    story: str
+    story_path: str
+    story_sha256: str
+    seeds: tuple[int, ...]
+    first_episode: int
+    model: str
+    versions: dict[str, str]
+    assistance: tuple[str, ...]
+    forked_from: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalLine:
+    """One event with its place (``seq`` counts from 1) and time (ISO 8601, UTC).
+
+    event: ``None`` for one of a kind that this program does not know
+    sum: of this line and all before it
+    start, end: where the line begins in the file, and where the next one does, in bytes
+    """
+
+    seq: int
+    at: str
+    event: Event | None
+    sum: str = ""
+    start: int = 0
+    end: int = 0
+
+
+class Journal:
+    """Appends events to the ``journal.jsonl`` of a run folder.
+
+    last: seq and sum of the latest line; of none before the first
+    """
+
+    def __init__(self, folder: Path, last: JournalLine | None = None) -> None:
+        self.folder = folder
+        self.seq = last.seq if last else 0
+        self.sum = last.sum if last else ""
+        try:
+            # Unbuffered: what a full disk refused must not be tried again when the file is closed.
+            self._file = open_to_append(folder / JOURNAL_FILE)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    @classmethod
+    def create(cls, runs: Path, manifest: Manifest) -> Self:
+        """A new run folder ``runs/<run-id>`` holds the manifest and an empty journal.
+
+        Raises ``StoreError`` where it cannot be made.
+        """
+        folder = runs / manifest.run_id
+        try:
+            content = manifest.model_dump_json(indent=2).encode() + b"\n"
+            folder.mkdir(parents=True)
+        except PydanticSerializationError as error:
+            given = [*manifest.command, manifest.story_path]
+            raise StoreError(f"a path or an argument is not UTF-8: {', '.join(map(ascii, given))}") from error
+        except OSError as error:
+            raise StoreError(f"cannot make the run folder {folder}: {error.strerror}") from error
+        write_atomically(folder / "manifest.json", content)
+        return cls(folder)
+
+    @classmethod
+    def reopen(cls, folder: Path, lines: Sequence[JournalLine], last: JournalLine | None) -> Self:
+        """The journal of that run folder goes on after ``last`` of its ``lines``; one that was cut is gone.
+
+        Raises ``StoreError``.
+        """
+        journal = cls(folder, last)
+        journal.cut(lines[-1].end if lines else 0)
+        return journal
+
+    def append(self, event: Event) -> None:
+        """The event is in the file; a played turn is also on the disk (fsync). Raises ``StoreError``."""
+        body = json.dumps(
+            {
+                "v": JOURNAL_VERSION,
+                "seq": self.seq + 1,
+                "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
+                "event": _EVENTS.dump_python(event, mode="json"),
+            }
+        )
+        line_sum = _sum(self.sum, body.encode("ascii"))
+        try:
+            self._write(f"{body[:-1]}{_SUM_FIELD % line_sum}\n".encode("ascii"))
+            if isinstance(event, TurnPlayed):
+                os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._unwritable(error) from error
+        self.seq, self.sum = self.seq + 1, line_sum
+
+    def skip(self, line: JournalLine) -> None:
+        """That line is the latest; it is in the file already."""
+        self.seq, self.sum = line.seq, line.sum
+
+    def cut(self, start: int) -> None:
+        """The file ends before that byte. Raises ``StoreError``."""
+        try:
+            os.ftruncate(self._file.fileno(), start)
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def sync(self) -> None:
+        """All lines are on the disk (fsync). Raises ``StoreError``."""
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def close(self) -> None:
+        """The file is closed; nothing more can be appended. Raises ``StoreError``."""
+        try:
+            self._file.close()
+        except OSError as error:
+            raise self._unwritable(error) from error
+
+    def _write(self, line: bytes) -> None:
+        """The line is in the file whole, or none of it is."""
+        before = os.fstat(self._file.fileno()).st_size
+        try:
+            while line:
+                line = line[self._file.write(line) :]
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._file.fileno(), before)
+            raise
+
+    def _unwritable(self, error: OSError) -> StoreError:
+        return StoreError(f"cannot write the journal in {self.folder}: {error.strerror}")
+
+
+def new_run_id() -> str:
+    """A name for a run that sorts by time and meets no other: ``20260131-184500-1a2b``."""
+    return f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a run folder. Raises ``StoreError`` where it is missing or broken."""
+    try:
+        return Manifest.model_validate_json(read_whole(folder / "manifest.json"))
+    except OSError as error:
+        raise StoreError(f"cannot read the manifest in {folder}: {error.strerror}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise StoreError(f"{folder / 'manifest.json'} is not a manifest: {first['msg']}") from error
+
+
+def read_journal(folder: Path) -> Iterator[JournalLine]:
+    """The events of a run folder, in order; a last line that was cut by a kill is left out.
+
+    Raises ``StoreError`` naming the line that cannot be understood, that is not what was written, or that a later
+    version wrote.
+    """
+    path = folder / JOURNAL_FILE
+    try:
+        lines = read_whole(path).split(b"\n")
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    start, chain = 0, ""
+    for number, line in enumerate(lines[:-1], start=1):
+        try:
+            entry = json.loads(line)
+            if entry["v"] != JOURNAL_VERSION:
+                raise StoreError(f"{path}:{number}: version {entry['v']!r} of the journal; {JOURNAL_VERSION} is known")
+            chain = _sum(chain, line[:-_SUM_LENGTH] + b"}")
+            if entry["sum"] != chain or entry["seq"] != number:
+                raise StoreError(f"{path}:{number}: not what was written: the line or one before it was changed")
+            end = start + len(line) + 1
+            yield JournalLine(number, entry["at"], _event(entry["event"]), chain, start, end)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StoreError(f"{path}:{number}: not a line of a journal") from error
+        start = end
+    if _is_whole(lines[-1][:-1]):
+        raise StoreError(f"{path}:{len(lines)}: not what was written: its line end was changed")
+
+
+def _is_whole(line: bytes) -> bool:
+    """It is no line that was cut off."""
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _event(entry: object) -> Event | None:
+    """``None`` for a kind that is not known: other versions have others."""
+    try:
+        return _EVENTS.validate_python(entry)
+    except ValidationError as error:
+        if error.errors()[0]["type"] == "union_tag_invalid":
+            return None
+        raise
+
+
+_SUM_FIELD = ', "sum": "%s"}'
+_SUM_DIGITS = 16
+_SUM_LENGTH = len(_SUM_FIELD % ("0" * _SUM_DIGITS))
+
+
+def _sum(before: str, body: bytes) -> str:
+    return hashlib.sha256(before.encode() + body).hexdigest()[:_SUM_DIGITS]

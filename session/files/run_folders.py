@@ -1,0 +1,155 @@
+"""Where the runs of a work folder are, and what its shared files held when each began and ended."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from difflib import get_close_matches
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from session.errors import StoreError
+from session.files.atomic_write import write_atomically
+from session.files.shared_files import is_plain_name, read_shared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from session.game_configuration import GameConfiguration
+
+RUNS = "runs"
+FORKS = "forks"
+MANIFEST = "manifest.json"
+LOCK = "run.lock"
+AT_START = "start"
+AT_END = "end"
+MEMORIES_AT_START = f"{AT_START}/Memories.md"
+MEMORIES_AT_END = f"{AT_END}/Memories.md"
+
+
+def find_run(workdir: Path, run: str | None = None) -> Path:
+    """The run folder of that id in ``workdir``, or the one that ``run`` is the path of; by default the newest.
+
+    A fork is found by its id too, and is never the default. Raises ``StoreError`` naming the ids that come closest.
+    """
+    ids = sorted((folder.name for folder in _folders_in(workdir / RUNS) if (folder / MANIFEST).is_file()), reverse=True)
+    if run is None:
+        if not ids:
+            raise StoreError(f"there is no run yet in {workdir / RUNS}")
+        return workdir / RUNS / ids[0]
+    by_id = [workdir / RUNS / run, fork_folder(workdir, run) / RUNS / run] if is_plain_name(run) else []
+    for folder in (*by_id, Path(run).absolute()):
+        if (folder / MANIFEST).is_file():
+            return folder
+    if not ids:
+        raise StoreError(f"there is no run {run}: {workdir / RUNS} holds none yet")
+    closest = get_close_matches(run, ids, n=3) or ids[:1]
+    raise StoreError(f"there is no run {run} in {workdir / RUNS}; there is {', '.join(closest)}")
+
+
+def fork_folder(workdir: Path, run_id: str) -> Path:
+    """The work folder of a fork of one of the runs in ``workdir``; a fork's own forks are beside it."""
+    forks = workdir.parent if workdir.parent.name == FORKS else workdir / FORKS
+    return forks / run_id
+
+
+def run_folders(workdir: Path) -> list[Path]:
+    """The folders of all runs and forks, newest first, whatever is in them. Raises ``StoreError``."""
+    forks = [fork / RUNS for fork in _folders_in(workdir / FORKS) if not fork.name.startswith(".")]
+    found = [folder for runs in (workdir / RUNS, *forks) for folder in _folders_in(runs)]
+    return sorted(found, key=lambda folder: folder.name, reverse=True)
+
+
+def _folders_in(folder: Path) -> list[Path]:
+    try:
+        return [each for each in folder.iterdir() if each.is_dir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be read: {error.strerror}") from error
+
+
+@contextmanager
+def held(run: Path) -> Iterator[None]:
+    """No other process plays the run of that folder. Raises ``StoreError`` where one does."""
+    lock = FileLock(run / LOCK)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise StoreError(f"run {run.name} is being played by another process") from error
+    except OSError as error:
+        raise StoreError(f"cannot lock the run in {run}: {error.strerror or error}") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def is_held(run: Path) -> bool:
+    """A process plays the run of that folder, as far as can be told."""
+    try:
+        if (run / LOCK).exists():
+            with held(run):
+                pass
+    except StoreError as error:
+        return isinstance(error.__cause__, Timeout)
+    return False
+
+
+def shared_files(configuration: GameConfiguration) -> Mapping[str, str]:
+    """The name in the work folder of each file that runs share, by its name in the copies of a run folder."""
+    own_names = ("lexicon.json", "memory_news.txt", "episode_summaries.jsonl", "knowledgebase.archive.md")
+    return {
+        "Memories.md": configuration.simple_memory.memory_file,
+        "knowledgebase.md": configuration.knowledge_file,
+        "map_state.json": configuration.map_state_file,
+        **{name: name for name in own_names},
+    }
+
+
+def keep_shared_files(configuration: GameConfiguration, copies: Path) -> None:
+    """The folder ``copies`` holds what the shared files hold, an empty file for one that is not there.
+
+    Raises ``StoreError``.
+    """
+    try:
+        copies.mkdir(exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make the folder {copies}: {error.strerror or error}") from error
+    for copy, name in shared_files(configuration).items():
+        write_atomically(copies / copy, read_shared(configuration.zork_game_workdir / name) or b"", durable=False)
+
+
+def edited_since(configuration: GameConfiguration, copies: Path) -> str:
+    """The name of a shared file that is not what ``copies`` has of it, or "". Raises ``StoreError``."""
+    for copy, name in shared_files(configuration).items():
+        if (read_shared(copies / copy) or b"") != (read_shared(configuration.zork_game_workdir / name) or b""):
+            return name
+    return ""
+
+
+def digests_at_start(run: Path) -> dict[str, str]:
+    """SHA-256 of the manifest and of the copies made at the start, by their names in the run folder.
+
+    Raises ``StoreError``.
+    """
+    try:
+        files = [run / MANIFEST, *sorted((run / AT_START).iterdir())]
+        return {file.relative_to(run).as_posix(): sha256(file.read_bytes()).hexdigest() for file in files}
+    except OSError as error:
+        raise StoreError(f"cannot read what {run} keeps of its start: {error.strerror or error}") from error
+
+
+def restore_shared_files(configuration: GameConfiguration, copies: Path) -> None:
+    """The work folder holds the shared files that ``copies`` holds, none for an empty one. Raises ``StoreError``."""
+    workdir = configuration.zork_game_workdir
+    try:
+        workdir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make the folder {workdir}: {error.strerror or error}") from error
+    for copy, name in shared_files(configuration).items():
+        content = read_shared(copies / copy)
+        if content:
+            write_atomically(workdir / name, content, durable=False)

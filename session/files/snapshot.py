@@ -1,0 +1,65 @@
+"""A snapshot on the disk: plain text under a seal, replaced whole."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from session.errors import StoreError
+from session.files.atomic_write import write_atomically
+from session.files.shared_files import read_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SNAPSHOT = "snapshots/last.json"
+COMMITTED = "snapshots/committed"
+_FORMAT = b"zorkgpt-snapshot-1 "
+
+
+def write_snapshot(folder: Path, content: bytes) -> None:
+    """The snapshot of the run folder is ``content``, on the disk. Raises ``StoreError``."""
+    path = folder / SNAPSHOT
+    try:
+        path.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make the folder {path.parent}: {error.strerror}") from error
+    write_atomically(path, _seal(content) + content)
+
+
+def read_snapshot(folder: Path) -> bytes | None:
+    """The snapshot of the run folder, ``None`` where there is none yet. Raises ``StoreError`` for a damaged one."""
+    path = folder / SNAPSHOT
+    try:
+        sealed = read_whole(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    seal, content = sealed[:_SEAL_SIZE], sealed[_SEAL_SIZE:]
+    if seal != _seal(content):
+        raise StoreError(f"{path} is damaged: it is not what was written")
+    return content
+
+
+def mark_committed(folder: Path, seq: int) -> None:
+    """The shared files have what they were to get after the snapshot of the journal's line ``seq``.
+
+    Raises ``StoreError``.
+    """
+    write_atomically(folder / COMMITTED, b"%d\n" % seq, durable=False)
+
+
+def is_committed(folder: Path, seq: int) -> bool:
+    """It was marked so; a power cut may have lost the mark."""
+    try:
+        return (folder / COMMITTED).read_bytes() == b"%d\n" % seq
+    except OSError:
+        return False
+
+
+def _seal(content: bytes) -> bytes:
+    return _FORMAT + sha256(content).hexdigest().encode() + b"\n"
+
+
+_SEAL_SIZE = len(_seal(b""))

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from game_interface.core.machine.attribute_tables import INFORM_6, ZORK_1, affordances, attribute_table
+from game_interface.core.machine.story import Story
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BANNER = "Release 1 / Serial number 261121 / Inform v6.41 Library v6.12.6 S"
+PLAYER = frozenset(INFORM_6[name] for name in ("animate", "concealed", "proper", "transparent"))
+
+
+@pytest.fixture
+def story(own_story: Path) -> Story:
+    return Story.load(own_story)
+
+
+def test_the_library_is_known_by_its_banner_and_its_player(story: Story) -> None:
+    assert attribute_table(story, BANNER, PLAYER) == INFORM_6
+    assert attribute_table(story, BANNER.replace("v6.12.6 ", "6/11 "), PLAYER) == INFORM_6
+
+
+@pytest.mark.parametrize("banner", ["", "Inform 7 build 6M62 (I6/v6.33 lib 6/12N)", "Inform v6.30 Library 6/7"])
+def test_without_its_banner_nothing_is_claimed(story: Story, banner: str) -> None:
+    assert attribute_table(story, banner, PLAYER) == {}
+
+
+def test_a_player_whose_attributes_are_shifted_claims_nothing(story: Story) -> None:
+    assert attribute_table(story, BANNER, frozenset(number + 1 for number in PLAYER)) == {}
+
+
+def test_zork_i_release_88_is_known_by_the_whole_file(story: Story) -> None:
+    zork = replace(story, md5="b732a93a6244ddd92a9b9a3e3a46c687")
+    assert attribute_table(zork, "", frozenset()) == ZORK_1
+
+
+def test_the_library_s_order_is_that_of_its_declarations() -> None:
+    expected = {"container": 4, "door": 5, "lit": 9, "open": 14, "openable": 15, "surface": 20, "transparent": 23}
+    assert {name: INFORM_6[name] for name in expected} == expected
+
+
+def test_what_is_fixed_is_not_takeable() -> None:
+    assert affordances(INFORM_6, frozenset())["takeable"]
+    assert not affordances(INFORM_6, frozenset({INFORM_6["scenery"]}))["takeable"]
+
+
+def test_a_container_is_openable_where_no_attribute_says_so() -> None:
+    assert affordances(ZORK_1, frozenset({ZORK_1["container"]}))["openable"]
+    assert not affordances(ZORK_1, frozenset())["openable"]

@@ -1,0 +1,98 @@
+"""What a story's tables say about its words is read from them, whoever compiled it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import read_vocabulary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.vocabulary import Vocabulary
+
+
+@pytest.fixture(scope="module")
+def story(own_story: Path) -> Story:
+    return Story.load(own_story)
+
+
+@pytest.fixture(scope="module")
+def ours(story: Story) -> Vocabulary:
+    return read_vocabulary(story)
+
+
+def names(story: Story, objects: tuple[int, ...]) -> set[str]:
+    table = ObjectTable(story)
+    return {table.name(num) for num in objects}
+
+
+def test_a_noun_leads_to_the_objects_that_answer_to_it(story: Story, ours: Vocabulary) -> None:
+    assert names(story, ours.objects["herring"]) == {"salt herring"}
+    assert all(set(ours.objects[word]) <= set(ours.mentions[word]) for word in ours.objects)
+    assert ours.objects.keys() <= ours.words
+
+
+def test_words_are_cut_as_the_parser_cuts_them(ours: Vocabulary) -> None:
+    assert (ours.letters, ours.cut("Southeastward")) == (9, "southeast")
+    assert "southeast" in ours.directions
+
+
+def test_verbs_of_the_session_are_verbs_as_well(ours: Vocabulary) -> None:
+    assert {"take", "score", "save"} <= ours.verbs
+
+
+def test_informs_grammar_tells_what_may_follow_a_verb(ours: Vocabulary) -> None:
+    assert ours.family == "inform"
+    assert {"ask", "say", "consult"} <= ours.free_verbs <= ours.verbs
+    assert {"take", "drop", "examine", "unlock"}.isdisjoint(ours.free_verbs)
+
+
+def test_a_story_without_such_tables_has_words_and_no_more(story: Story) -> None:
+    elsewhere = read_vocabulary(replace(story, dynamic_size=story.dynamic_size + 2))
+    assert (elsewhere.family, elsewhere.objects) == ("unknown", {})
+    assert "ask" in elsewhere.free_verbs
+    assert "lamp" in elsewhere.words
+    assert read_vocabulary(replace(story, dictionary=len(story.content) - 2)).words == frozenset()
+
+
+def test_corrupt_tables_are_read_without_an_error(story: Story) -> None:
+    chance = random.Random(1)
+    for _ in range(20):
+        content = bytearray(story.content)
+        for start in (story.object_table, story.dynamic_size, story.dictionary):
+            for at in chance.sample(range(start, min(start + 4000, len(content))), 200):
+                content[at] = chance.randrange(256)
+        assert read_vocabulary(replace(story, content=bytes(content))).letters == 9
+
+
+@pytest.mark.stories
+class TestOtherStories:
+    def test_infocoms_names_are_found_without_knowing_their_property(self, zork1: Path) -> None:
+        story = Story.load(zork1)
+        vocabulary = read_vocabulary(story)
+        assert (vocabulary.family, vocabulary.letters) == ("infocom", 6)
+        assert "brass lantern" in names(story, vocabulary.objects[vocabulary.cut("lantern")])
+        assert {"ask", "find"} <= vocabulary.free_verbs
+
+    def test_a_rooms_words_for_things_that_are_no_objects_are_mentions(self, zork1: Path) -> None:
+        vocabulary = read_vocabulary(Story.load(zork1))
+        assert "chasm" not in vocabulary.objects
+        assert vocabulary.mentions["chasm"]
+
+    @pytest.mark.parametrize("name", ["library", "spirit", "temple"])
+    def test_the_old_format_of_informs_grammar_is_read_too(self, name: str, story_folder: Path) -> None:
+        vocabulary = read_vocabulary(Story.load(story_folder / f"{name}.z5"))
+        assert vocabulary.family == "inform"
+        assert {"ask", "consult"} <= vocabulary.free_verbs
+        assert {"take", "drop"}.isdisjoint(vocabulary.free_verbs)
+
+    def test_a_name_that_a_routine_of_the_thing_reads_is_a_mention(self, story_folder: Path) -> None:
+        vocabulary = read_vocabulary(Story.load(story_folder / "yomomma.z8"))
+        assert set(vocabulary.mentions["cola"]) > set(vocabulary.objects["cola"])

@@ -1,0 +1,375 @@
+"""The status of an unknown story is learned from a look around, and claimed only where two witnesses agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.story import Story
+from game_interface.core.status.explored import explore
+from game_interface.core.status.reader import Status, status_reader
+from tests.fixtures.story_image import MadeUpObject, StoryImage, move, set_global
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from game_interface.core.status.reader import StatusReader
+
+HALL, KITCHEN, CELLAR, PLAYER, DOG, COIN, CART, DARKNESS, GHOST, LAST = range(1, 11)
+NAMES = ("hall", "kitchen", "cellar", "you", "dog", "coin", "cart", "darkness", "ghost", "last")
+EXITS = {HALL: {"north": KITCHEN, "down": CELLAR}, KITCHEN: {"south": HALL}, CELLAR: {"up": HALL}}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which global tells what, and what is peculiar about the story.
+
+    clock, hour: the status line shows a time, from so many minutes past that hour on
+    follower: the dog goes wherever the player goes
+    trapdoor: going down moves the cart there too
+    closed: there is no way out before ``open door``
+    rambling: names the room in every other turn, and something else in between
+    question: what has to be answered before the first turn
+    """
+
+    version: int = 5
+    location: int | None = 0
+    real_location: int | None = None
+    score: int | None = None
+    turns: int | None = None
+    shown_score: int | None = None
+    shown_turns: int | None = None
+    body: int | None = None
+    clock: int | None = None
+    hour: int = 9
+    dark: frozenset[int] = frozenset()
+    follower: bool = False
+    trapdoor: bool = False
+    closed: bool = False
+    nothing_to_take: bool = False
+    rambling: int | None = None
+    question: str = ""
+    score_answer: str = "Your score is {score} in {turns} turns."
+    start: int = HALL
+
+
+INFORM_6 = Plan(
+    location=1, shown_score=2, shown_turns=3, turns=13, score=18, body=23, real_location=26, score_answer="What?"
+)
+INFORM_7 = Plan(
+    location=1, shown_score=2, shown_turns=3, turns=24, score=27, body=32, real_location=33, score_answer="What?"
+)
+INFORM_5 = Plan(location=7, shown_score=8, shown_turns=9, turns=14, score=13, body=15, score_answer="What?")
+INFOCOM = Plan(location=40, score=41, turns=42, body=77)
+STATUS_LINE = Plan(version=3, location=0, score=1, turns=2)
+
+
+class ToyStory:
+    """A story of three rooms played by Python in a story's memory: an ``Emulator``."""
+
+    def __init__(self, plan: Plan, folder: Path) -> None:
+        self.plan = plan
+        parents = {PLAYER: plan.start, DOG: plan.start, COIN: plan.start, CART: plan.start}
+        objects = [MadeUpObject(name, parents.get(num, 0)) for num, name in enumerate(NAMES, start=1)]
+        self.image = StoryImage(plan.version, objects)
+        self.story = Story.load(self.image.write(folder / "toy.z5"))
+        self.table = ObjectTable(self.story)
+        self.content = self.image.content[: self.image.dynamic_size]
+        self.turns = self.score = self.steps = 0
+        self.question = plan.question
+        self.closed = plan.closed
+        self.draw()
+
+    def memory(self) -> bytearray:
+        return self.content
+
+    def save(self) -> tuple[bytes, int, str, bool]:
+        return bytes(self.content), self.turns, self.question, self.closed
+
+    def restore(self, state: tuple[bytes, int, str, bool]) -> None:
+        self.content[:], self.turns, self.question, self.closed = state
+
+    def read(self) -> Status:
+        return self.reader().read(self.content)
+
+    def reader(self) -> StatusReader:
+        return status_reader(self.story, self.table, self)
+
+    def step(self, command: str) -> str:
+        self.steps += 1
+        if self.question:
+            self.question = "" if command == self.question else self.question
+            return "Please answer the question."
+        if command == "score":
+            return self.plan.score_answer.format(score=self.score, turns=self.turns)
+        self.turns += 1
+        self.closed = self.closed and command != "open door"
+        room = self.room
+        if command == "take all" and not self.plan.nothing_to_take:
+            self.put(COIN, PLAYER)
+        if command in EXITS.get(room, {}) and not self.closed:
+            self.go(EXITS[room][command])
+        self.put(GHOST, HALL if self.turns % 2 else CELLAR)
+        self.draw()
+        return "Done."
+
+    @property
+    def room(self) -> int:
+        return self.table.ancestors(self.content, PLAYER)[-1]
+
+    def go(self, room: int) -> None:
+        self.put(PLAYER, room)
+        if self.plan.follower:
+            self.put(DOG, room)
+        if self.plan.trapdoor and room == CELLAR:
+            self.put(CART, room)
+
+    def put(self, num: int, parent: int) -> None:
+        move(self.image, self.content, num, parent)
+
+    def set(self, num: int | None, value: int) -> None:
+        if num is not None:
+            set_global(self.image, self.content, num, value)
+
+    def count(self) -> None:
+        """The globals are up to date, but for the status line."""
+        plan = self.plan
+        room = self.room
+        self.set(plan.location, DARKNESS if room in plan.dark else room)
+        self.set(plan.real_location, room)
+        self.set(plan.score, self.score)
+        self.set(plan.turns, self.turns)
+        self.set(plan.body, PLAYER)
+        self.set(plan.rambling, room if self.turns % 2 else 20 + self.turns)
+
+    def draw(self) -> None:
+        """The globals are up to date, and the status line is drawn."""
+        self.count()
+        self.set(self.plan.shown_score, self.score if self.plan.clock is None else self.plan.hour)
+        self.set(self.plan.shown_turns, self.turns + (self.plan.clock or 0))
+
+
+EVERY_PLAN = pytest.mark.parametrize(
+    "plan", [INFORM_6, INFORM_7, INFORM_5, INFOCOM, STATUS_LINE, replace(STATUS_LINE, version=1)]
+)
+
+
+@EVERY_PLAN
+def test_location_player_score_and_moves_are_claimed_in_every_layout(plan: Plan, tmp_path: Path) -> None:
+    toy = ToyStory(plan, tmp_path)
+    reader = toy.reader()
+    assert reader.read(toy.memory()) == Status(location=HALL, room=HALL, player=PLAYER, score=0, moves=0)
+    toy.score = -5
+    toy.step("north")
+    assert reader.read(toy.memory()) == Status(location=KITCHEN, room=KITCHEN, player=PLAYER, score=-5, moves=1)
+
+
+@EVERY_PLAN
+def test_learning_leaves_the_story_as_it_was(plan: Plan, tmp_path: Path) -> None:
+    toy = ToyStory(plan, tmp_path)
+    toy.step("north")
+    before = toy.save()
+    toy.reader()
+    assert toy.save() == before
+
+
+def test_an_interpreter_that_fails_while_learning_stands_as_before(tmp_path: Path) -> None:
+    class Failing(ToyStory):
+        def step(self, command: str) -> str:
+            if command == "up":
+                raise EOFError
+            return super().step(command)
+
+    toy = Failing(INFOCOM, tmp_path)
+    before = toy.save()
+    with pytest.raises(EOFError):
+        toy.reader()
+    assert toy.save() == before
+
+
+@EVERY_PLAN
+def test_in_a_vehicle_the_room_is_told_but_no_location(plan: Plan, tmp_path: Path) -> None:
+    toy = ToyStory(plan, tmp_path)
+    reader = toy.reader()
+    toy.put(PLAYER, CART)
+    toy.count()
+    assert (reader.read(toy.memory()).location, reader.read(toy.memory()).room) == (None, HALL)
+
+
+def test_a_story_of_version_3_that_shows_the_time_has_no_score(tmp_path: Path) -> None:
+    toy = ToyStory(replace(STATUS_LINE, score=None, turns=None), tmp_path)
+    toy.image.content[1] |= 2
+    toy.story = Story.load(toy.image.write(tmp_path / "timed.z3"))
+    assert toy.read() == Status(location=HALL, room=HALL, player=PLAYER)
+
+
+def test_a_location_global_of_version_3_that_names_no_object_is_no_location(tmp_path: Path) -> None:
+    toy = ToyStory(replace(STATUS_LINE, location=9), tmp_path)
+    set_global(toy.image, toy.content, 0, 200)
+    assert toy.read() == Status(score=0, moves=0)
+
+
+def test_dark_rooms_are_known_by_the_global_that_darkness_does_not_touch(tmp_path: Path) -> None:
+    toy = ToyStory(replace(INFORM_6, dark=frozenset({CELLAR})), tmp_path)
+    reader = toy.reader()
+    toy.step("down")
+    assert reader.read(toy.memory()).location == CELLAR
+
+
+def test_dark_rooms_are_not_claimed_where_no_global_names_them(tmp_path: Path) -> None:
+    toy = ToyStory(replace(INFOCOM, dark=frozenset({CELLAR})), tmp_path)
+    reader = toy.reader()
+    toy.step("down")
+    assert reader.read(toy.memory()) == Status(player=PLAYER, score=0, moves=1)
+
+
+@pytest.mark.parametrize("plan", [replace(INFOCOM, body=None), replace(INFOCOM, nothing_to_take=True)])
+def test_what_follows_the_player_is_not_the_player_if_a_grasp_or_a_global_tells(plan: Plan, tmp_path: Path) -> None:
+    plan = replace(plan, follower=True)
+    assert ToyStory(plan, tmp_path).read().player == PLAYER
+
+
+def test_what_moves_now_and_then_with_the_player_is_not_taken_for_the_player(tmp_path: Path) -> None:
+    toy = ToyStory(replace(INFOCOM, trapdoor=True, nothing_to_take=True), tmp_path)
+    toy.set(78, CART)
+    assert toy.read().player == PLAYER
+
+
+def test_nothing_is_claimed_while_player_and_follower_cannot_be_told_apart(tmp_path: Path) -> None:
+    toy = ToyStory(replace(INFOCOM, follower=True, nothing_to_take=True), tmp_path)
+    toy.set(78, DOG)
+    assert toy.read() == Status()
+
+
+def test_another_body_than_the_one_at_the_start_is_not_claimed(tmp_path: Path) -> None:
+    toy = ToyStory(replace(INFORM_6, rambling=101), tmp_path)
+    toy.set(100, HALL)
+    reader = toy.reader()
+    toy.set(101, HALL)
+    toy.set(INFORM_6.body, DOG)
+    toy.set(INFORM_6.location, CELLAR)
+    toy.set(INFORM_6.real_location, CELLAR)
+    assert reader.read(toy.memory()) == Status(score=0, moves=0)
+
+
+def test_the_score_is_the_storys_own_where_the_status_line_is_late(tmp_path: Path) -> None:
+    """At its end a story does not draw the status line again."""
+    toy = ToyStory(INFORM_7, tmp_path)
+    reader = toy.reader()
+    toy.score, toy.turns = 50, 12
+    toy.count()
+    assert (reader.read(toy.memory()).score, reader.read(toy.memory()).moves) == (50, None)
+
+
+def test_no_score_is_claimed_where_a_status_line_of_the_same_turn_shows_another(tmp_path: Path) -> None:
+    toy = ToyStory(INFORM_7, tmp_path)
+    reader = toy.reader()
+    toy.score = 5
+    toy.count()
+    assert (reader.read(toy.memory()).score, reader.read(toy.memory()).moves) == (None, 0)
+
+
+@pytest.mark.parametrize("clock", [0, 30])
+def test_hours_are_not_taken_for_a_score(clock: int, tmp_path: Path) -> None:
+    answer = "Your score is {score} in {turns} turns."
+    assert ToyStory(replace(INFORM_6, clock=clock, score_answer=answer), tmp_path).read().score == 0
+    for told in (answer, "Your score is {score}.   9:{turns:02}", "{turns} turns, score {score}, 9:{turns:02}"):
+        without_library = replace(INFOCOM, clock=clock, score=None, turns=None, shown_score=41, shown_turns=42)
+        assert ToyStory(replace(without_library, score_answer=told), tmp_path).read().score is None
+
+
+def test_at_midnight_the_hour_is_not_taken_for_a_copy_of_the_score(tmp_path: Path) -> None:
+    plan = replace(INFORM_6, hour=0, clock=30, score_answer="Your score is {score} in {turns} turns.")
+    assert ToyStory(plan, tmp_path).read().moves == 0
+
+
+def test_no_score_is_claimed_where_the_status_line_contradicts_it_from_the_start(tmp_path: Path) -> None:
+    status = ToyStory(replace(INFORM_6, clock=0), tmp_path).read()
+    assert (status.location, status.score, status.moves) == (HALL, None, None)
+
+
+def test_without_a_library_the_story_itself_has_to_confirm_the_score(tmp_path: Path) -> None:
+    assert ToyStory(replace(INFOCOM, score_answer="There is no score here."), tmp_path).read().score is None
+    assert ToyStory(replace(INFOCOM, score_answer="0 of 9 after {turns}."), tmp_path).read().score is None
+
+
+def test_without_a_library_a_late_status_line_is_not_believed(tmp_path: Path) -> None:
+    plan = replace(INFOCOM, score=None, turns=60, shown_score=41, shown_turns=42)
+    toy = ToyStory(plan, tmp_path)
+    reader = toy.reader()
+    assert (reader.read(toy.memory()).score, reader.read(toy.memory()).moves) == (0, 0)
+    toy.turns = 7
+    toy.count()
+    assert (reader.read(toy.memory()).score, reader.read(toy.memory()).moves) == (None, None)
+
+
+@pytest.mark.parametrize("answer", ["yes", "no", "1"])
+def test_a_question_before_the_first_turn_is_answered_to_learn(answer: str, tmp_path: Path) -> None:
+    toy = ToyStory(replace(INFOCOM, question=answer), tmp_path)
+    before = toy.save()
+    assert toy.read().location == HALL
+    assert toy.save() == before
+
+
+def test_in_a_closed_room_a_known_library_and_its_status_line_are_evidence_enough(tmp_path: Path) -> None:
+    closed = replace(INFORM_6, start=DARKNESS)
+    assert ToyStory(closed, tmp_path).read().location == DARKNESS
+    assert ToyStory(replace(closed, shown_turns=None), tmp_path).read() == Status()
+    assert ToyStory(replace(INFOCOM, start=DARKNESS), tmp_path).read() == Status()
+
+
+def test_more_is_learned_behind_a_door_that_opens(tmp_path: Path) -> None:
+    """That another global names the room in the dark shows only where the player gets around."""
+    toy = ToyStory(replace(INFORM_6, closed=True, dark=frozenset({CELLAR})), tmp_path)
+    reader = toy.reader()
+    toy.step("open door")
+    toy.step("down")
+    assert reader.read(toy.memory()).location == CELLAR
+
+
+def test_the_number_of_the_last_object_beside_the_status_line_is_no_player(tmp_path: Path) -> None:
+    """Inform 6 keeps it in the global where Inform 5 would name the player, one after a count of turns."""
+    toy = ToyStory(replace(INFORM_6, follower=True, nothing_to_take=True), tmp_path)
+    toy.set(4, DOG)
+    assert toy.read().player == PLAYER
+
+
+def test_learning_takes_some_hundred_steps_at_most(tmp_path: Path) -> None:
+    easy, hopeless = ToyStory(INFOCOM, tmp_path), ToyStory(replace(INFOCOM, question="what?"), tmp_path)
+    assert easy.read() != Status()
+    assert easy.steps <= 80
+    assert hopeless.read() == Status()
+    assert hopeless.steps <= 160
+
+
+def test_an_exploration_goes_on_from_where_a_motion_led(tmp_path: Path) -> None:
+    toy = ToyStory(replace(INFOCOM, start=KITCHEN), tmp_path)
+    exploration = explore(toy.table, toy)
+    rooms = {toy.table.parent(memory, PLAYER) for memory in exploration.places}
+    assert rooms == {HALL, KITCHEN, CELLAR}
+
+
+def test_the_same_memory_always_gives_the_same_status(tmp_path: Path) -> None:
+    toy = ToyStory(INFORM_6, tmp_path)
+    reader = toy.reader()
+    first = bytes(toy.memory())
+    expected = reader.read(first)
+    toy.step("down")
+    reader.read(toy.memory())
+    assert reader.read(first) == expected
+
+
+@settings(deadline=None, max_examples=40)
+@given(noise=st.binary(min_size=64, max_size=400), at=st.integers(0, 1500))
+@pytest.mark.parametrize("plan", [INFORM_6, STATUS_LINE])
+def test_any_memory_can_be_read(plan: Plan, noise: bytes, at: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    toy = ToyStory(plan, tmp_path_factory.getbasetemp())
+    reader = toy.reader()
+    memory = bytearray(toy.memory())
+    memory[at : at + len(noise)] = noise
+    assert isinstance(reader.read(memory[: len(toy.memory())].ljust(len(toy.memory()))), Status)

@@ -1,0 +1,124 @@
+"""The prompts about knowledge keep to their budget, whatever was played, known and remembered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from managers.knowledge.play import LearntTurn
+from managers.knowledge.prompt import (
+    BRIEF_TURNS,
+    Played,
+    brief_question,
+    consolidation_question,
+    update_question,
+    wants_brief_prompt,
+)
+from session.configuration.sources import EMBEDDED_PROFILE
+from session.game_configuration import GameConfiguration
+from session.game_state import PlayedAction
+from session.knowledge import INSIGHTS, SECTIONS, Entry, KnowledgeLine, Source
+from session.memory import Memory
+from session.token_counter import TokenCounter
+
+if TYPE_CHECKING:
+    from managers.knowledge.prompt import Question
+
+FULL, SMALL = 2200, 600  # tokens that hold the instructions and little else
+
+lengths = st.integers(0, 3000)
+
+
+def played(turns: int, length: int, *, telling: int = 0, memories: int = 0) -> Played:
+    """Turns with responses of so many characters; the last ``telling`` of them scored."""
+    first_telling = turns - telling + 1
+    memory = Memory("NOTE", "t" * 120, 1, "2-3", None, "x" * length, "ephemeral")
+    return Played(
+        episode=1,
+        turns=[
+            LearntTurn(turn, "Blue Vats (31)", ("score +5, now 5",), 5)
+            if turn >= first_telling
+            else LearntTurn(turn, "?")
+            for turn in range(1, turns + 1)
+        ],
+        history=[PlayedAction("a" * length, f"r{'e' * length}")] * turns,
+        ephemeral=[("Blue Vats (31)", memory)] * memories,
+        lasting=[("Blue Vats (31)", memory)] * memories,
+    )
+
+
+def known(lines: int, length: int) -> list[Entry]:
+    titles = (*SECTIONS, *INSIGHTS, "A heading of a person's own")
+    return [
+        Entry(titles[number % len(titles)], KnowledgeLine(f"k{number} {'w' * length}", (Source(1, number, number),)))
+        for number in range(lines)
+    ]
+
+
+def estimate(question: Question, tokens: TokenCounter) -> int:
+    return tokens.estimate(question.prompt.system + question.prompt.user)
+
+
+class TestBudgets:
+    @given(st.integers(0, 200), lengths, st.integers(0, 60), st.integers(FULL, 20_000), st.floats(0.15, 0.3))
+    def test_the_full_prompt_keeps_to_its_budget(
+        self, turns: int, length: int, lines: int, budget: int, ratio: float
+    ) -> None:
+        tokens = TokenCounter(ratio)
+        question = update_question(played(turns, length, memories=lines), known(lines, length), budget, tokens)
+        assert estimate(question, tokens) <= budget
+
+    @given(st.integers(1, 20), lengths, st.integers(SMALL, 3000), st.floats(0.15, 0.3))
+    def test_the_brief_prompt_keeps_to_its_budget(self, turns: int, length: int, budget: int, ratio: float) -> None:
+        tokens = TokenCounter(ratio)
+        question = brief_question(played(turns, length, telling=turns), budget, tokens)
+        assert estimate(question, tokens) <= budget
+        assert question.turns
+
+    @given(st.integers(1, 200), lengths, st.integers(SMALL, 20_000), st.floats(0.15, 0.3))
+    def test_the_prompt_to_consolidate_keeps_to_its_budget(
+        self, lines: int, length: int, budget: int, ratio: float
+    ) -> None:
+        tokens = TokenCounter(ratio)
+        assert estimate(consolidation_question(known(lines, length), 100, budget, tokens), tokens) <= budget
+
+    def test_only_the_embedded_models_budget_makes_it_brief(self) -> None:
+        small = EMBEDDED_PROFILE["prompt_budgets.analysis"]
+        assert isinstance(small, int)
+        assert wants_brief_prompt(small, TokenCounter())
+        assert not wants_brief_prompt(GameConfiguration().prompt_budgets.analysis, TokenCounter())
+
+
+class TestWhatIsLeftOut:
+    def test_a_hundred_turns_fit_the_usual_budget_whole(self) -> None:
+        question = update_question(played(100, 300), known(20, 100), 15_000, TokenCounter())
+        assert question.turns == tuple(range(1, 101))
+        assert f"r{'e' * 300}" in question.prompt.user
+
+    def test_responses_without_a_fact_are_shortened_first(self) -> None:
+        user = update_question(played(100, 380, telling=10), [], 15_000, TokenCounter()).prompt.user
+        assert user.count(f"r{'e' * 380}") == 10
+
+    def test_then_the_oldest_turns_go_and_cannot_be_cited(self) -> None:
+        question = update_question(played(100, 300), [], 2500, TokenCounter())
+        assert 1 < len(question.turns) < 100
+        assert question.turns == tuple(range(101 - len(question.turns), 101))
+        assert f"Turn {question.turns[0] - 1} at" not in question.prompt.user
+
+    def test_insights_and_lines_of_people_have_no_number(self) -> None:
+        entries = [
+            Entry(SECTIONS[0], KnowledgeLine("Never swim.")),
+            Entry(SECTIONS[0], KnowledgeLine("Fumes kill.", (Source(1, 1, 1),))),
+            Entry(INSIGHTS[0], KnowledgeLine("Vats boil.", (Source(1, 1, 1),))),
+        ]
+        question = update_question(played(1, 1), entries, 15_000, TokenCounter())
+        assert question.known == (entries[1],)
+        assert "DANGERS & THREATS:\n- Never swim.\n1. Fumes kill.\nDeath Patterns Across Episodes:\n- Vats boil.\n" in (
+            question.prompt.user
+        )
+
+    def test_a_small_model_is_shown_the_latest_turns_that_scored(self) -> None:
+        question = brief_question(played(20, 5, telling=12), 1500, TokenCounter())
+        assert question.turns == tuple(range(21 - BRIEF_TURNS, 21))

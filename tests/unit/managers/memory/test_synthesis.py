@@ -1,0 +1,545 @@
+"""When a model is asked what to remember, what it is shown, and what becomes of its answer (seeds 1, 2, 3)."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import ValidationError
+from structlog.testing import capture_logs
+
+from managers.memory.news import MOST_REMEMBERED, NewsLedger
+from managers.memory.outcome import Outcome, ZMachineContext
+from managers.memory.prompt import NO_SIGNALS, format_recent_actions, format_recent_reasoning, visit_prompt
+from managers.memory.synthesis import LONGEST_QUOTE, BriefMemory, Visit, VisitSynthesis
+from managers.memory.visits import MemoryState
+from session.errors import LanguageModelUnavailable
+from session.game_state import GameState, PlayedAction
+from session.token_counter import TokenCounter
+from session.values import GameObject, Location, Observation
+from tests.unit.managers.memory_parts import GATE, LOFT, MORDANT, VATS, Play, learnt, memory, titles
+from zorkgpt.prompts.loader import fill_prompt
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from zorkgpt.llm.language_model import Prompt, Role
+    from zorkgpt.llm.scripted import Reply
+
+NOTHING: dict[str, object] = {"memories": []}
+LONG = "The vats stand in two rows, and blue runs down the side of each of them into a gutter in the stone floor."
+
+DONE = Outcome(31, "Blue Vats", 7, "stir vat", "stir vat", "It swirls.", world_changed=True)
+ARRIVED = replace(DONE, first_visit=True, arrival_text=LONG)
+
+
+def silent(*_: object) -> Reply:
+    return NOTHING
+
+
+def play_at_the_vats(workdir: Path, **options: object) -> Play:
+    """The player has come to the vats in turn 1 and looked about in turn 2; all of that is considered."""
+    play = Play(workdir, silent, **options)
+    play.turn("north", "Blue Vats", location=VATS)
+    play.turn("wait")
+    play.manager.flush()
+    play.llm.calls.clear()
+    return play
+
+
+def is_news(play: Play, action: str, text: str = "Time passes.", **after: object) -> bool:
+    """The turn was worth a question."""
+    play.turn(action, text, **after)
+    play.manager.flush()
+    asked = bool(play.llm.calls)
+    play.llm.calls.clear()
+    return asked
+
+
+class TestNews:
+    @pytest.mark.parametrize(
+        ("action", "text", "after"),
+        [
+            ("dip banner", "Blue!", {"score": 5}),
+            ("drink dye", "You die.", {"died": True}),
+            ("take jar", "Taken.", {"inventory": (MORDANT,)}),
+            ("open sluice", "Done.", {"world_hash": "1"}),
+            ("read plaque", LONG, {}),
+            ("take beam", "You can't reach that.", {}),
+            ("enter chute", "Loft", {"location": LOFT}),
+            ("up", "A locked hatch stops you.", {}),
+        ],
+    )
+    def test_an_effect_or_a_failure_is_news_once(
+        self, tmp_path: Path, action: str, text: str, after: dict[str, object]
+    ) -> None:
+        play = play_at_the_vats(tmp_path)
+        there = play.now
+        assert is_news(play, action, text, **after)
+        play.now = there
+        always = bool(after.get("score") or after.get("died"))
+        assert is_news(play, action, text, **after) is always
+
+    @pytest.mark.parametrize("after", [{}, {"location": LOFT}])
+    def test_an_idle_turn_and_a_plain_move_are_no_news(self, tmp_path: Path, after: dict[str, object]) -> None:
+        play = play_at_the_vats(tmp_path)
+        assert not is_news(play, "up" if after else "wait", "Loft" if after else "Time passes.", **after)
+
+    @pytest.mark.parametrize("after", [{"score": 5}, {"died": True}])
+    def test_a_plain_move_is_news_with_points_or_a_death(self, tmp_path: Path, after: dict[str, object]) -> None:
+        play = play_at_the_vats(tmp_path)
+        assert is_news(play, "up", "Loft", location=LOFT, **after)
+
+    def test_a_walk_is_no_news_the_second_time_whatever_the_text_says(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        assert is_news(play, "enter chute", "Loft", location=LOFT)
+        is_news(play, "down", "Blue Vats", location=VATS)
+        assert not is_news(play, "enter chute", "Loft. A new thing lies here.", location=LOFT)
+
+    def test_a_refused_direction_is_news_once_at_each_place(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        assert is_news(play, "east", "You can't go that way.")
+        assert not is_news(play, "east", "You can't go that way.")
+        assert is_news(play, "east", "The grate does not budge.")
+        is_news(play, "up", "Loft", location=LOFT)
+        is_news(play, "wait")
+        assert is_news(play, "east", "You can't go that way.")
+
+    def test_the_same_command_with_another_outcome_is_news(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        assert is_news(play, "turn crank", "It won't turn.")
+        assert is_news(play, "turn crank", "It turns.", world_hash="1")
+
+    def test_a_later_run_knows_what_was_considered(self, tmp_path: Path) -> None:
+        assert is_news(play_at_the_vats(tmp_path), "take beam", "You can't reach that.")
+        assert not is_news(play_at_the_vats(tmp_path), "take beam", "You can't reach that.")
+
+    def test_news_that_no_model_has_answered_stay_news(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [LanguageModelUnavailable("no server"), NOTHING])
+        assert is_news(play, "take beam", "You can't reach that.")
+        assert is_news(play, "take beam", "You can't reach that.")
+
+    @pytest.mark.parametrize("sight", ["Blue Vats", "Blue Vats. The banner is gone."])
+    def test_a_first_visit_is_news_unless_the_sight_or_what_spawns_is_known(self, tmp_path: Path, sight: str) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.next_episode(Observation(sight, VATS, (), (), score=0, world_hash="0"))
+        assert is_news(play, "wait") is (sight != "Blue Vats")
+        play.manager.add_memory(VATS.num, VATS.name, memory("Banner hangs here", "core"))
+        play.next_episode(Observation("Another sight.", VATS, (), (), score=0, world_hash="0"))
+        assert not is_news(play, "wait")
+
+    def test_what_cannot_be_noted_is_known_to_this_run_at_least_and_one_warning(self, tmp_path: Path) -> None:
+        (tmp_path / "memory_news.txt").touch()
+        play = Play(tmp_path, silent)
+        (tmp_path / "memory_news.txt").unlink()
+        (tmp_path / "memory_news.txt").mkdir()
+        with capture_logs() as logs:
+            assert is_news(play, "take beam", "You can't reach that.")
+            assert is_news(play, "take vat", "You can't lift it.")
+            assert not is_news(play, "take beam", "You can't reach that.")
+        assert [entry["log_level"] for entry in logs] == ["warning"]
+
+    def test_the_ledger_forgets_the_oldest_and_never_grows_without_end(self, tmp_path: Path) -> None:
+        path = tmp_path / "news.txt"
+        path.write_text("".join(f"{number:016x}\n" for number in range(2 * MOST_REMEMBERED + 1)))
+        NewsLedger(path)
+        assert len(path.read_text().split()) == MOST_REMEMBERED
+        assert path.read_text().endswith(f"{2 * MOST_REMEMBERED:016x}\n")
+
+
+class TestOneQuestionAVisit:
+    def test_the_news_of_a_visit_are_considered_together_when_the_player_leaves(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.turn("open sluice", "Done.", world_hash="1")
+        assert play.prompts == []
+        play.turn("up", "Loft", location=LOFT)
+        assert len(play.prompts) == 1
+        assert re.findall(r"^Turn (\d+): (.*) \(", play.prompts[0].split("WHAT IS NEW")[1], re.MULTILINE) == [
+            ("3", "take jar"),
+            ("4", "open sluice"),
+        ]
+
+    @pytest.mark.parametrize("after", [{"died": True}, {"ending": "lost"}, {"location": None}])
+    def test_news_do_not_wait_longer_than_a_death_or_an_ending(self, tmp_path: Path, after: dict[str, object]) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.turn("drink dye", "You can't breathe.", **after)
+        assert len(play.prompts) == 1
+
+    def test_the_same_outcome_counts_once_in_a_visit(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        for _ in range(3):
+            play.turn("take beam", "You can't.")
+        play.manager.flush()
+        assert play.prompts[0].split("WHAT IS NEW")[1].count("take beam") == 1
+
+    def test_news_wait_five_turns_at_most(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        for _ in range(3):
+            play.turn()
+        assert play.prompts == []
+        play.turn()
+        assert len(play.prompts) == 1
+
+    def test_news_of_two_locations_are_never_mixed(self, tmp_path: Path) -> None:
+        """Whoever puts the story back to another turn, as a resumed run does, makes no move."""
+        play = play_at_the_vats(tmp_path)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.now = replace(play.now, location=LOFT)
+        play.turn("take beam", "You can't.")
+        play.manager.flush()
+        assert [re.findall(r"^LOCATION: (.*) \(", prompt)[0] for prompt in play.prompts] == [VATS.name, LOFT.name]
+
+    def test_a_new_episode_loses_no_news_of_the_last(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.next_episode()
+        assert "take jar" in play.prompts[0]
+
+    def test_every_memory_stands_where_its_turn_began_with_that_turns_figures(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [NOTHING, {"memories": [learnt("a", turn=3), learnt("b"), learnt("c", turn=99)]}])
+        play.turn("north", "Blue Vats", location=VATS)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.turn("dip banner", "Blue!", score=5)
+        play.turn("enter chute", "Loft", location=LOFT)
+        kept = play.manager.memory_cache
+        assert [(each.title, each.turns, each.score_change) for each in kept[VATS.num]] == [
+            ("a", "3", 5),
+            ("b", "2-4", 5),
+            ("c", "2-4", 5),
+        ]
+        assert LOFT.num not in kept
+
+
+class TestPrompt:
+    def test_what_never_changes_is_in_the_system_role(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.turn("take beam", "You can't.")
+        play.turn("up", "Loft", location=LOFT)
+        call = play.llm.calls[0]
+        assert (call.role, call.schema) == ("memory", VisitSynthesis)
+        assert call.prompt.system == fill_prompt("memory")
+        for phrase in (
+            "MEMORY PERSISTENCE CLASSIFICATION",
+            "**CORE**",
+            "spawn state",
+            "**PERMANENT**",
+            "**EPHEMERAL**",
+            "Agent-caused state changes",
+            "MULTI-STEP PROCEDURE DETECTION",
+        ):
+            assert phrase in call.prompt.system
+
+    def test_a_first_visit_shows_what_the_story_printed_on_arrival(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, silent)
+        play.turn("north", f"Blue Vats\n{LONG}", location=VATS)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.turn("up", "Loft", location=LOFT)
+        prompt = play.prompts[1]
+        assert f"On arrival the story showed: Blue Vats\n{LONG}" in prompt
+        assert "visit status: FIRST VISIT" in prompt
+        play.turn("down", "Blue Vats", location=VATS)
+        play.turn("take beam", "You can't.")
+        play.manager.flush()
+        assert "visit status: RETURN VISIT" in play.prompts[-1]
+        assert "On arrival" not in play.prompts[-1]
+
+    def test_existing_memories_are_shown_with_their_status(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.manager.add_memory(VATS.num, VATS.name, memory("Old"))
+        play.manager.supersede_memory(VATS.num, VATS.name, "Old", memory("New", status="TENTATIVE"))
+        play.manager.add_memory(VATS.num, VATS.name, memory("Left jar", "ephemeral"))
+        play.turn("take beam", "You can't.")
+        play.manager.flush()
+        shown = play.prompts[0].split("EXISTING MEMORIES:\n")[1].split("\n\n")[0]
+        assert shown.splitlines() == [
+            "- [NOTE - PERMANENT - TENTATIVE] New: About New.",
+            "- [NOTE - EPHEMERAL - ACTIVE] Left jar: About Left jar.",
+            "- [NOTE - PERMANENT - SUPERSEDED] Old",
+        ]
+
+    def test_the_window_of_turns_before_the_news_is_as_configured(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path, memory_sampling={"memory_history_window": 2})
+        for number in range(4):
+            play.turn(f"wait {number}")
+        play.turn("take beam", "You can't.")
+        play.manager.flush()
+        sequence = play.prompts[0].split("RECENT ACTION SEQUENCE:\n")[1].split("\n\nAGENT'S REASONING")[0]
+        assert sequence == "Turn 6: wait 3\nResponse: Time passes.\n\nTurn 7: take beam\nResponse: You can't."
+        assert "Reasoning: because of take beam" in play.prompts[0]
+
+    def test_an_outcome_that_the_state_has_not_recorded_yet_ends_the_sequence(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, silent)
+        play.state.turn_count = 48
+        play.state.action_history.append(PlayedAction("open hatch", "It opens."))
+        context: ZMachineContext = {"location_changed": True}
+        play.manager.record_action_outcome(31, "Blue Vats", "enter hatch", "You climb in.", context)
+        assert (
+            "Turn 48: open hatch\nResponse: It opens.\n\nTurn 49: enter hatch\nResponse: You climb in."
+            in play.prompts[0]
+        )
+
+    def test_signals_say_what_the_machine_knows(self, tmp_path: Path) -> None:
+        def signals(action: str, response: str, context: ZMachineContext) -> str:
+            play = Play(tmp_path / action, silent)
+            play.manager.record_action_outcome(31, "Blue Vats", action, response, context)
+            return play.prompts[0].split("CONTEXT SIGNALS:\n")[1]
+
+        assert "likely CORE" in signals("look", LONG, {"first_visit": True})
+        assert "item manipulation (likely EPHEMERAL)" in signals("take jar", "Taken.", {"inventory_changed": True})
+        assert "Placement action detected" in signals(
+            "drop jar", "Dropped.", {"inventory_before": [1], "inventory_after": []}
+        )
+        assert "Score increase" in signals("dip", "Blue.", {"score_before": 5, "score_after": 10})
+        assert "Failed action" in signals("take beam", "You can't.", {})
+        assert "Death" in signals("drink", "You die.", {"died": True})
+        assert signals("enter", "Loft", {"location_before": 31, "location_after": 44}).startswith(NO_SIGNALS)
+
+    def test_what_came_of_a_turn_is_said_in_the_machines_words(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        vat = GameObject(72, "lid", attributes=frozenset({3}))
+        play.turn("open lid", "You can't say that it was shut.", visible=(vat,))
+        play.turn("take jar", "You can't miss it.", visible=(vat,), inventory=(MORDANT,))
+        play.turn("take beam", "You can't.")
+        play.manager.flush()
+        assert play.prompts[0].split("WHAT IS NEW HERE:\n")[1].split("\n\n")[0].strip().splitlines() == [
+            "Turn 3: open lid (the player stayed, something in sight changed)",
+            "Turn 4: take jar (the player stayed, inventory changed)",
+            "Turn 5: take beam (the player stayed)",
+        ]
+
+    def test_the_oldest_turns_are_left_out_to_keep_to_the_budget(self) -> None:
+        state = GameState(turn_count=9)
+        state.action_history += [PlayedAction(f"wait {turn}", "word " * 100) for turn in range(1, 10)]
+        visit = Visit((Outcome(31, "Blue Vats", 9, "wait 9", "wait 9", "word"),), ())
+        tokens = TokenCounter()
+        prompt = visit_prompt(visit, state, tokens, window=8, budget=2130)
+        assert tokens.estimate(prompt.system + prompt.user) <= 2130
+        assert "Turn 9: wait 9" in prompt.user
+        assert "Turn 2: wait 2" not in prompt.user
+
+    def test_how_forms_of_commands_fared_is_shown_or_said_to_be_unknown(self) -> None:
+        visit = Visit((Outcome(31, "Blue Vats", 1, "wait", "wait", "word"),), ())
+        syntaxes = ("Changed something: dip OBJECT", "")
+        state, tokens = GameState(turn_count=1), TokenCounter()
+        prompts = [visit_prompt(visit, state, tokens, window=8, budget=4000, syntax=syntax) for syntax in syntaxes]
+        shown = [prompt.user.split("COMMAND SYNTAX:\n")[1].split("\n")[0] for prompt in prompts]
+        assert shown == ["Changed something: dip OBJECT", "(none)"]
+
+    def test_a_small_budget_asks_for_a_choice_and_remembers_the_storys_own_words(self, tmp_path: Path) -> None:
+        def reply(_role: Role, prompt: Prompt, _schema: type[BaseModel]) -> Reply:
+            turn = re.findall(r"Turn (\d+)", prompt.user.split("Which")[1])[-1]
+            persistence = "core" if "On arrival" in prompt.user else "permanent"
+            return {"turn": int(turn), "category": "FAILURE", "persistence": persistence}
+
+        play = Play(tmp_path, reply, prompt_budgets={"memory": 900}, memory_sampling={"memory_history_window": 1})
+        play.turn("north", "Blue Vats", location=VATS)
+        play.turn("take beam", "You can't\nreach it.")
+        play.turn("kick beam", "You can't.")
+        play.manager.flush()
+        assert all(TokenCounter().estimate(call.prompt.system + call.prompt.user) < 400 for call in play.llm.calls)
+        assert [(kept.title, kept.text) for kept in play.manager.memory_cache[GATE.num]] == [
+            ("What is here at first", '"The gate creaks."')
+        ]
+        assert [(kept.title, kept.text) for kept in play.manager.memory_cache[VATS.num]] == [
+            ("What is here at first", '"Blue Vats"')
+        ]
+        play.turn("take beam", "You can't\nreach it yet.")
+        play.manager.flush()
+        quoted = play.manager.memory_cache[VATS.num][1]
+        assert (quoted.title, quoted.text) == ("take beam was tried", '"You can\'t reach it yet."')
+
+    def test_a_small_model_cannot_choose_a_turn_that_is_no_news(self, tmp_path: Path) -> None:
+        answer = {"turn": 9, "category": "NOTE", "persistence": "permanent"}
+        play = Play(tmp_path, [answer], prompt_budgets={"memory": 900})
+        play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
+        assert play.metrics["synthesis_failures"] == 1
+
+    @pytest.mark.parametrize(
+        ("outcome", "tiers"),
+        [
+            (ARRIVED, {"core", "ephemeral", "permanent"}),
+            (replace(ARRIVED, inventory_changed=True), {"core", "ephemeral"}),
+            (DONE, {"ephemeral", "permanent"}),
+            (replace(DONE, inventory_changed=True), {"ephemeral"}),
+            (replace(DONE, action="put jar in vat"), {"ephemeral"}),
+            (replace(DONE, response="You can't."), {"permanent"}),
+            (replace(DONE, inventory_changed=True, score_change=5), {"ephemeral", "permanent"}),
+        ],
+    )
+    def test_a_small_model_is_offered_the_tiers_that_something_speaks_for(
+        self, outcome: Outcome, tiers: set[str]
+    ) -> None:
+        schema = Visit((outcome,), ()).brief_schema()
+        answer = {"turn": outcome.turn, "category": "NOTE"}
+        taken = set()
+        for tier in ("core", "permanent", "ephemeral"):
+            with suppress(ValidationError):
+                taken.add(schema.model_validate({**answer, "persistence": tier}).persistence)
+        assert taken == tiers
+
+    def test_a_tier_of_another_turn_of_the_visit_is_not_this_ones(self) -> None:
+        taken = replace(DONE, turn=8, action="take jar", inventory_changed=True)
+        refused = replace(DONE, turn=9, action="eat jar", response="You can't.")
+        visit = Visit((taken, refused), ())
+        answers = [
+            visit.brief_schema()(turn=turn, category="NOTE", persistence=tier)
+            for turn, tier in ((8, "permanent"), (9, "ephemeral"))
+        ]
+        assert [visit.quoted(answer).persistence for answer in answers] == ["ephemeral", "permanent"]
+
+    def test_a_quotation_ends_with_a_word(self) -> None:
+        answer = BriefMemory(turn=7, category="NOTE", persistence="permanent")
+        text = Visit((replace(DONE, response="blue dye " * 40),), ()).quoted(answer).memory_text or ""
+        assert len(text) <= LONGEST_QUOTE + 2
+        assert re.search(r' (blue|dye) \[…\]"$', text)
+
+    def test_a_response_is_found_by_its_command_the_latest_first(self) -> None:
+        played = [("wait", "first"), ("wait", "latest")]
+        entries = [{"turn": 2, "reasoning": "", "action": "wait"}, "rubbish", {"turn": 3, "action": "dig"}]
+        assert format_recent_reasoning(entries, played, TokenCounter()) == (
+            "Turn 2:\nReasoning: (No reasoning recorded)\nAction: wait\nResponse: latest\n\n"
+            "Turn 3:\nReasoning: (No reasoning recorded)\nAction: dig\nResponse: (No response recorded)"
+        )
+
+    def test_actions_are_numbered_from_their_first_turn(self) -> None:
+        assert format_recent_actions([("a", " x\n"), ("b", "y")], 7, TokenCounter()) == (
+            "Turn 7: a\nResponse: x\n\nTurn 8: b\nResponse: y"
+        )
+        assert format_recent_actions([], 1, TokenCounter()) == ""
+
+
+class TestAnswers:
+    def test_a_lone_answer_counts_as_a_list_of_one(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [learnt("a")])
+        play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
+        assert titles(play.manager.memory_cache) == ["a"]
+
+    def test_core_on_a_return_visit_becomes_permanent_with_a_warning_and_a_count(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [learnt("a", "core"), learnt("b", "core")])
+        with capture_logs() as logs:
+            play.manager.record_action_outcome(31, "Blue Vats", "look", LONG, {"first_visit": True})
+            play.manager.record_action_outcome(31, "Blue Vats", "push vat", "You can't.", {"first_visit": False})
+        assert [kept.persistence for kept in play.manager.memory_cache[31]] == ["core", "permanent"]
+        assert play.metrics["core_validation_downgrade"] == 1
+        assert [
+            "downgrading to PERMANENT" in str(entry["event"]) for entry in logs if entry["log_level"] == "warning"
+        ] == [True]
+
+    def test_a_model_that_goes_on_and_on_is_not_followed_to_the_end(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [{"memories": [learnt(f"Fact {number}") for number in range(50)]}])
+        play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
+        assert len(titles(play.manager.memory_cache)) == 8
+
+    def test_titles_are_superseded_and_invalidated(self, tmp_path: Path) -> None:
+        play = Play(
+            tmp_path,
+            [
+                learnt(
+                    "New",
+                    supersedes_memory_titles=["OLD", "never heard of"],
+                    invalidate_memory_titles=["False"],
+                    invalidation_reason="no",
+                )
+            ],
+        )
+        for title in ("Old", "False"):
+            play.manager.add_memory(31, "Blue Vats", memory(title))
+        play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
+        assert titles(play.manager.memory_cache) == ["New"]
+        assert [kept.superseded_by for kept in play.manager.memory_cache[31]] == ["New", "INVALIDATED", None]
+
+    @pytest.mark.parametrize("answer", [{"should_remember": False}, learnt("Old")])
+    def test_titles_are_invalidated_even_if_there_is_nothing_new_to_remember(
+        self, tmp_path: Path, answer: dict[str, object]
+    ) -> None:
+        play = Play(tmp_path, [{**answer, "invalidate_memory_titles": ["False"], "invalidation_reason": "no"}])
+        for title in ("Old", "False"):
+            play.manager.add_memory(31, "Blue Vats", memory(title))
+        play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
+        assert titles(play.manager.memory_cache) == ["Old"]
+
+    def test_an_ephemeral_memory_that_would_supersede_a_lasting_one_is_refused(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [learnt("Left jar", "ephemeral", supersedes_memory_titles=["Old"])])
+        play.manager.add_memory(31, "Blue Vats", memory("Old"))
+        play.manager.record_action_outcome(31, "Blue Vats", "drop jar", "Dropped.", {"inventory_changed": True})
+        assert titles(play.manager.memory_cache) == ["Old"]
+        assert play.manager.ephemeral_cache == {}
+        assert play.metrics["refused"] == 1
+
+    def test_an_ephemeral_memory_may_invalidate_a_lasting_one(self, tmp_path: Path) -> None:
+        play = Play(
+            tmp_path, [learnt("Left jar", "ephemeral", invalidate_memory_titles=["Old"], invalidation_reason="no")]
+        )
+        play.manager.add_memory(31, "Blue Vats", memory("Old"))
+        play.manager.record_action_outcome(31, "Blue Vats", "drop jar", "Dropped.", {"inventory_changed": True})
+        assert titles(play.manager.memory_cache) == []
+        assert titles(play.manager.ephemeral_cache) == ["Left jar"]
+
+    def test_a_deed_that_was_true_of_one_episode_alone_is_known_as_such_in_the_next_and_in_the_next_run(
+        self, tmp_path: Path
+    ) -> None:
+        """The same deed is no news then, so that no memory tells of it; a line of knowledge must not either."""
+        play = Play(tmp_path, lambda *_call: learnt("Jar lies here", "ephemeral", turn=1))
+        deed = {"text": "Dropped.", "world_hash": "1"}
+        play.turn("drop jar", **deed)
+        play.manager.flush()
+        assert play.manager.passing_turns == {1}
+        play.next_episode()
+        assert play.manager.passing_turns == set()
+        play.turn("wait")
+        play.turn("drop jar", **deed)
+        assert play.manager.passing_turns == {2}
+        kept = play.manager.state()
+        play.manager.restore(MemoryState())
+        assert play.manager.passing_turns == set()
+        play.manager.restore(kept)
+        assert play.manager.passing_turns == {2}
+        later = Play(tmp_path, silent)
+        later.turn("drop jar", **deed)
+        assert later.manager.passing_turns == {1}
+
+    def test_long_words_of_a_model_cost_no_memory(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [learnt("t" * 5000, memory_text=f"  {'x' * 9000} ", reasoning="r" * 99_000)])
+        with capture_logs() as logs:
+            play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
+        kept = play.manager.memory_cache[31][0]
+        assert (len(kept.title), len(kept.text)) == (120, 1000)
+        assert max(len(str(entry.get("reasoning"))) for entry in logs) <= 200
+
+    @pytest.mark.parametrize(
+        "reply", [LanguageModelUnavailable("no server"), {"should_remember": True}, {"memories": "rubbish"}]
+    )
+    def test_a_model_that_is_down_or_answers_rubbish_never_stops_play(self, tmp_path: Path, reply: Reply) -> None:
+        play = Play(tmp_path, [reply])
+        with capture_logs() as logs:
+            play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
+        assert [entry["log_level"] for entry in logs] == ["warning"]
+        assert play.metrics["synthesis_failures"] == 1
+        assert play.manager.memory_cache == {}
+
+    def test_a_new_memory_that_the_model_calls_superseded_is_tentative(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [learnt("a", status="SUPERSEDED")])
+        play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
+        assert play.manager.memory_cache[31][0].status == "TENTATIVE"
+
+    def test_a_room_without_a_name_can_be_remembered(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, [learnt("a")])
+        play.turn("wait", location=Location(77, ""))
+        play.turn("take beam", "You can't.")
+        play.manager.flush()
+        assert "LOCATION: Location #77 (ID: 77)" in play.prompts[-1]
+
+    def test_without_a_model_nothing_is_synthesised_and_nothing_is_taken_for_considered(self, tmp_path: Path) -> None:
+        play = Play(tmp_path, silent)
+        play.manager.llm_client = None
+        play.turn("take beam", "You can't.")
+        play.manager.flush()
+        play.manager.llm_client = play.llm
+        assert is_news(play, "take beam", "You can't.")

@@ -1,0 +1,294 @@
+"""Where options come from, which source wins, and what is said of one that is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.configuration.sources import load_configuration
+from session.errors import ConfigurationError
+from session.game_configuration import GameConfiguration
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.configuration.sources import ResolvedConfiguration
+
+KEY = "sk-nobody-may-see-this"
+SERVED = {"agent_model": "served", "llm.engine": "openai"}
+
+
+class TestPrecedence:
+    """Each source is over all that follow it."""
+
+    def test_the_command_line_is_over_all(self, tmp_path: Path) -> None:
+        _everywhere(tmp_path)
+        resolved = load_configuration({"game.seed": 5}, {"ZORKGPT_GAME__SEED": "4"}, tmp_path)
+        assert _seed(resolved) == (5, "game.seed on the command line")
+
+    def test_then_comes_the_environment(self, tmp_path: Path) -> None:
+        _everywhere(tmp_path)
+        resolved = load_configuration({"game.seed": None}, {"ZORKGPT_GAME__SEED": "4"}, tmp_path)
+        assert _seed(resolved) == (4, "ZORKGPT_GAME__SEED in the environment")
+
+    def test_then_the_dotenv_file(self, tmp_path: Path) -> None:
+        _everywhere(tmp_path)
+        resolved = load_configuration({}, {}, tmp_path)
+        assert _seed(resolved) == (3, f"ZORKGPT_GAME__SEED in {tmp_path / '.env'}")
+
+    def test_then_zorkgpt_toml(self, tmp_path: Path) -> None:
+        _everywhere(tmp_path)
+        (tmp_path / ".env").unlink()
+        resolved = load_configuration({}, {}, tmp_path)
+        assert _seed(resolved) == (2, f"game.seed in {tmp_path / 'zorkgpt.toml'}")
+
+    def test_then_pyproject_toml(self, tmp_path: Path) -> None:
+        _everywhere(tmp_path)
+        (tmp_path / ".env").unlink()
+        (tmp_path / "zorkgpt.toml").unlink()
+        resolved = load_configuration({}, {}, tmp_path)
+        assert _seed(resolved) == (7, f"tool.zorkgpt.game.seed in {tmp_path / 'pyproject.toml'}")
+
+    def test_then_the_default(self, tmp_path: Path) -> None:
+        (tmp_path / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
+        resolved = load_configuration(SERVED, {}, tmp_path)
+        assert resolved.configuration == GameConfiguration(agent_model="served", llm={"engine": "openai"})
+        assert resolved.origins.keys() == SERVED.keys()
+
+    def test_where_the_model_is_embedded_it_brings_defaults_of_its_own(self, tmp_path: Path) -> None:
+        resolved = load_configuration({}, {}, tmp_path)
+        assert resolved.configuration.assist == {"fresh-actions"}
+        assert resolved.configuration.prompt_budgets.agent == 1500
+        assert set(resolved.origins.values()) == {"default of the embedded model"}
+
+    def test_every_source_is_over_the_embedded_models_defaults(self, tmp_path: Path) -> None:
+        resolved = load_configuration({"assist": "none"}, {"ZORKGPT_PROMPT_BUDGETS__AGENT": "900"}, tmp_path)
+        assert resolved.configuration.assist == set()
+        assert resolved.configuration.prompt_budgets.agent == 900
+
+    def test_sources_add_up_within_a_group(self, tmp_path: Path) -> None:
+        (tmp_path / "zorkgpt.toml").write_text("[llm]\ntimeout = 5\nmax_attempts = 2\n")
+        llm = load_configuration({}, {"ZORKGPT_LLM__TIMEOUT": "6"}, tmp_path).configuration.llm
+        assert (llm.timeout, llm.max_attempts) == (6, 2)
+
+    def test_a_file_is_looked_for_on_the_way_up(self, tmp_path: Path) -> None:
+        _everywhere(tmp_path)
+        below = tmp_path / "a" / "b"
+        below.mkdir(parents=True)
+        assert _seed(load_configuration({}, {}, below))[0] == 2
+
+    def test_the_nearest_file_alone_counts(self, tmp_path: Path) -> None:
+        _everywhere(tmp_path)
+        below = tmp_path / "a"
+        below.mkdir()
+        (below / "pyproject.toml").write_text("[tool.zorkgpt]\nagent_model = 'x'\n")
+        resolved = load_configuration({}, {}, below)
+        assert (resolved.configuration.agent_model, resolved.configuration.game.seed) == ("x", 1)
+
+
+class TestEnvironment:
+    def test_an_empty_variable_is_unset(self, tmp_path: Path) -> None:
+        environ = {"ZORKGPT_AGENT_MODEL": "", "OPENAI_API_KEY": "", "ZORKGPT_NO_SUCH": ""}
+        assert load_configuration(SERVED, environ, tmp_path).origins.keys() == SERVED.keys()
+
+    def test_the_well_known_names_are_understood(self, tmp_path: Path) -> None:
+        environ = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://h:1/v1"}
+        llm = load_configuration({}, environ, tmp_path).configuration.llm
+        assert llm.base_url == "http://h:1/v1"
+        assert llm.api_key is not None
+        assert llm.api_key.get_secret_value() == KEY
+
+    def test_our_own_name_is_over_the_well_known_one(self, tmp_path: Path) -> None:
+        environ = {"ZORKGPT_LLM__BASE_URL": "http://ours:1/v1", "OPENAI_BASE_URL": "http://h:1/v1"}
+        assert load_configuration({}, environ, tmp_path).configuration.llm.base_url == "http://ours:1/v1"
+
+    def test_a_list_is_separated_by_commas(self, tmp_path: Path) -> None:
+        resolved = load_configuration({}, {"ZORKGPT_ASSIST": "valid-actions, valid-actions"}, tmp_path)
+        assert resolved.configuration.assist == {"valid-actions"}
+
+    def test_our_variables_that_are_no_options_are_left_alone(self, tmp_path: Path) -> None:
+        environ = {"ZORKGPT_STORIES": "/x", "ZORKGPT_MODEL_DIR": "/y"}
+        assert load_configuration(SERVED, environ, tmp_path).origins.keys() == SERVED.keys()
+
+    def test_a_line_break_around_a_key_is_not_part_of_it(self, tmp_path: Path) -> None:
+        key = load_configuration({}, {"OPENAI_API_KEY": f"{KEY}\n"}, tmp_path).configuration.llm.api_key
+        assert key is not None
+        assert key.get_secret_value() == KEY
+
+    def test_other_lines_of_a_dotenv_file_are_nobodys_business(self, tmp_path: Path) -> None:
+        (tmp_path / ".env").write_text("DATABASE=x\nexport ZORKGPT_GAME__SEED='9' # nine\n")
+        assert _seed(load_configuration({}, {}, tmp_path))[0] == 9
+
+    def test_a_folder_named_dotenv_is_no_source(self, tmp_path: Path) -> None:
+        (tmp_path / ".env").mkdir()
+        assert load_configuration(SERVED, {}, tmp_path).origins.keys() == SERVED.keys()
+
+
+class TestFromToml:
+    def test_the_seeds_tables_set_the_flat_options(self, tmp_path: Path) -> None:
+        file = tmp_path / "pyproject.toml"
+        file.write_text(
+            """
+            [project]
+            name = "x"
+            [tool.zorkgpt]
+            max_turns_per_episode = 9
+            [tool.zorkgpt.llm]
+            agent_model = "big"
+            memory_model = "small"
+            [tool.zorkgpt.memory_sampling]
+            temperature = 0.2
+            memory_history_window = 5
+            [tool.zorkgpt.memory]
+            show_persistence_markers = false
+            debug_ephemeral = true
+            [tool.zorkgpt.simple_memory]
+            max_failed_actions_shown = 2
+            """
+        )
+        configuration = GameConfiguration.from_toml(str(file))
+        assert configuration.max_turns_per_episode == 9
+        assert (configuration.agent_model, configuration.memory_model) == ("big", "small")
+        assert configuration.memory_sampling.max_tokens == 1000
+        assert configuration.get_memory_history_window() == 5
+        assert (configuration.show_persistence_markers, configuration.debug_ephemeral) == (False, True)
+        assert configuration.simple_memory.max_failed_actions_shown == 2
+
+    def test_a_file_of_our_own_has_the_options_at_its_top(self, tmp_path: Path) -> None:
+        file = tmp_path / "zorkgpt.toml"
+        file.write_text("agent_model = 'x'\n[game]\nseed = 3\n")
+        configuration = GameConfiguration.from_toml(file)
+        assert (configuration.agent_model, configuration.game.seed) == ("x", 3)
+
+    def test_a_pyproject_without_our_table_gives_the_defaults(self, tmp_path: Path) -> None:
+        file = tmp_path / "pyproject.toml"
+        file.write_text("[project]\nname = 'x'\n[tool.ruff]\nline-length = 80\n")
+        assert GameConfiguration.from_toml(file) == GameConfiguration()
+
+    def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
+        file = tmp_path / "pyproject.toml"
+        with pytest.raises(ConfigurationError, match=f"^cannot read {file}: No such file"):
+            GameConfiguration.from_toml(file)
+
+    @pytest.mark.parametrize(
+        ("text", "line"), [("a = 1\nb = = 2\n", "line 2"), ("a = 1\nb = [1,\n", "line 3, the last one")]
+    )
+    def test_what_is_not_toml_is_named_with_its_line(self, tmp_path: Path, text: str, line: str) -> None:
+        file = tmp_path / "zorkgpt.toml"
+        file.write_text(text)
+        with pytest.raises(ConfigurationError, match=f"^{file} is not TOML: .*{line}"):
+            GameConfiguration.from_toml(file)
+
+    def test_what_is_not_utf8_is_named(self, tmp_path: Path) -> None:
+        file = tmp_path / "zorkgpt.toml"
+        file.write_bytes(b"a = '\xff'\n")
+        with pytest.raises(ConfigurationError, match=f"^{file} is not UTF-8: .* at byte 5$"):
+            GameConfiguration.from_toml(file)
+
+    def test_our_table_must_be_a_table(self, tmp_path: Path) -> None:
+        file = tmp_path / "pyproject.toml"
+        file.write_text("[tool]\nzorkgpt = 5\n")
+        with pytest.raises(ConfigurationError, match=f"^tool.zorkgpt in {file} must be a table$"):
+            GameConfiguration.from_toml(file)
+
+
+class TestErrors:
+    """One line: where it stands, what is wrong, and for an unknown option the closest known one."""
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("max_turn = 5", "max_turn in FILE is not an option; the closest one is max_turns_per_episode"),
+            (
+                "[lmm]\nbase_url = 'x'",
+                "lmm.base_url in FILE is not an option; the closest one is llm.base_url",
+            ),
+            ("[xyz]", "xyz in FILE is not an option; the closest one is "),
+            ("game = 5", "game in FILE is a group of options, such as game.file"),
+            ("game.seed = 0", "game.seed in FILE should be greater than 0"),
+            ("game.seed = {a = 1}", "game.seed in FILE should be a valid integer"),
+            ("critic.mode = 'all'", "critic.mode in FILE should be 'object_tree', 'hybrid' or 'llm'"),
+            ("llm.engine = 'x'", "llm.engine in FILE should be 'auto', 'openai' or 'embedded'"),
+            ("llm.timeout = inf", "llm.timeout in FILE should be a finite number"),
+            ("assist = ['magic']", "assist in FILE should be 'valid-actions' or 'fresh-actions'"),
+            ("llm.base_url = 'host'", "llm.base_url in FILE: an address looks like http://localhost:8080/v1"),
+            ("[prices.'a-1.5']\ninput = -1", "prices.a-1.5.input in FILE should be greater than or equal to 0"),
+            ("[prices.a]\ninput = 1", "prices.a.output in FILE: Field required"),
+            ("[no.such]", "no.such in FILE is not an option; the closest one is "),
+            ("[memory]\nx = 1", "memory.x in FILE is not an option; the closest one is "),
+        ],
+    )
+    def test_a_mistake_in_a_file(self, tmp_path: Path, text: str, message: str) -> None:
+        file = tmp_path / "zorkgpt.toml"
+        file.write_text(text)
+        said = _error({}, {}, tmp_path)
+        assert said.startswith(message.replace("FILE", str(file)))
+        assert "\n" not in said
+
+    def test_a_misspelt_variable(self, tmp_path: Path) -> None:
+        said = _error({}, {"ZORKGPT_LLM__APIKEY": KEY}, tmp_path)
+        assert said == "ZORKGPT_LLM__APIKEY in the environment is not an option; the closest one is llm.api_key"
+
+    def test_a_wrong_value_in_a_dotenv_file(self, tmp_path: Path) -> None:
+        (tmp_path / ".env").write_text("ZORKGPT_LLM__TIMEOUT=soon\n")
+        assert _error({}, {}, tmp_path).startswith(
+            f"ZORKGPT_LLM__TIMEOUT in {tmp_path / '.env'} should be a valid number"
+        )
+
+    def test_a_dotenv_file_that_is_not_utf8(self, tmp_path: Path) -> None:
+        (tmp_path / ".env").write_bytes(b"ZORKGPT_AGENT_MODEL=\xff\n")
+        assert _error({}, {}, tmp_path).startswith(f"cannot read {tmp_path / '.env'}: ")
+
+    def test_an_unknown_option_on_the_command_line(self, tmp_path: Path) -> None:
+        assert _error({"game.sed": 1}, {}, tmp_path) == (
+            "game.sed on the command line is not an option; the closest one is game.seed"
+        )
+
+    def test_a_key_that_does_not_fit_is_not_repeated(self, tmp_path: Path) -> None:
+        (tmp_path / "zorkgpt.toml").write_text(f"llm.api_key = ['{KEY}']\n")
+        with pytest.raises(ConfigurationError) as caught:
+            load_configuration({}, {}, tmp_path)
+        assert KEY not in str(caught.value)
+        assert KEY not in str(caught.value.__cause__)
+
+
+class TestShown:
+    def test_every_option_is_shown_with_its_origin(self, tmp_path: Path) -> None:
+        shown = {each.name: each for each in load_configuration({"game.seed": 2}, {}, tmp_path).shown()}
+        assert (shown["game.seed"].value, shown["game.seed"].origin) == (2, "game.seed on the command line")
+        assert (shown["zork_game_workdir"].value, shown["zork_game_workdir"].origin) == (
+            "game_files",
+            "default",
+        )
+
+    def test_of_a_table_all_that_is_in_it(self, tmp_path: Path) -> None:
+        (tmp_path / "zorkgpt.toml").write_text('[prices."a-1.5"]\ninput = 1\noutput = 2\n')
+        shown = {each.name: each for each in load_configuration({}, {}, tmp_path).shown()}
+        assert shown["prices"].value == {"a-1.5": {"input": 1.0, "cached": None, "output": 2.0}}
+        assert shown["prices"].origin == f"prices in {tmp_path / 'zorkgpt.toml'}"
+
+    def test_of_a_key_only_that_it_is_set(self, tmp_path: Path) -> None:
+        shown = {each.name: each for each in load_configuration({}, {"OPENAI_API_KEY": KEY}, tmp_path).shown()}
+        assert (shown["llm.api_key"].value, shown["llm.api_key"].origin) == (
+            "set",
+            "OPENAI_API_KEY in the environment",
+        )
+        assert shown["llm.critic.api_key"].value is None
+
+
+def _everywhere(folder: Path) -> None:
+    """``game.seed`` stands in every file, each time with another value."""
+    (folder / ".env").write_text("ZORKGPT_GAME__SEED=3\n")
+    (folder / "zorkgpt.toml").write_text("game.seed = 2\n")
+    (folder / "pyproject.toml").write_text("[tool.zorkgpt]\ngame.seed = 7\n")
+
+
+def _seed(resolved: ResolvedConfiguration) -> tuple[int, str]:
+    return resolved.configuration.game.seed, resolved.origins["game.seed"]
+
+
+def _error(overrides: dict[str, object], environ: dict[str, str], cwd: Path) -> str:
+    with pytest.raises(ConfigurationError) as caught:
+        load_configuration(overrides, environ, cwd)
+    return str(caught.value)

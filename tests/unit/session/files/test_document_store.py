@@ -1,0 +1,337 @@
+"""``Memories.md`` shared with other processes and with people, on disks that fill up (decisions 13, 14)."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from structlog.testing import capture_logs
+
+from benchmarks.memories_file import file_of
+from managers.memory.parsing import parse
+from managers.memory.revision import Revision
+from session.errors import StoreError
+from session.files.document_store import DocumentStore, Edit
+from session.memory import Memory, MemoryStatus, title_key
+from tests.unit.managers.memory_parts import manager_in, memory, titles
+
+if TYPE_CHECKING:
+    from managers.memory.document import Document
+
+
+@dataclass(frozen=True)
+class Added:
+    """An edit that always has something to do."""
+
+    title: str
+
+    def apply_to(self, document: Document) -> Document:
+        return document.add_memory(31, "Blue Vats", memory(self.title))
+
+
+def store_at(path: Path) -> DocumentStore[Document, Edit[Document]]:
+    return DocumentStore(path, parse)
+
+
+def titles_in(path: Path) -> list[str]:
+    return titles(parse(path.read_bytes().decode()).memories())
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "work" / "Memories.md"
+
+
+class TestWriting:
+    def test_the_folder_is_made_and_the_edit_is_on_the_disk(self, path: Path) -> None:
+        assert store_at(path).apply(Added("a"))
+        assert titles_in(path) == ["a"]
+
+    def test_the_backup_holds_the_version_before(self, path: Path) -> None:
+        store = store_at(path)
+        store.apply(Added("a"))
+        before = path.read_bytes()
+        store.apply(Added("b"))
+        assert path.with_name("Memories.md.backup").read_bytes() == before
+
+    def test_an_edit_with_nothing_to_do_writes_nothing(self, path: Path) -> None:
+        assert not store_at(path).apply(Revision(31, invalidated=("never heard of",)))
+        assert not path.exists()
+
+    def test_a_deferred_edit_goes_with_the_next_one(self, path: Path) -> None:
+        store = store_at(path)
+        store.defer(Added("a"))
+        assert titles(store.document.memories()) == ["a"]
+        assert not path.exists()
+        store.apply(Added("b"))
+        assert titles_in(path) == ["a", "b"]
+        assert store.unsaved == 0
+
+    @pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+    def test_line_ends_and_byte_order_mark_survive(self, path: Path, line_end: str) -> None:
+        path.parent.mkdir()
+        text = "\ufeff" + line_end.join(["# Mine", "", "## Location 31: Vats", "**[NOTE] Hand** ", "written", ""])
+        path.write_bytes(text.encode())
+        store_at(path).apply(Added("a"))
+        written = path.read_bytes().decode()
+        assert written.startswith(text)
+        assert written.count("\n") == written.count(line_end)
+
+    def test_a_write_is_fast_with_800_memories(self, path: Path) -> None:
+        """Processor time, for fsync waits for the disk; issue 4 wants 10 ms, a shared machine may take thrice that."""
+        path.parent.mkdir()
+        path.write_text(file_of(100))
+        store = store_at(path)
+        durations = []
+        for number in range(9):
+            start = process_time()
+            store.apply(Added(f"new {number}"))
+            durations.append(process_time() - start)
+        assert sorted(durations)[4] < 0.03
+
+    def test_a_session_that_never_reads_again_writes_what_one_that_does_would(self, tmp_path: Path) -> None:
+        texts = []
+        for name, reads_again in (("once", False), ("each time", True)):
+            manager = manager_in(tmp_path / name)
+            for number, place in enumerate((31, 44, 31, 11, 44, 31)):
+                if reads_again:
+                    manager = manager_in(tmp_path / name)
+                manager.add_memory(place, f"Place {place}", memory(f"Fact {number}"))
+            texts.append(manager.memory_file.read_text())
+        assert texts[0] == texts[1]
+
+
+class TestOthersWrite:
+    def test_what_another_process_wrote_is_merged_in(self, path: Path) -> None:
+        mine, other = store_at(path), store_at(path)
+        other.apply(Added("theirs"))
+        assert mine.apply(Added("mine"))
+        assert titles(mine.document.memories()) == ["theirs", "mine"]
+        assert titles_in(path) == ["theirs", "mine"]
+
+    def test_what_a_person_wrote_is_seen_and_survives_to_the_byte(self, path: Path) -> None:
+        store = store_at(path)
+        store.apply(Added("a"))
+        edited = "<!-- mind the vats -->\n" + path.read_text().replace("About a.", "About a, mended.")
+        path.write_text(edited)
+        assert store.refresh()
+        assert not store.refresh()
+        assert store.document.render() == edited
+        store.apply(Added("b"))
+        assert "<!-- mind the vats -->" in path.read_text()
+        assert "mended" in path.read_text()
+
+    def test_a_change_that_leaves_size_and_time_alone_is_not_overwritten(self, path: Path) -> None:
+        import os  # noqa: PLC0415 - only this test turns back a clock
+
+        store = store_at(path)
+        store.apply(Added("a"))
+        stat = path.stat()
+        path.write_bytes(path.read_bytes().replace(b"About a.", b"About b."))
+        os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+        store.apply(Added("c"))
+        assert "About b." in path.read_text()
+
+    def test_an_edit_that_another_process_made_already_is_not_made_twice(self, tmp_path: Path) -> None:
+        mine, other = manager_in(tmp_path), manager_in(tmp_path)
+        assert other.add_memory(31, "Blue Vats", memory("same"))
+        assert not mine.add_memory(31, "Blue Vats", memory("SAME"))
+        assert titles_in(mine.memory_file) == ["same"]
+        assert titles(mine.memory_cache) == ["same"]
+
+    def test_a_revision_leaves_a_document_alone_where_its_title_stands_already(self) -> None:
+        document = Added("same").apply_to(parse(""))
+        again = Revision(31, new=memory("SAME"), superseded=("never",), invalidated=("heard of",))
+        assert again.apply_to(document) is document
+
+    def test_a_deleted_file_is_forgotten_and_begun_again(self, path: Path) -> None:
+        store = store_at(path)
+        store.apply(Added("a"))
+        path.unlink()
+        store.apply(Added("b"))
+        assert titles_in(path) == ["b"]
+
+
+class TestFailures:
+    def test_a_file_that_is_no_utf8_is_an_error_that_names_the_byte(self, path: Path) -> None:
+        path.parent.mkdir()
+        path.write_bytes(b"# Location Memories\n\n\xff\n")
+        with pytest.raises(StoreError, match=r"Memories\.md: byte 21 \(0xff, in line 3\) is not UTF-8"):
+            store_at(path)
+
+    def test_a_file_that_ceases_to_be_utf8_is_not_overwritten_and_memories_wait(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("a"))
+        good = manager.memory_file.read_bytes()
+        manager.memory_file.write_bytes(good + b"\xff")
+        with capture_logs() as logs:
+            assert not manager.add_memory(31, "Blue Vats", memory("b"))
+            assert not manager.add_memory(31, "Blue Vats", memory("c"))
+        errors = [entry["error"] for entry in logs if entry["log_level"] == "error"]
+        assert len(errors) == 1
+        assert "is not UTF-8" in errors[0]
+        assert manager.memory_file.read_bytes() == good + b"\xff"
+        assert titles(manager.memory_cache) == ["a", "b", "c"]
+        manager.memory_file.write_bytes(good)
+        assert manager.add_memory(31, "Blue Vats", memory("d"))
+        assert titles_in(manager.memory_file) == ["a", "b", "c", "d"]
+
+    def test_a_file_that_cannot_be_written_gives_one_error_and_is_tried_again(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory("a"))
+        backup = tmp_path / "Memories.md.backup"
+        (backup / "in the way").mkdir(parents=True)
+        with capture_logs() as logs:
+            for title in ("b", "c"):
+                assert not manager.add_memory(31, "Blue Vats", memory(title))
+            assert not manager.supersede_memory(31, "Blue Vats", "a", memory("a, better"))
+            assert not manager.add_memory(31, "Blue Vats", memory("B"))
+        assert [entry["log_level"] for entry in logs].count("error") == 1
+        assert titles(manager.memory_cache) == ["b", "c", "a, better"]
+        assert "a, better" in manager.get_location_memory(31)
+        assert manager.get_status()["state"]["writable"] is False
+        assert titles_in(manager.memory_file) == ["a"]
+        (backup / "in the way").rmdir()
+        backup.rmdir()
+        manager.flush()
+        assert titles_in(manager.memory_file) == titles(manager.memory_cache) == ["b", "c", "a, better"]
+        assert manager.get_status()["metrics"]["pending_edits"] == 0
+
+    def test_what_waits_is_merged_with_what_others_wrote_meanwhile(self, path: Path) -> None:
+        store = store_at(path)
+        store.apply(Added("a"))
+        backup = path.with_name("Memories.md.backup")
+        backup.mkdir()
+        with pytest.raises(StoreError):
+            store.apply(Added("b"))
+        backup.rmdir()
+        store_at(path).apply(Added("theirs"))
+        store.commit()
+        assert titles_in(path) == ["a", "theirs", "b"]
+
+    def test_what_is_not_understood_is_reported_with_file_and_line(self, tmp_path: Path) -> None:
+        (tmp_path / "Memories.md").write_text("# Location Memories\n\n**[NOTE] Lost**\nnowhere\n")
+        with capture_logs() as logs:
+            manager = manager_in(tmp_path)
+        assert [(entry["file"], entry["line"]) for entry in logs] == [(str(manager.memory_file), 3)]
+
+
+PLACES = st.sampled_from([31, 44])
+TITLES = st.sampled_from(["Mordant first", "mordant  FIRST", "Beam [high] *far*", "~~Vat~~", "Fumes"])
+TIERS = st.sampled_from(["core", "permanent", "ephemeral"])
+
+
+@settings(max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+class AnySequence(RuleBasedStateMachine):
+    """Whatever the program, another process and a person do: the cache is the file, and nothing that stands is lost.
+
+    lasting, passing: what has to stand, as (location id, title key)
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory()
+        self.manager = manager_in(Path(self.folder.name))
+        self.lasting: set[tuple[int, str]] = set()
+        self.passing: set[tuple[int, str]] = set()
+        self.written_by_hand = 0
+
+    def teardown(self) -> None:
+        self.folder.cleanup()
+
+    def tier(self, new: Memory) -> set[tuple[int, str]]:
+        return self.passing if new.persistence == "ephemeral" else self.lasting
+
+    @rule(place=PLACES, title=TITLES, persistence=TIERS)
+    def add(self, place: int, title: str, persistence: str) -> None:
+        new = memory(title, persistence)
+        key = place, title_key(title)
+        expected = key not in self.lasting | self.passing
+        assert self.manager.add_memory(place, "Somewhere", new) is expected
+        if expected:
+            self.tier(new).add(key)
+
+    @rule(place=PLACES, old=TITLES, title=TITLES, persistence=TIERS)
+    def supersede(self, place: int, old: str, title: str, persistence: str) -> None:
+        new = memory(title, persistence)
+        given_up, key = (place, title_key(old)), (place, title_key(title))
+        is_legal = not (given_up in self.lasting and persistence == "ephemeral")
+        is_new = key not in (self.lasting | self.passing) - {given_up}
+        expected = given_up in self.lasting | self.passing and is_legal and is_new
+        assert self.manager.supersede_memory(place, "Somewhere", old, new) is expected
+        if expected:
+            self.lasting.discard(given_up)
+            self.passing.discard(given_up)
+            self.tier(new).add(key)
+
+    @rule(place=PLACES, title=TITLES)
+    def invalidate(self, place: int, title: str) -> None:
+        key = place, title_key(title)
+        assert self.manager.invalidate_memory(place, title, "proven false") is (key in self.lasting | self.passing)
+        self.lasting.discard(key)
+        self.passing.discard(key)
+
+    @rule()
+    def reset(self) -> None:
+        self.manager.reset_episode()
+        self.passing.clear()
+
+    @rule()
+    def reload(self) -> None:
+        self.manager = manager_in(Path(self.folder.name))
+        self.passing.clear()
+
+    @rule(place=PLACES, title=TITLES)
+    def another_process_adds(self, place: int, title: str) -> None:
+        other = manager_in(Path(self.folder.name))
+        if (place, title_key(title)) not in self.passing and other.add_memory(place, "Elsewhere", memory(title)):
+            self.lasting.add((place, title_key(title)))
+
+    @rule(place=PLACES, title=TITLES)
+    def another_process_invalidates(self, place: int, title: str) -> None:
+        manager_in(Path(self.folder.name)).invalidate_memory(place, title, "theirs")
+        self.lasting.discard((place, title_key(title)))
+
+    @rule(place=PLACES, remark=st.sampled_from(["", "<!-- mine -->\n", "# My own part\n\nprose\n\n"]))
+    def a_person_writes_a_memory(self, place: int, remark: str) -> None:
+        self.written_by_hand += 1
+        title = f"By hand {self.written_by_hand}"
+        text = self.text()
+        self.write(f"{text}\n\n{remark}## Location {place}: Somewhere\n\n**[NOTE] {title}**\nText\n")
+        self.lasting.add((place, title_key(title)))
+
+    @rule(line_end=st.sampled_from(["\n", "\r\n"]))
+    def a_person_changes_the_line_ends(self, line_end: str) -> None:
+        self.write(self.text().replace("\r\n", "\n").replace("\n", line_end))
+
+    def text(self) -> str:
+        file = self.manager.memory_file
+        return file.read_bytes().decode() if file.exists() else ""
+
+    def write(self, text: str) -> None:
+        self.manager.memory_file.write_bytes(text.encode())
+
+    @invariant()
+    def the_cache_is_the_file_and_nothing_that_stands_is_lost(self) -> None:
+        self.manager.get_location_memory(31)
+        assert self.manager.memory_cache == parse(self.text()).memories()
+        assert self.standing(self.manager.memory_cache) == sorted(self.lasting)
+        assert self.standing(self.manager.ephemeral_cache) == sorted(self.passing)
+
+    def standing(self, cache: dict[int, list[Memory]]) -> list[tuple[int, str]]:
+        return sorted(
+            (place, title_key(kept.title))
+            for place, memories in cache.items()
+            for kept in memories
+            if kept.status != MemoryStatus.SUPERSEDED
+        )
+
+
+TestAnySequence = AnySequence.TestCase

@@ -1,0 +1,215 @@
+"""The journal gives back what was put in, and survives being cut off."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.errors import StoreError
+from session.events import EpisodeStarted, Event, RunPaused, TurnPlayed
+from session.files.journal import (
+    _SUM_FIELD,
+    _SUM_LENGTH,
+    Journal,
+    Manifest,
+    _sum,
+    new_run_id,
+    read_journal,
+    read_manifest,
+)
+from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
+from tests.fixtures.full_disk import no_file_may_pass
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LAMP = GameObject(7, "brass lamp", parent=3, attributes=frozenset({2, 17}))
+BEFORE = Observation("Cellar\n“Dark.”", Location(3, "Cellar"), (), (LAMP,), 0, 100, 4, "00c0ffee")
+AFTER = Observation("Taken.", Location(3, "Cellar"), (LAMP,), (), -10, 100, 5, "deadbeef", died=True, ending="lost")
+RECORD = TurnRecord(
+    episode=2,
+    turn=5,
+    before=BEFORE,
+    proposals=(Proposal("save"), Proposal("take lamp", "It is dark.", Reading(True, ("up",)))),
+    verdicts=(Verdict(False, "no saving", "parser"), Verdict(True)),
+    after=AFTER,
+)
+EVENTS: list[Event] = [
+    EpisodeStarted(2, 7, BEFORE),
+    TurnPlayed(RECORD, 0.25),
+    RunPaused(episode=1, turns=2, reason="out of money: \u2028 5 €"),
+]
+
+
+def manifest() -> Manifest:
+    return Manifest(
+        run_id=new_run_id(),
+        created="2026-01-01T00:00:00Z",
+        command=("zorkgpt", "run"),
+        configuration={"max_turns_per_episode": 5},
+        story="story.z5",
+        story_path="story.z5",
+        story_sha256="0" * 64,
+        seeds=(1, 2),
+        first_episode=1,
+        model="scripted",
+        versions={"python": "3"},
+        assistance=(),
+    )
+
+
+def journaled(runs: Path) -> Path:
+    """The journal of a run with the three events."""
+    journal = Journal.create(runs, manifest())
+    for event in EVENTS:
+        journal.append(event)
+    journal.close()
+    return journal.folder / "journal.jsonl"
+
+
+def test_what_was_appended_is_read_back_equal_and_in_order(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path, manifest())
+    for event in EVENTS:
+        journal.append(event)
+    journal.close()
+    lines = list(read_journal(journal.folder))
+    assert [line.event for line in lines] == EVENTS
+    assert [line.seq for line in lines] == [1, 2, 3]
+
+
+def test_an_event_is_in_the_file_before_append_returns(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path, manifest())
+    journal.append(EVENTS[0])
+    assert [line.event for line in read_journal(journal.folder)] == EVENTS[:1]
+    journal.close()
+
+
+@pytest.mark.parametrize("cut", [1, 40])
+def test_a_line_cut_off_by_a_kill_is_left_out(tmp_path: Path, cut: int) -> None:
+    path = journaled(tmp_path)
+    path.write_bytes(path.read_bytes()[:-cut])
+    assert [line.event for line in read_journal(path.parent)] == EVENTS[:2]
+
+
+def test_any_byte_that_is_changed_is_found_in_its_line(tmp_path: Path) -> None:
+    path = journaled(tmp_path)
+    written = path.read_bytes()
+    for at in range(0, len(written) - 1, 7):
+        path.write_bytes(written[:at] + bytes([written[at] ^ 1]) + written[at + 1 :])
+        line = written.count(b"\n", 0, at) + 1
+        with pytest.raises(StoreError, match=rf"journal\.jsonl:{line}:"):
+            list(read_journal(path.parent))
+
+
+def test_a_line_that_was_taken_out_is_missed(tmp_path: Path) -> None:
+    path = journaled(tmp_path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[2])
+    with pytest.raises(StoreError, match=r"journal\.jsonl:2"):
+        list(read_journal(path.parent))
+
+
+def test_a_line_that_was_tampered_with_is_named(tmp_path: Path) -> None:
+    path = journaled(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b'"turn": 5', b'"turn": "five"'))
+    with pytest.raises(StoreError, match=r"journal\.jsonl:2"):
+        list(read_journal(path.parent))
+
+
+def test_an_event_of_a_kind_that_is_not_known_is_none_and_the_others_are_read(tmp_path: Path) -> None:
+    path = journaled(tmp_path)
+    chain, lines = "", []
+    for line in path.read_bytes().replace(b"turn_played", b"turn_dreamt").splitlines():
+        body = line[:-_SUM_LENGTH] + b"}"
+        chain = _sum(chain, body)
+        lines.append(body[:-1] + (_SUM_FIELD % chain).encode() + b"\n")
+    path.write_bytes(b"".join(lines))
+    assert [line.event for line in read_journal(path.parent)] == [EVENTS[0], None, EVENTS[2]]
+
+
+def test_a_line_of_another_version_is_an_error_that_says_so(tmp_path: Path) -> None:
+    path = journaled(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b'{"v": 2, "seq": 3', b'{"v": 3, "seq": 3'))
+    with pytest.raises(StoreError, match=r"journal\.jsonl:3: version 3 of the journal; 2 is known"):
+        list(read_journal(path.parent))
+
+
+def test_a_full_disk_is_one_store_error_and_leaves_nothing_to_fail_when_closed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    journal = Journal(folder)
+    with no_file_may_pass(0):
+        with pytest.raises(StoreError, match=r"cannot write the journal in .*: File too large"):
+            journal.append(EVENTS[0])
+        journal.close()
+
+
+@pytest.mark.parametrize("name", ["journal.jsonl", "manifest.json"])
+def test_a_pipe_or_a_link_elsewhere_in_a_run_folder_is_refused_at_once(tmp_path: Path, name: str) -> None:
+    folder = journaled(tmp_path / "work").parent
+    (folder / "manifest.json").write_text(manifest().model_dump_json())
+    for make in (os.mkfifo, lambda path: path.symlink_to(tmp_path / "precious")):
+        (folder / name).unlink()
+        make(folder / name)
+        with pytest.raises(StoreError, match=r"no ordinary file|a link out of its folder"):
+            list(read_journal(folder)) if name == "journal.jsonl" else read_manifest(folder)
+    if name == "journal.jsonl":
+        with pytest.raises(StoreError, match="a link out of its folder"):
+            Journal(folder)
+    assert not (tmp_path / "precious").exists()
+
+
+def test_the_manifest_is_read_back_equal(tmp_path: Path) -> None:
+    written = manifest()
+    journal = Journal.create(tmp_path, written)
+    journal.close()
+    assert read_manifest(journal.folder) == written
+
+
+def test_a_name_that_is_not_utf8_is_one_clear_error_and_leaves_no_folder(tmp_path: Path) -> None:
+    command = ("zorkgpt", "run", "--workdir", os.fsdecode(b"\xff"))
+    with pytest.raises(StoreError, match=r"an argument is not UTF-8: .*'\\udcff'"):
+        Journal.create(tmp_path, manifest().model_copy(update={"command": command}))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file where a folder should be")
+    with pytest.raises(StoreError, match="cannot make the run folder"):
+        Journal.create(tmp_path / "runs", manifest())
+
+
+def test_run_ids_do_not_repeat() -> None:
+    assert len({new_run_id() for _ in range(50)}) == 50
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"[]"])
+def test_a_missing_or_broken_manifest_is_one_clear_error(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "manifest.json").write_bytes(content)
+    with pytest.raises(StoreError, match="manifest"):
+        read_manifest(tmp_path)
+
+
+def test_a_line_that_the_disk_took_only_half_of_is_gone_so_that_the_next_one_is_whole(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path, manifest())
+    journal.append(EVENTS[0])
+    size = (journal.folder / "journal.jsonl").stat().st_size
+    with no_file_may_pass(size + 50), pytest.raises(StoreError, match="File too large"):
+        journal.append(EVENTS[1])
+    journal.append(EVENTS[2])
+    journal.close()
+    assert [line.event for line in read_journal(journal.folder)] == [EVENTS[0], EVENTS[2]]
+
+
+@pytest.mark.parametrize("torn", [b'{"v": 2, "seq": 99', b"\0" * 4096])
+def test_a_journal_that_is_opened_again_goes_on_behind_its_last_whole_line(tmp_path: Path, torn: bytes) -> None:
+    path = journaled(tmp_path)
+    path.write_bytes(path.read_bytes() + torn)
+    lines = list(read_journal(path.parent))
+    journal = Journal.reopen(path.parent, lines, lines[-1])
+    journal.append(EVENTS[0])
+    journal.close()
+    assert [line.event for line in read_journal(path.parent)] == [*EVENTS, EVENTS[0]]

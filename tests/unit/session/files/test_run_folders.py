@@ -1,0 +1,80 @@
+"""Runs are found by id and by path."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.errors import StoreError
+from session.files.run_folders import find_run, fork_folder, run_folders
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RUN = "20260131-184500-1a2b"
+LATER_RUN = "20260302-091500-9f9f"
+
+
+@pytest.fixture
+def workdir(tmp_path: Path) -> Path:
+    for run in (RUN, LATER_RUN):
+        (tmp_path / "runs" / run).mkdir(parents=True)
+        (tmp_path / "runs" / run / "manifest.json").touch()
+    (tmp_path / "runs" / "notes").mkdir()
+    return tmp_path
+
+
+def test_a_run_is_found_by_its_id_and_by_its_path(workdir: Path) -> None:
+    folder = workdir / "runs" / RUN
+    assert find_run(workdir, RUN) == folder
+    assert find_run(workdir / "elsewhere", str(folder)) == folder
+
+
+def test_an_unknown_run_is_an_error_that_names_the_closest(workdir: Path) -> None:
+    with pytest.raises(StoreError, match=f"no run 20260131-184500-1a2c in .*; there is {RUN}"):
+        find_run(workdir, "20260131-184500-1a2c")
+
+
+def test_where_none_is_close_the_last_run_is_named(workdir: Path) -> None:
+    with pytest.raises(StoreError, match=f"there is {LATER_RUN}$"):
+        find_run(workdir, "x")
+
+
+@pytest.mark.parametrize("run", ["notes", "", ".", "../runs"])
+def test_a_folder_that_is_no_run_is_not_taken_for_one(workdir: Path, run: str) -> None:
+    with pytest.raises(StoreError, match="no run"):
+        find_run(workdir, run)
+
+
+def test_where_there_are_no_runs_the_error_says_so(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="holds none yet"):
+        find_run(tmp_path, RUN)
+
+
+def test_an_id_cannot_lead_out_of_the_runs(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (workdir / "runs" / "deep").mkdir()
+    monkeypatch.chdir(workdir / "runs" / "deep")
+    with pytest.raises(StoreError, match="no run"):
+        find_run(workdir / "runs" / RUN, f"../../{RUN}")
+
+
+def test_a_folder_that_is_named_by_a_dot_has_its_name(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(workdir / "runs" / RUN)
+    assert find_run(workdir, ".") == workdir / "runs" / RUN
+
+
+def test_a_fork_of_a_fork_is_beside_it_and_in_the_list(workdir: Path) -> None:
+    first = fork_folder(workdir, "first")
+    second = fork_folder(first, "second")
+    assert (first.parent, second.parent) == (workdir / "forks", workdir / "forks")
+    for fork in (first, second, second.with_name(".unready")):
+        (fork / "runs" / fork.name).mkdir(parents=True)
+    assert [folder.name for folder in run_folders(workdir)] == ["second", "notes", "first", LATER_RUN, RUN]
+
+
+def test_runs_that_cannot_be_read_are_not_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("no folder")
+    for look in (find_run, run_folders):
+        with pytest.raises(StoreError, match=r"runs cannot be read: Not a directory"):
+            look(tmp_path)

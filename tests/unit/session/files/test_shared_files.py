@@ -1,0 +1,166 @@
+"""Files that are not what they should be are refused in one line, unread and untouched."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.errors import StoreError
+from session.files.atomic_write import write_atomically
+from session.files.shared_files import LARGEST, is_plain_name, locked, read_shared
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+HOLD_LOCK = """
+import sys
+from filelock import FileLock
+with FileLock(sys.argv[1]):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+def with_lock(path: Path, timeout: float = 1.0) -> None:
+    with locked(path, timeout):
+        assert path.parent.is_dir()
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(StoreError) as caught:
+        read_shared(path)
+    (line,) = str(caught.value).splitlines()
+    assert str(path) in line
+    return line
+
+
+@pytest.mark.parametrize("name", ["a.md", ".hidden", "...", "Café 2", "a\\b"])
+def test_a_plain_name_is_of_a_file_in_the_folder_itself(folder: Path, name: str) -> None:
+    assert is_plain_name(name)
+    assert (folder / name).resolve().parent == folder.resolve()
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "/etc/x", "a/b", "a/", "a\nb", "a\0b", "\x1b[2J", "a\u202eb"])
+def test_what_leads_elsewhere_or_cannot_be_seen_is_no_plain_name(name: str) -> None:
+    assert not is_plain_name(name)
+
+
+def test_a_lock_that_another_process_holds_is_waited_for_and_then_said(folder: Path) -> None:
+    command = [sys.executable, "-c", HOLD_LOCK, str(folder / "a.md.lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(StoreError, match=r"a\.md is locked by another program, and still was after 0\.05 s"):
+            with_lock(folder / "a.md", timeout=0.05)
+        holder.communicate()
+    with_lock(folder / "a.md", timeout=0.05)
+
+
+def test_a_lock_that_cannot_be_had_says_why_and_touches_nothing_outside(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").write_text("precious")
+    (folder / "a.md.lock").symlink_to(tmp_path / "outside")
+    with pytest.raises(StoreError, match=r"a\.md cannot be locked for writing: "):
+        with_lock(folder / "a.md")
+    assert (tmp_path / "outside").read_text() == "precious"
+
+
+def test_a_lock_makes_its_folder(folder: Path) -> None:
+    with_lock(folder / "new" / "a.md")
+    assert (folder / "new").is_dir()
+
+
+def test_what_a_file_holds_is_read_and_no_file_is_none(folder: Path) -> None:
+    (folder / "a.md").write_bytes(b"\xff what it is")
+    assert read_shared(folder / "a.md") == b"\xff what it is"
+    assert read_shared(folder / "b.md") is None
+    assert read_shared(folder / "no such folder" / "b.md") is None
+
+
+def test_a_file_of_the_largest_size_is_read_and_one_byte_more_is_refused(folder: Path) -> None:
+    path = folder / "a.md"
+    with path.open("wb") as file:
+        file.truncate(LARGEST)
+    assert len(read_shared(path) or b"") == LARGEST
+    os.truncate(path, LARGEST + 1)
+    assert "16 MiB" in refusal(path)
+
+
+def test_a_huge_file_is_refused_without_the_memory_to_hold_it(folder: Path) -> None:
+    path = folder / "a.md"
+    with path.open("wb") as file:
+        file.truncate(100 * 2**30)
+    program = "import sys; from pathlib import Path; from session.files.shared_files import read_shared as r"
+    result = subprocess.run(
+        [sys.executable, "-c", f"{program}; r(Path(sys.argv[1]))", path],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30)),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert "StoreError" in result.stderr.splitlines()[-1]
+    assert "it has 102,400 MiB" in result.stderr.splitlines()[-1]
+
+
+def test_a_pipe_is_not_waited_for(folder: Path) -> None:
+    os.mkfifo(folder / "a.md")
+    assert "no ordinary file" in refusal(folder / "a.md")
+
+
+def test_a_folder_in_place_of_the_file_is_refused(folder: Path) -> None:
+    (folder / "a.md").mkdir()
+    assert "Is a directory" in refusal(folder / "a.md")
+
+
+def test_a_file_in_place_of_the_folder_is_refused(folder: Path) -> None:
+    (folder / "file").touch()
+    assert "Not a directory" in refusal(folder / "file" / "a.md")
+
+
+def test_a_link_within_the_folder_is_followed(folder: Path) -> None:
+    (folder / "kept").mkdir()
+    (folder / "kept" / "real.md").write_bytes(b"old")
+    (folder / "a.md").symlink_to("kept/real.md")
+    write_atomically(folder / "a.md", b"new")
+    assert (folder / "a.md").is_symlink()
+    assert (folder / "kept" / "real.md").read_bytes() == b"new"
+    assert read_shared(folder / "a.md") == b"new"
+
+
+def test_a_folder_that_is_reached_through_a_link_is_a_folder_like_any_other(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "linked").symlink_to(folder)
+    write_atomically(tmp_path / "linked" / "a.md", b"new")
+    assert read_shared(tmp_path / "linked" / "a.md") == b"new"
+
+
+@pytest.mark.parametrize("target", ["outside.md", "missing.md"])
+def test_a_link_out_of_the_folder_is_neither_read_nor_written(folder: Path, tmp_path: Path, target: str) -> None:
+    (tmp_path / "outside.md").write_bytes(b"precious")
+    (folder / "a.md").symlink_to(tmp_path / target)
+    (folder / "b.md").symlink_to("a.md")
+    for path in (folder / "a.md", folder / "b.md"):
+        assert f"a link out of its folder, to {tmp_path / target}" in refusal(path)
+        with pytest.raises(StoreError, match="a link out of its folder"):
+            write_atomically(path, b"new")
+    assert (tmp_path / "outside.md").read_bytes() == b"precious"
+    assert not (tmp_path / "missing.md").exists()
+
+
+def test_a_link_to_itself_is_refused_and_stays(folder: Path) -> None:
+    (folder / "a.md").symlink_to("a.md")
+    refusal(folder / "a.md")
+    with pytest.raises(StoreError, match="leads nowhere"):
+        write_atomically(folder / "a.md", b"new")
+    assert (folder / "a.md").is_symlink()

@@ -1,0 +1,89 @@
+"""A key is hidden wherever a server may repeat it, in whatever guise."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode, urlsafe_b64encode
+from urllib.parse import quote
+
+import pytest
+
+from session.errors import LanguageModelUnavailable
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Streams
+from tests.unit.zorkgpt.llm.asking import Move, ask, model_on
+from zorkgpt.llm.openai.hidden_keys import HIDDEN, Secrets
+
+KEY = "sk-planted/0123456789+abc"
+SECRETS = Secrets([KEY, None, "none"])
+
+
+@pytest.mark.parametrize(
+    "spelt",
+    [
+        KEY,
+        quote(KEY, safe=""),
+        json.dumps(KEY).replace("/", "\\/"),
+        "".join(f"\\u{ord(each):04X}" for each in KEY),
+        f"\\u{ord(KEY[0]):04x}{KEY[1:]}",
+    ],
+)
+def test_a_key_is_hidden_however_it_is_spelt(spelt: str) -> None:
+    assert SECRETS.hidden(f"before {spelt} after").replace('"', "") == f"before {HIDDEN} after"
+
+
+@pytest.mark.parametrize("before", range(7))
+@pytest.mark.parametrize("after", range(3))
+def test_a_key_is_hidden_in_base64_of_what_it_stands_in(before: int, after: int) -> None:
+    text = b"x" * before + KEY.encode() + b"y" * after
+    for encoded in (b64encode(text).decode(), urlsafe_b64encode(text).decode()):
+        shown = SECRETS.hidden(encoded)
+        assert HIDDEN in shown
+        assert len(shown.replace(HIDDEN, "")) < len(encoded) - len(KEY)
+
+
+def test_words_that_are_given_for_a_key_where_none_is_wanted_are_left_in_the_text() -> None:
+    assert SECRETS.hidden("There is none.") == "There is none."
+    assert Secrets([]).hidden("text") == "text"
+
+
+class Echoes:
+    """Puts the ``Authorization`` header into the status line, which is then no status line."""
+
+    def play(self, handler: Handler) -> None:
+        handler.wfile.write(f"HTTP/1.1 {handler.headers['Authorization']}\r\n\r\n".encode())
+
+
+def test_an_answer_that_repeats_the_key_comes_without_it() -> None:
+    answer = Move(reasoning=f"My key is {KEY}.", action=KEY).model_dump_json()
+    half = len(answer) - 8
+    thoughts = f'data: {{"model": "{KEY}", "choices": [{{"delta": {{"reasoning": "Hm, {KEY}."}}}}]}}\n\n'
+    step = Streams((answer[:half], answer[half:]), more_events=(thoughts,))
+    with MisbehavingServer(step) as server, model_on(server, api_key=KEY) as model:
+        completion = ask(model)
+    assert completion.value == Move(reasoning=f"My key is {HIDDEN}.", action=HIDDEN)
+    assert completion.reasoning == f"Hm, {HIDDEN}."
+    assert KEY not in repr(completion)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [Echoes(), Says(200, KEY), Says(200, {"error": {"message": KEY}}), Says(429, KEY), Says(404, {"error": KEY})],
+    ids=["no status line", "no JSON", "error in the answer", "429", "404"],
+)
+def test_neither_an_error_nor_what_it_came_from_repeats_the_key(step: Echoes | Says) -> None:
+    with (
+        MisbehavingServer(step, models=(KEY,)) as server,
+        model_on(server, api_key=KEY) as model,
+        pytest.raises(LanguageModelUnavailable) as caught,
+    ):
+        ask(model)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert KEY not in str(error)
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def test_a_model_that_is_named_like_the_key_is_not_called_by_it() -> None:
+    with MisbehavingServer(Says(500), models=(KEY,)) as server, model_on(server, model=None, api_key=KEY) as model:
+        model.settle()
+    assert model.describe() == f"{HIDDEN} at {server.base_url}"

@@ -1,0 +1,386 @@
+"""What is sent to a server that behaves, or understands less than all, and what is read from it."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.errors import ConfigurationError, LanguageModelUnavailable
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Step, Streams, says_error
+from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, Patience, ask, model_on
+from zorkgpt.llm.language_model import Prompt, TokenUsage
+from zorkgpt.llm.openai.openai_model import OpenAIModel
+from zorkgpt.llm.openai.settings import RoleSettings, Sampling
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NO_FORMAT = says_error(400, "response_format of type json_schema is not supported")
+
+
+def test_the_prompt_is_two_messages_and_the_answer_is_streamed() -> None:
+    with MisbehavingServer(GOOD) as server, model_on(server, api_key="sk-secret") as model:
+        ask(model)
+    [asked] = server.asked
+    assert asked.body["messages"] == [
+        {"role": "system", "content": "You play."},
+        {"role": "user", "content": "A dark room."},
+    ]
+    assert asked.body["model"] == "named"
+    assert asked.body["stream"] is True
+    assert asked.body["stream_options"] == {"include_usage": True}
+    assert asked.headers["authorization"] == "Bearer sk-secret"
+
+
+def test_only_the_sampling_that_is_set_is_sent() -> None:
+    sampling = Sampling(temperature=0.0, top_k=40, min_p=0.05)
+    with MisbehavingServer(GOOD) as server, model_on(server, sampling=sampling) as model:
+        ask(model)
+    body = server.asked[0].body
+    assert (body["temperature"], body["top_k"], body["min_p"]) == (0.0, 40, 0.05)
+    assert body.keys().isdisjoint({"top_p", "max_tokens", "seed"})
+
+
+def test_fields_that_only_this_server_knows_are_sent_as_they_are() -> None:
+    with MisbehavingServer(GOOD) as server:
+        settings = RoleSettings("named", server.base_url, extra_body={"repeat_penalty": 1.1})
+        with OpenAIModel({"agent": settings}) as model:
+            ask(model)
+    assert server.asked[0].body["repeat_penalty"] == 1.1
+
+
+def test_the_answer_is_held_to_a_strict_schema() -> None:
+    with MisbehavingServer(GOOD) as server, model_on(server) as model:
+        ask(model)
+    held = server.asked[0].body["response_format"]["json_schema"]
+    assert held["strict"] is True
+    assert held["schema"]["additionalProperties"] is False
+    assert held["schema"]["required"] == ["reasoning", "action"]
+    assert held["schema"]["properties"]["reasoning"]["maxLength"] == 200
+
+
+def test_a_completion_tells_what_came_and_what_it_cost() -> None:
+    text = f"<think>It is dark.</think>{MOVE}"
+    usage = {"prompt_tokens": 90, "completion_tokens": 20, "prompt_tokens_details": {"cached_tokens": 64}}
+    with MisbehavingServer(Streams((text,), usage=usage)) as server, model_on(server) as model:
+        completion = ask(model)
+    assert completion.value == Move(reasoning="It is dark.", action="light lamp")
+    assert completion.reasoning == "It is dark."
+    assert completion.text == text
+    assert completion.model == "served"
+    assert completion.usage == TokenUsage(prompt=90, completion=20, cached=64)
+    assert completion.requests == 1
+
+
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
+def test_thoughts_in_the_servers_own_field_are_kept(field: str) -> None:
+    thoughts = f'data: {{"choices": [{{"delta": {{"{field}": "Hm."}}}}]}}\n\n'
+    with MisbehavingServer(Streams((MOVE,), more_events=(thoughts,))) as server, model_on(server) as model:
+        completion = ask(model)
+    assert completion.reasoning == "Hm."
+    assert completion.text == MOVE
+
+
+def test_usage_is_summed_over_a_repair() -> None:
+    with MisbehavingServer(Streams(("No.",)), GOOD) as server, model_on(server) as model:
+        assert ask(model).usage == TokenUsage(prompt=14, completion=6)
+
+
+@pytest.mark.parametrize(
+    ("before", "tokens"),
+    [
+        ((), 7),
+        ((Streams((MOVE[:9],)),), 7),
+        ((says_error(500), Streams(())), 7),
+        ((Streams(("No.",)),), 0),
+    ],
+    ids=["at once", "after a cut one", "after failures", "after a repair"],
+)
+def test_the_question_is_counted_alike_however_often_it_had_to_be_asked(before: tuple[Step, ...], tokens: int) -> None:
+    with MisbehavingServer(*before, GOOD) as server, model_on(server) as model:
+        assert ask(model).question_tokens == tokens
+
+
+@pytest.mark.parametrize(
+    ("extra", "usage"),
+    [
+        ({}, TokenUsage()),
+        ({"timings": {"prompt_n": 5, "cache_n": 60, "predicted_n": 9}}, TokenUsage(65, 9, 60)),
+        (
+            {"usage": {"prompt_tokens": 65, "completion_tokens": 9}, "timings": {"cache_n": 60}},
+            TokenUsage(65, 9, 60),
+        ),
+        ({"usage": {"prompt_tokens": -70, "completion_tokens": 10**30}}, TokenUsage()),
+        ({"timings": {"prompt_n": -3, "predicted_n": -2}}, TokenUsage()),
+        ({"usage": {"prompt_tokens": None, "prompt_tokens_details": {"cached_tokens": None}}}, TokenUsage()),
+    ],
+)
+def test_usage_is_read_where_a_server_writes_it(extra: Mapping[str, object], usage: TokenUsage) -> None:
+    whole = {"choices": [{"message": {"content": MOVE}, "finish_reason": "stop"}], **extra}
+    with MisbehavingServer(Says(200, whole)) as server, model_on(server) as model:
+        completion = ask(model)
+    assert completion.usage == usage
+    assert completion.model == "named"
+
+
+def test_comments_and_carriage_returns_in_a_stream_are_no_answer() -> None:
+    event = f'data:{{"choices": [{{"delta": {{"content": {MOVE!r}}}}}]}}'.replace("'", '"')
+    event = event.replace(f'"{MOVE}"', '"' + MOVE.replace('"', '\\"') + '"')
+    events = (": keep-alive\r\n\r\n", "event: message\r\n", f"{event}\r\n\r\n", "data: [DONE]\r\n\r\ndata: rubbish\n\n")
+    with MisbehavingServer(Streams((), more_events=events)) as server, model_on(server) as model:
+        assert ask(model).text == MOVE
+
+
+class TestServerWithoutSchemas:
+    """A server that cannot hold a model to a JSON schema."""
+
+    def test_is_asked_without_constraints_then_in_words(self) -> None:
+        prose = f"Sure!\n```json\n{MOVE}\n```\nGood luck."
+        with (
+            MisbehavingServer(NO_FORMAT, NO_FORMAT, Streams((prose,))) as server,
+            model_on(server) as model,
+        ):
+            assert ask(model).value.action == "light lamp"
+        first, second, third = (asked.body for asked in server.asked)
+        assert "maxLength" in str(first["response_format"])
+        assert "maxLength" not in str(second["response_format"])
+        assert "response_format" not in third
+        user = third["messages"][1]["content"]
+        assert user.startswith("A dark room.\n\nAnswer with one JSON object")
+        assert '"maxLength":200' in user
+
+    @pytest.mark.parametrize(
+        "refusal",
+        [
+            says_error(400, "'maxLength' is not permitted", param="response_format"),
+            says_error(422, "Invalid schema: In context=('properties',), 'maxLength' is not permitted"),
+            says_error(400, "failed to parse grammar"),
+        ],
+    )
+    def test_is_remembered(self, refusal: Says) -> None:
+        with MisbehavingServer(refusal, GOOD) as server, model_on(server) as model:
+            ask(model)
+            ask(model)
+        assert ["maxLength" in str(asked.body["response_format"]) for asked in server.asked] == [
+            True,
+            False,
+            False,
+        ]
+
+    def test_that_says_nothing_gets_the_schema_in_the_prompt_from_then_on(self) -> None:
+        with MisbehavingServer(Streams(("I light the lamp.",)), GOOD) as server, model_on(server) as model:
+            ask(model)
+            ask(model)
+        first, _, later = (asked.body["messages"][1]["content"] for asked in server.asked)
+        assert first == "A dark room."
+        assert "JSON schema" in later
+
+    def test_is_not_supposed_where_only_a_constraint_is_missed(self) -> None:
+        long_thoughts = MOVE.replace("dark", "dark" * 60)
+        with MisbehavingServer(Streams((long_thoughts,)), GOOD) as server, model_on(server) as model:
+            ask(model)
+            ask(model)
+        assert server.asked[-1].body["messages"][1]["content"] == "A dark room."
+
+    def test_is_warned_of_once_by_server_and_model(self, caplog: pytest.LogCaptureFixture) -> None:
+        with (
+            caplog.at_level(logging.WARNING),
+            MisbehavingServer(NO_FORMAT, NO_FORMAT, GOOD) as server,
+            model_on(server) as model,
+        ):
+            ask(model)
+            ask(model)
+        [warning] = caplog.messages
+        assert warning.startswith(f"named at {server.base_url} refuses response_format as sent")
+
+
+class TestServerWithoutStreams:
+    """A server that can only answer whole."""
+
+    WHOLE = Says(200, {"choices": [{"message": {"content": MOVE}, "finish_reason": "stop"}]})
+
+    @pytest.mark.parametrize(
+        "refusal",
+        [
+            says_error(400, "streaming is not supported"),
+            says_error(400, "Structured output cannot be streamed"),
+            says_error(400, "Unsupported value", param="stream"),
+            Says(422, {"detail": [{"loc": ["body", "stream"], "msg": "Input should be false"}]}),
+            says_error(501, "Stream mode is not implemented"),
+            Says(501),
+            Streams((), more_events=('data: {"error": {"message": "no streaming", "code": 400}}\n\n',)),
+        ],
+    )
+    def test_is_asked_for_plain_answers_from_then_on(self, refusal: Step) -> None:
+        patience = Patience()
+        with MisbehavingServer(refusal, self.WHOLE) as server, model_on(server, patience) as model:
+            assert ask(model).value.action == "light lamp"
+            assert ask(model).requests == 1
+        first, *later = (asked.body for asked in server.asked)
+        assert first["stream"] is True
+        assert len(later) == 2
+        for body in later:
+            assert body.keys().isdisjoint({"stream", "stream_options"})
+            assert "maxLength" in str(body["response_format"])
+        assert patience.slept == []
+
+    def test_keeps_its_streams_where_it_refuses_their_options_alone(self) -> None:
+        refusal = says_error(400, "Unknown parameter: stream_options")
+        with MisbehavingServer(refusal, GOOD) as server, model_on(server) as model:
+            ask(model)
+        assert server.asked[1].body["stream"] is True
+        assert "stream_options" not in server.asked[1].body
+
+    def test_that_still_refuses_is_an_error_at_once(self) -> None:
+        with (
+            MisbehavingServer(Says(501)) as server,
+            model_on(server) as model,
+            pytest.raises(LanguageModelUnavailable, match="501: no reason given"),
+        ):
+            ask(model)
+        assert [asked.body.get("stream") for asked in server.asked] == [True, None]
+
+    def test_may_be_silent_for_longer_than_a_stall_while_it_writes(self) -> None:
+        class AnswersLate:
+            def play(self, handler: Handler) -> None:
+                handler.server.closing.wait(3 * BRIEF.stall)
+                TestServerWithoutStreams.WHOLE.play(handler)
+
+        refusal = says_error(400, "streaming is not supported")
+        with MisbehavingServer(refusal, AnswersLate()) as server, model_on(server) as model:
+            assert ask(model).requests == 2
+
+    def test_is_read_whatever_it_calls_its_answer(self) -> None:
+        plain = Says(200, self.WHOLE.body, {"Content-Type": "text/plain"})
+        refusal = says_error(400, "streaming is not supported")
+        with MisbehavingServer(refusal, plain) as server, model_on(server) as model:
+            assert ask(model).requests == 2
+
+
+class TestRefusedParameter:
+    """A parameter that a model does not take."""
+
+    def test_is_left_out_from_then_on_and_logged(self, caplog: pytest.LogCaptureFixture) -> None:
+        refusal = says_error(400, "Unsupported value", param="temperature")
+        sampling = Sampling(temperature=0.5, top_p=0.9)
+        with (
+            caplog.at_level(logging.WARNING),
+            MisbehavingServer(refusal, GOOD) as server,
+            model_on(server, sampling=sampling) as model,
+        ):
+            assert ask(model).requests == 2
+            assert ask(model).requests == 1
+        assert ["temperature" in asked.body for asked in server.asked] == [True, False, False]
+        assert all(asked.body["top_p"] == 0.9 for asked in server.asked)
+        assert "temperature" in caplog.text
+
+    def test_is_found_by_its_name_in_the_words(self) -> None:
+        refusal = Says(422, {"detail": [{"loc": ["body", "min_p"], "msg": "Extra inputs are not permitted"}]})
+        sampling = Sampling(min_p=0.1, top_p=0.9)
+        with MisbehavingServer(refusal, GOOD) as server, model_on(server, sampling=sampling) as model:
+            ask(model)
+        assert "min_p" not in server.asked[1].body
+        assert "top_p" in server.asked[1].body
+
+    def test_max_tokens_gets_its_newer_name(self) -> None:
+        refusal = says_error(400, "Unsupported parameter: use 'max_completion_tokens'", param="max_tokens")
+        with (
+            MisbehavingServer(refusal, GOOD) as server,
+            model_on(server, sampling=Sampling(max_tokens=300)) as model,
+        ):
+            ask(model)
+        assert server.asked[1].body["max_completion_tokens"] == 300
+        assert "max_tokens" not in server.asked[1].body
+
+    def test_belongs_to_one_model(self) -> None:
+        refusal = says_error(400, "Unsupported", param="temperature")
+        with MisbehavingServer(refusal, GOOD) as server:
+            one, other = (
+                RoleSettings(name, server.base_url, sampling=Sampling(temperature=0.5), limits=BRIEF)
+                for name in ("one", "other")
+            )
+            with OpenAIModel({"agent": one, "critic": other}) as model:
+                ask(model)
+                model.complete("critic", Prompt("s", "u"), Move)
+        assert ["temperature" in asked.body for asked in server.asked] == [True, False, True]
+
+
+class TestUnnamedModel:
+    """A role without a model's name."""
+
+    def test_is_played_by_the_first_that_the_server_lists(self) -> None:
+        with (
+            MisbehavingServer(GOOD, models=("first", "second")) as server,
+            model_on(server, model=None) as model,
+        ):
+            assert model.describe() == f"the first model at {server.base_url}"
+            ask(model)
+            ask(model)
+            assert model.describe() == f"first at {server.base_url}"
+        assert [asked.body["model"] for asked in server.asked] == ["first", "first"]
+        assert server.listings == 1
+
+    @pytest.mark.parametrize("listing", [says_error(404), Says(200, {"data": []})])
+    def test_has_to_be_named_where_the_server_lists_none(self, listing: Says) -> None:
+        with MisbehavingServer(GOOD) as server, model_on(server, model=None) as model:
+            server.listing = listing
+            with pytest.raises(ConfigurationError, match=r"agent: the first model at .* has to be named"):
+                ask(model)
+
+    def test_waits_for_a_server_that_is_loading(self) -> None:
+        class LoadsFirst:
+            def play(self, handler: object) -> None:
+                server.listing = ready
+                says_error(503, "loading").play(handler)  # type: ignore[arg-type]  # it is the fixture's handler
+
+        with MisbehavingServer(GOOD) as server, model_on(server, model=None) as model:
+            ready, server.listing = server.listing, LoadsFirst()
+            ask(model)
+        assert server.listings == 2
+
+
+def test_each_model_is_described_once_and_no_secret_shown() -> None:
+    here = RoleSettings("one", "http://user:password@host:8/v1/", "sk-secret")
+    there = RoleSettings("two", "https://there/v1")
+    with OpenAIModel({"critic": there, "agent": here, "memory": here}) as model:
+        assert model.describe() == "one at http://host:8/v1, two at https://there/v1"
+    assert "sk-secret" not in repr(here)
+
+
+def test_a_key_from_the_environment_goes_to_no_server_that_was_given_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    with MisbehavingServer(GOOD) as server, model_on(server) as model:
+        ask(model)
+    assert "sk-secret" not in str(server.asked[0].headers)
+
+
+def test_a_server_on_loopback_is_reached_past_any_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    with MisbehavingServer(GOOD) as server, model_on(server) as model:
+        assert ask(model).requests == 1
+
+
+def test_text_that_is_not_unicode_is_sent_all_the_same() -> None:
+    with MisbehavingServer(GOOD) as server, model_on(server) as model:
+        model.complete("agent", Prompt("s", "a \udcff b"), Move)
+    assert server.asked[0].body["messages"][1]["content"] == "a \N{REPLACEMENT CHARACTER} b"
+
+
+def test_settling_gives_a_model_without_a_name_the_servers_first_one() -> None:
+    with MisbehavingServer(Says(500), models=("alpha", "beta")) as server:
+        with OpenAIModel({"agent": RoleSettings(base_url=server.base_url)}) as model:
+            model.settle()
+            assert model.describe() == f"alpha at {server.base_url}"
+            model.settle()
+        assert server.listings == 1
+
+
+def test_settling_says_in_one_line_that_no_server_answers() -> None:
+    settings = RoleSettings(base_url="http://127.0.0.1:9/v1")
+    place = r"^agent: the first model at http://127\.0\.0\.1:9/v1: "
+    with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelUnavailable, match=place) as raised:
+        model.settle()
+    assert "\n" not in str(raised.value)

@@ -1,0 +1,371 @@
+"""What each misbehaviour of a server ends in: the right retry, or the right line."""
+
+from __future__ import annotations
+
+import socket
+import time
+from datetime import datetime, timedelta, timezone
+from email.utils import format_datetime
+
+import pytest
+
+from session.errors import ConfigurationError, LanguageModelUnavailable, ResponseInvalid
+from session.values import TokenUsage
+from tests.fixtures.misbehaving_server import (
+    Drips,
+    MisbehavingServer,
+    Resets,
+    Says,
+    Silent,
+    Step,
+    Streams,
+    says_error,
+)
+from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, model_on
+from zorkgpt.llm.openai.openai_model import OpenAIModel
+from zorkgpt.llm.openai.settings import Limits, RoleSettings, Sampling
+
+HALF = MOVE[: len(MOVE) // 2]
+
+PASSING = {
+    "empty": Streams(()),
+    "blank": Streams(("  \n",)),
+    "thoughts alone": Streams(("<think>Hm.</think>",)),
+    "half an answer": Streams((HALF,)),
+    "stream without end": Streams((HALF,), ending="unfinished"),
+    "stalled": Streams((HALF,), ending="stall"),
+    "silent": Silent(),
+    "reset at once": Resets(),
+    "reset in mid-stream": Streams((HALF,), ending="reset"),
+    "error in mid-stream": Streams((HALF,), more_events=('data: {"error": {"message": "oops"}}\n\n',)),
+    "no JSON in the stream": Streams((), more_events=("data: oops\n\n",)),
+    "no JSON body": Says(200, "oops"),
+    **{str(status): says_error(status, "not now") for status in (408, 409, 429, 500, 502, 503, 504, 529)},
+}
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
+def test_what_may_pass_is_asked_again_after_a_pause(fault: Step) -> None:
+    patience = Patience()
+    with MisbehavingServer(fault, GOOD) as server, model_on(server, patience) as model:
+        completion = ask(model)
+    assert completion.value.action == "light lamp"
+    assert completion.requests == len(server.asked) == 2
+    assert len(patience.slept) == 1
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
+def test_what_does_not_pass_ends_in_one_line_after_the_attempts(fault: Step) -> None:
+    with (
+        MisbehavingServer(fault) as server,
+        model_on(server) as model,
+        pytest.raises((LanguageModelUnavailable, ResponseInvalid)) as caught,
+    ):
+        ask(model)
+    line = str(caught.value)
+    assert len(server.asked) == BRIEF.attempts
+    assert line.startswith(f"agent: named at {server.base_url}: ")
+    assert "gave up after 3 requests" in line
+    assert "\n" not in line
+
+
+def test_a_refused_connection_is_tried_again_and_then_said() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        base_url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        patience = Patience()
+        settings = RoleSettings("named", base_url, limits=BRIEF)
+        with (
+            OpenAIModel({"agent": settings}, sleep=patience.sleep, clock=patience.clock) as model,
+            pytest.raises(LanguageModelUnavailable, match=r"refused\): is the server running there\?; gave up"),
+        ):
+            ask(model)
+    assert len(patience.slept) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "line"),
+    [
+        (says_error(400, "your request is odd"), "400: your request is odd"),
+        (says_error(402, "no money"), "402: no money"),
+        (says_error(422, "odd as well"), "422: odd as well"),
+        (says_error(400, "param is no name", param=["n"]), "400: param is no name"),
+        (says_error(400, "maximum context length is 10, lower max_tokens"), "400: maximum context length"),
+        (says_error(429, "quota", code="insufficient_quota"), "429: quota"),
+        (Says(400, {"detail": [{"loc": ["body", "n"], "msg": "too small"}]}), "400: body.n: too small"),
+        (Says(400), "400: no reason given"),
+        (Says(200, "<html>", {"Content-Type": "text/html"}), "a web page answers"),
+        (Streams((), more_events=('data: {"error": {"message": "no", "code": 400}}\n\n',)), "no"),
+    ],
+)
+def test_what_cannot_pass_is_said_at_once(fault: Step, line: str) -> None:
+    patience = Patience()
+    with (
+        MisbehavingServer(fault) as server,
+        model_on(server, patience, sampling=Sampling(max_tokens=9)) as model,
+        pytest.raises(LanguageModelUnavailable, match=line),
+    ):
+        ask(model)
+    assert len(server.asked) == 1
+    assert patience.slept == []
+
+
+@pytest.mark.parametrize(
+    ("status", "api_key", "line"),
+    [
+        (401, "sk-secret", "401: the key is refused; set llm.api_key"),
+        (401, None, "401: the server wants a key; set llm.api_key"),
+        (403, "sk-secret", r"403: not you, \[key\]; the key may not use this model"),
+        (404, None, "404: the server has no such model; it has: alpha, beta$"),
+    ],
+)
+def test_what_the_user_can_mend_is_a_configuration_error_that_names_the_mend(
+    status: int, api_key: str | None, line: str
+) -> None:
+    fault = says_error(status, "not you, sk-secret")
+    with (
+        MisbehavingServer(fault, models=("alpha", "beta")) as server,
+        model_on(server, api_key=api_key) as model,
+        pytest.raises(LanguageModelUnavailable, match=line) as caught,
+    ):
+        ask(model)
+    assert isinstance(caught.value, ConfigurationError)
+    assert caught.value.exit_status == 2
+    assert len(server.asked) == 1
+
+
+def test_an_address_that_serves_nothing_is_told_from_a_missing_model() -> None:
+    with MisbehavingServer(says_error(404)) as server, model_on(server) as model:
+        server.listing = says_error(404)
+        with pytest.raises(ConfigurationError, match="404: nothing is served there; base URLs mostly end in /v1"):
+            ask(model)
+
+
+@pytest.mark.parametrize("status", [401, 429])
+def test_a_key_that_the_server_repeats_is_shown_nowhere(status: int) -> None:
+    fault = says_error(status, "bad key sk-secret")
+    with (
+        MisbehavingServer(fault) as server,
+        model_on(server, api_key="sk-secret") as model,
+        pytest.raises(LanguageModelUnavailable) as caught,
+    ):
+        ask(model)
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "sk-secret" not in str(error)
+        error = error.__cause__
+
+
+def test_a_long_complaint_is_cut_and_no_key_with_it() -> None:
+    fault = says_error(400, "x" * 390 + "sk-secret" + "x" * 1000)
+    with (
+        MisbehavingServer(fault) as server,
+        model_on(server, api_key="sk-secret") as model,
+        pytest.raises(LanguageModelUnavailable) as caught,
+    ):
+        ask(model)
+    assert "sk-" not in str(caught.value)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+def test_the_server_says_how_long_to_wait(form: str) -> None:
+    in_half_a_minute = datetime.now(timezone.utc) + timedelta(seconds=30)
+    header = "30" if form == "seconds" else format_datetime(in_half_a_minute, usegmt=True)
+    patience = Patience()
+    busy = says_error(429, "busy", headers={"Retry-After": header})
+    with MisbehavingServer(busy, GOOD) as server, model_on(server, patience) as model:
+        ask(model)
+    assert patience.slept == [pytest.approx(30.0, abs=3.0)]
+
+
+def test_a_wait_beyond_the_total_time_is_not_begun() -> None:
+    patience = Patience()
+    busy = says_error(503, "busy", headers={"Retry-After": "3600"})
+    with (
+        MisbehavingServer(busy) as server,
+        model_on(server, patience) as model,
+        pytest.raises(LanguageModelUnavailable, match="the server asks to wait 3600 s"),
+    ):
+        ask(model)
+    assert patience.slept == []
+
+
+def test_retries_end_with_the_total_time() -> None:
+    patience = Patience()
+    limits = Limits(total=10.0, attempts=1000)
+    busy = says_error(503, "busy", headers={"Retry-After": "3"})
+    with (
+        MisbehavingServer(busy) as server,
+        model_on(server, patience, limits=limits) as model,
+        pytest.raises(LanguageModelUnavailable, match="gave up after 4 requests in 9 s"),
+    ):
+        ask(model)
+    assert patience.slept == [3.0, 3.0, 3.0]
+
+
+class Stopped(LanguageModelUnavailable):
+    """Somebody waits no longer."""
+
+
+def test_a_sleep_that_raises_ends_the_retries_in_its_own_line() -> None:
+    """That is how a pause, which may last minutes, is broken off."""
+
+    def broken_off(_seconds: float) -> None:
+        raise Stopped("the run was stopped")
+
+    with MisbehavingServer(says_error(503)) as server:
+        settings = RoleSettings("named", server.base_url, limits=BRIEF)
+        with OpenAIModel({"agent": settings}, sleep=broken_off) as model, pytest.raises(Stopped) as caught:
+            ask(model)
+    assert str(caught.value) == f"agent: named at {server.base_url}: the run was stopped"
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert len(server.asked) == 1
+
+
+def test_pauses_grow_and_are_drawn_by_chance() -> None:
+    patience = Patience()
+    limits = Limits(total=1e6, attempts=8)
+    with (
+        MisbehavingServer(says_error(500)) as server,
+        model_on(server, patience, limits=limits) as model,
+        pytest.raises(LanguageModelUnavailable),
+    ):
+        ask(model)
+    assert len(set(patience.slept)) == 7
+    assert all(pause <= 2.0**nth for nth, pause in enumerate(patience.slept))
+
+
+def test_a_stall_is_noticed_after_the_stall_limit_and_not_much_later() -> None:
+    limits = Limits(stall=0.2, attempts=1)
+    with MisbehavingServer(Streams((HALF,), ending="stall")) as server, model_on(server, limits=limits) as model:
+        start = time.monotonic()
+        with pytest.raises(LanguageModelUnavailable, match="fell silent"):
+            ask(model)
+    assert 0.2 <= time.monotonic() - start < 1.0
+
+
+def test_a_stream_kept_alive_without_an_answer_ends_with_the_time_for_one_request() -> None:
+    limits = Limits(request=0.2, stall=5.0, attempts=1)
+    with MisbehavingServer(Drips()) as server:
+        settings = RoleSettings("named", server.base_url, limits=limits)
+        with (
+            OpenAIModel({"agent": settings}) as model,
+            pytest.raises(LanguageModelUnavailable, match="longer than the time for one request"),
+        ):
+            ask(model)
+
+
+class TestCutAnswer:
+    """An answer that the server stopped at its limit of tokens."""
+
+    def test_is_asked_for_once_more_with_twice_the_tokens(self) -> None:
+        cut = Streams((HALF,), finish_reason="length")
+        sampling = Sampling(max_tokens=50)
+        with MisbehavingServer(cut, GOOD) as server, model_on(server, sampling=sampling) as model:
+            assert ask(model).value.action == "light lamp"
+        assert [asked.body["max_tokens"] for asked in server.asked] == [50, 100]
+
+    def test_says_so_where_that_does_not_help(self) -> None:
+        cut = Streams((HALF,), finish_reason="length")
+        with (
+            MisbehavingServer(cut) as server,
+            model_on(server, sampling=Sampling(max_tokens=50)) as model,
+            pytest.raises(ResponseInvalid, match="still cut at 100 tokens; raise max_tokens"),
+        ):
+            ask(model)
+        assert len(server.asked) == 2
+
+    def test_says_so_where_the_limit_is_the_servers_own(self) -> None:
+        cut = Streams(("<think>" + "Hm. " * 50,), finish_reason="length")
+        with (
+            MisbehavingServer(cut) as server,
+            model_on(server) as model,
+            pytest.raises(ResponseInvalid, match="the server's own limit of tokens; set max_tokens"),
+        ):
+            ask(model)
+        assert len(server.asked) == 1
+
+    def test_is_taken_where_its_json_is_whole(self) -> None:
+        cut = Streams((MOVE, "And so I"), finish_reason="length")
+        with MisbehavingServer(cut) as server, model_on(server) as model:
+            assert ask(model).value.action == "light lamp"
+
+
+class TestUnfitAnswer:
+    """JSON that is broken or does not fit."""
+
+    @pytest.mark.parametrize(
+        ("wrong", "problem"),
+        [
+            ('{"reasoning": "dark"}', "action: Field required"),
+            ("{'reasoning': 'dark', 'action': 'wait'}", "no JSON object"),
+            ("I light the lamp.", "no JSON object"),
+            ('{"reasoning": "' + "x" * 201 + '", "action": "wait"}', "at most 200 characters"),
+        ],
+    )
+    def test_is_shown_to_the_model_once_with_what_is_wrong(self, wrong: str, problem: str) -> None:
+        patience = Patience()
+        with MisbehavingServer(Streams((wrong,)), GOOD) as server, model_on(server, patience) as model:
+            completion = ask(model)
+        assert completion.value.action == "light lamp"
+        assert patience.slept == []
+        *_, answer, complaint = server.asked[1].body["messages"]
+        assert answer == {"role": "assistant", "content": wrong}
+        assert complaint["role"] == "user"
+        assert problem in complaint["content"]
+
+    def test_is_an_error_where_the_repair_does_not_fit_either(self) -> None:
+        with (
+            MisbehavingServer(Streams(("No.",))) as server,
+            model_on(server) as model,
+            pytest.raises(ResponseInvalid, match=r"does not fit Move even after one repair: .*'No\.'") as raised,
+        ):
+            ask(model)
+        assert len(server.asked) == 2
+        assert (raised.value.model, raised.value.usage) == ("served", TokenUsage(prompt=14, completion=6))
+
+    def test_may_be_a_refusal_whose_words_are_shown(self) -> None:
+        refusal = Streams(("I may not.",), delta_field="refusal")
+        with (
+            MisbehavingServer(refusal) as server,
+            model_on(server) as model,
+            pytest.raises(ResponseInvalid, match=r"begins 'I may not\.'"),
+        ):
+            ask(model)
+
+    def test_stays_in_repair_over_a_failed_request(self) -> None:
+        script = (Streams(("No.",)), says_error(503), GOOD)
+        with MisbehavingServer(*script) as server, model_on(server) as model:
+            ask(model)
+        assert [len(asked.body["messages"]) for asked in server.asked] == [2, 4, 4]
+
+
+def test_a_new_draw_has_a_new_seed() -> None:
+    sampling = Sampling(seed=5)
+    script = (says_error(503), Streams(()), GOOD)
+    with MisbehavingServer(*script) as server, model_on(server, sampling=sampling) as model:
+        ask(model)
+    assert [asked.body["seed"] for asked in server.asked] == [5, 5, 6]
+
+
+@pytest.mark.parametrize("base_url", ["localhost:8080", "ftp://host/v1", "http://", "http://[bad", "http://host:x/v1"])
+def test_an_address_that_is_none_is_refused_before_anything_is_sent(base_url: str) -> None:
+    with pytest.raises(ConfigurationError, match="agent: the base URL"):
+        OpenAIModel({"agent": RoleSettings(base_url=base_url)})
+
+
+@pytest.mark.parametrize("key", ["sk-secret\n", "sk secret", "sk-sécret"])
+def test_a_key_that_no_header_can_carry_is_refused_without_being_shown(key: str) -> None:
+    with pytest.raises(ConfigurationError, match="agent: the API key") as caught:
+        OpenAIModel({"agent": RoleSettings(api_key=key)})
+    assert key not in str(caught.value)
+
+
+def test_a_role_without_a_model_is_named() -> None:
+    with (
+        OpenAIModel({}) as model,
+        pytest.raises(ConfigurationError, match="agent: no model is configured"),
+    ):
+        model.complete("agent", PROMPT, Move)

@@ -1,0 +1,186 @@
+"""Whether everything that a run needs is there."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING
+
+from pydantic import SecretStr
+
+from game_interface.core.isolated import IsolatedGame
+from orchestration.story_choice import choose_story
+from session.configuration.options import options_of
+from session.errors import ConfigurationError, GameError, LanguageModelUnavailable, StoryError
+from session.game_configuration import GameConfiguration
+from session.values import ROLES
+from zorkgpt.llm.embedded.trial_load import prove_loadable
+from zorkgpt.llm.openai.reachability import served_models
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from session.configuration.sources import ResolvedConfiguration
+    from session.values import Role
+    from zorkgpt.llm.embedded.model_store import ModelStore
+
+OLDEST_PYTHON = (3, 10)
+_NAMES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one look has found.
+
+    mend: what to do about it, where it is not well
+    needed: a run fails while it is not well
+    """
+
+    subject: str
+    well: bool
+    words: str
+    mend: str = ""
+    needed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Server:
+    """Where models are served; ``base_url`` ``None`` is the client's own default."""
+
+    base_url: str | None
+    api_key: SecretStr | None
+
+
+def examine(resolved: ResolvedConfiguration, folder: Path, store: ModelStore) -> Iterator[Finding]:
+    """A finding on Python, Jericho, work folder, story, keys, servers and models, each as it is looked at.
+
+    folder: where a run would be started
+    store: where the embedded model is kept
+    """
+    yield _python()
+    yield _jericho()
+    yield _work_folder(folder / resolved.configuration.zork_game_workdir)
+    yield _story(resolved.configuration, folder)
+    yield _keys(resolved)
+    roles_by_model = _roles_by_model(resolved.configuration)
+    keys = [server.api_key for server in roles_by_model if server]
+    for server, models in roles_by_model.items():
+        yield from _embedded(models, store) if server is None else _served(server, models, keys)
+
+
+def _python() -> Finding:
+    oldest = ".".join(map(str, OLDEST_PYTHON))
+    return Finding(
+        "Python",
+        well=sys.version_info >= OLDEST_PYTHON,
+        words=platform.python_version(),
+        mend=f"install Python {oldest} or newer",
+    )
+
+
+def _jericho() -> Finding:
+    try:
+        return Finding("Jericho", well=True, words=version("jericho"))
+    except PackageNotFoundError:
+        return Finding("Jericho", well=False, words="not installed", mend="run make setup")
+
+
+def _work_folder(folder: Path) -> Finding:
+    """What would be written there is written, nameless, where the folder is or would be made."""
+    try:
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        with TemporaryFile(dir=existing) as file:
+            file.write(b"x")
+    except OSError as error:
+        words = f"{folder} cannot be written: {error.strerror or error}"
+        return Finding("Work folder", well=False, words=words, mend="name another with --workdir or zork_game_workdir")
+    words = "can be written" if existing == folder else "does not exist yet, can be made"
+    return Finding("Work folder", well=True, words=f"{folder} {words}")
+
+
+def _story(configuration: GameConfiguration, folder: Path) -> Finding:
+    choice = choose_story(configuration, folder)
+    options = configuration.game
+    try:
+        with IsolatedGame(choice.path, seed=options.seed, time_limit=options.time_limit) as game:
+            facts = game.facts
+    except (StoryError, GameError) as error:
+        return Finding("Story", well=False, words=str(error), mend="name a story file with --game or game.file")
+    return Finding("Story", well=True, words=f"{choice.describe()}, version {facts.version}, opens")
+
+
+def _keys(resolved: ResolvedConfiguration) -> Finding:
+    configuration = resolved.configuration
+    roles = [configuration.role(role) for role in ROLES]
+    if any(role.engine == "openai" and role.base_url is None and role.api_key is None for role in roles):
+        mend = "set OPENAI_API_KEY, or llm.base_url for a server that wants none"
+        return Finding("Key", well=False, words="none is set", mend=mend)
+    keys = [each.name for each in options_of(GameConfiguration) if each.secret and each.value_in(configuration)]
+    words = ", ".join(f"{name} is set ({resolved.origins[name]})" for name in keys)
+    return Finding("Key", well=True, words=words or "none is set, none is needed")
+
+
+def _roles_by_model(
+    configuration: GameConfiguration,
+) -> Mapping[_Server | None, Mapping[str | None, Sequence[Role]]]:
+    """The roles that each model plays, by the server of the model; ``None`` is no server, for embedded ones."""
+    servers: dict[_Server | None, dict[str | None, list[Role]]] = {}
+    for role in ROLES:
+        options = configuration.role(role)
+        server = None if options.engine == "embedded" else _Server(options.base_url, options.api_key)
+        servers.setdefault(server, {}).setdefault(options.model, []).append(role)
+    return servers
+
+
+def _served(
+    server: _Server, models: Mapping[str | None, Sequence[Role]], keys: Sequence[SecretStr | None]
+) -> Iterator[Finding]:
+    try:
+        names = served_models(server.base_url, server.api_key, keys)
+    except (ConfigurationError, LanguageModelUnavailable) as error:
+        mend = "start the server, or set the right llm.base_url and llm.api_key"
+        yield Finding("Server", well=False, words=str(error), mend=mend)
+        return
+    yield Finding("Server", well=True, words=f"{server.base_url or 'the default one'} answers")
+    for model, roles in models.items():
+        yield _served_model(model, roles, names)
+
+
+def _served_model(model: str | None, roles: Sequence[Role], names: Sequence[str]) -> Finding:
+    plays = f"for {', '.join(roles)}"
+    if model is None:
+        first = next(iter(names), "the server lists none")
+        return Finding("Model", bool(names), f"{first} {plays}", mend="name one with --model or agent_model")
+    some = ", ".join(names[:_NAMES_SHOWN])
+    return Finding("Model", _is_among(model, names), f"{model} {plays}", mend=f"name one that the server lists: {some}")
+
+
+def _is_among(model: str, names: Sequence[str]) -> bool:
+    """Servers list some names longer than they take them, with a vendor before or a tag behind."""
+    return any(name == model or name.endswith(f"/{model}") or name.startswith(f"{model}:") for name in names)
+
+
+def _embedded(models: Mapping[str | None, Sequence[Role]], store: ModelStore) -> Iterator[Finding]:
+    yield Finding("Server", well=True, words="none is needed, the model is embedded")
+    for model, roles in models.items():
+        plays = f"for {', '.join(roles)}"
+        yield _packaged_model(store, plays) if model is None else _model_file(model, plays)
+
+
+def _packaged_model(store: ModelStore, plays: str) -> Finding:
+    if store.is_pulled:
+        return Finding("Model", well=True, words=f"{store.packaged.name} {plays}")
+    mend = "the first run fetches it, and so does zorkgpt model pull"
+    return Finding("Model", well=False, words=f"{store.packaged.name} is not fetched yet", mend=mend, needed=False)
+
+
+def _model_file(model: str, plays: str) -> Finding:
+    try:
+        prove_loadable(Path(model).expanduser())
+    except ConfigurationError as error:
+        return Finding("Model", well=False, words=str(error), mend="name another file with --model or agent_model")
+    return Finding("Model", well=True, words=f"{model} {plays}")

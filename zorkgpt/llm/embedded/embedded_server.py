@@ -1,0 +1,127 @@
+"""A language model inside this process: llama.cpp, answering OpenAI's protocol on loopback."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from xllamacpp import CommonParams, Server, llama_flash_attn_type
+
+from session.errors import ConfigurationError
+from zorkgpt.llm.embedded.cores import available_cores
+from zorkgpt.llm.embedded.trial_load import prove_loadable
+from zorkgpt.llm.language_model import ROLES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from pydantic import JsonValue
+    from typing_extensions import Self
+
+CONTEXT_TOKENS = 2048
+SAMPLING_EXTRAS: Mapping[str, JsonValue] = {"frequency_penalty": 0.5, "repeat_last_n": 400}
+"""Fields of llama.cpp's own that keep a small model from saying what it said before."""
+_MAX_THREADS = 8
+_SILENT = -1
+
+
+class EmbeddedServer:
+    """While it is open, ``gguf`` answers at ``base_url`` whoever knows ``api_key``; nobody off this machine can ask.
+
+    Each role has a slot of ``context_tokens`` (prompt and answer together) with its own prefix cache: the
+    server gives a prompt to the slot that knows most of it, so the roles do not evict one another.
+
+    With a seed the same prompts in the same order get the same answers from every new server. A prompt whose last few
+    tokens alone are new is computed by other arithmetic than one read whole, and may be answered otherwise.
+
+    Opening raises ``ConfigurationError`` for a file that cannot be loaded. Unless it is ``proven``, that is found out
+    in a child process, since llama.cpp may not outlive a bad file.
+
+    threads: for arithmetic; by default all cores but one, up to 8. llama.cpp's threads wait for one another by
+        spinning: one that shares its core with another program makes all of them ten times slower
+    """
+
+    def __init__(
+        self,
+        gguf: Path,
+        *,
+        proven: bool = False,
+        context_tokens: int = CONTEXT_TOKENS,
+        threads: int | None = None,
+    ) -> None:
+        self.gguf = gguf
+        self.api_key = secrets.token_urlsafe()
+        self._proven = proven
+        self._context_tokens = context_tokens
+        self._threads = threads or min(max(1, available_cores() - 1), _MAX_THREADS)
+        self._server: Server | None = None
+
+    @property
+    def model(self) -> str:
+        """The model's name, as the server gives it."""
+        return self.gguf.stem
+
+    @property
+    def base_url(self) -> str:
+        """Address of the OpenAI protocol, up to and with ``/v1``."""
+        if self._server is None:
+            raise ConfigurationError(f"the embedded model {self.model} is not open")
+        return f"{self._server.listening_address}/v1"
+
+    def __enter__(self) -> Self:
+        if not self._proven:
+            prove_loadable(self.gguf)
+        try:
+            server = Server(self._parameters())
+        except RuntimeError as error:
+            raise ConfigurationError(
+                f"{self.gguf}: llama.cpp cannot start with it: too little memory, or no free port on loopback"
+            ) from error
+        # Through the server's own queue: one that is closed before its loop turns would never end.
+        server.handle_metrics()
+        self._server = server
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._server = None  # its destructor stops the threads and frees the model
+
+    def _parameters(self) -> CommonParams:
+        parameters = CommonParams()
+        parameters.model.path = str(self.gguf)
+        parameters.model_alias = {self.model}
+        parameters.verbosity = _SILENT
+        # With Jinja answers come in a Markdown fence, ten tokens for nothing; without, llama.cpp fills in only the
+        # templates that it knows, such as the packaged model's.
+        parameters.use_jinja = not self._proven
+        self._set_speed(parameters)
+        _close_doors(parameters, self.api_key)
+        return parameters
+
+    def _set_speed(self, parameters: CommonParams) -> None:
+        parameters.cpuparams.n_threads = self._threads
+        parameters.cpuparams_batch.n_threads = self._threads
+        parameters.n_parallel = len(ROLES)
+        parameters.n_ctx = self._context_tokens * len(ROLES)
+        parameters.cache_ram_mib = 0  # with a slot for every role nothing is ever evicted
+        parameters.warmup = False  # the first prompt warms up as well
+        # On processors llama.cpp's flash attention writes an answer a fifth slower than plain attention.
+        parameters.flash_attn_type = llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+
+
+def _close_doors(parameters: CommonParams, api_key: str) -> None:
+    """Loopback alone, on a port the system picks; no web page and no other user gets an answer."""
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.api_keys = [api_key]
+    parameters.cors_origins = ""
+    parameters.offline = True
+    parameters.ui = False
+    parameters.endpoint_slots = False
+    parameters.endpoint_metrics = True  # asked once, by ourselves

@@ -1,0 +1,137 @@
+"""One completion under way: what has been asked, what came, what is asked next."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Generic
+
+from session.errors import ResponseInvalid
+from zorkgpt.llm.language_model import Answer, Prompt, TokenUsage
+from zorkgpt.llm.openai.reasoning import SplitText, joined, split_reasoning
+from zorkgpt.llm.openai.settings import Sampling
+from zorkgpt.llm.openai.structured import AnswerIncomplete, SchemaIgnored, read_answer, schema_instruction
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionMessageParam
+
+    from zorkgpt.llm.openai.chat_chunks import Reply
+
+_SHOWN_AGAIN = 4000
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading(Generic[Answer]):
+    """A usable answer, the thoughts that led to it, the raw text and who wrote it.
+
+    question_tokens: of the prompt as it was asked; 0 where it was not counted, or was asked with a rejected answer
+    """
+
+    value: Answer
+    reasoning: str
+    text: str
+    model: str
+    question_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An answer that did not fit, and why."""
+
+    answer: str
+    problems: str
+
+
+@dataclass(slots=True)
+class Exchange(Generic[Answer]):
+    """The questions and replies of one completion.
+
+    rejected: the answer that is being repaired; there is one repair at most
+    schema_ignored: the server did not hold that answer to the schema
+    usage, requests: summed over all replies, failed requests counted too
+    model: who wrote the latest reply, "" before the first
+    """
+
+    prompt: Prompt
+    schema: type[Answer]
+    sampling: Sampling
+    rejected: Rejected | None = None
+    usage: TokenUsage = field(default_factory=TokenUsage)
+    requests: int = 0
+    model: str = ""
+    enlarged: bool = False
+    schema_ignored: bool = False
+
+    def messages(self, *, schema_in_prompt: bool) -> list[ChatCompletionMessageParam]:
+        """The prompt; with a rejected answer, that answer and what is wrong with it as well."""
+        instruction = schema_instruction(self.schema)
+        user = f"{self.prompt.user}\n\n{instruction}" if schema_in_prompt else self.prompt.user
+        messages: list[ChatCompletionMessageParam] = [
+            {"role": "system", "content": _sendable(self.prompt.system)},
+            {"role": "user", "content": _sendable(user)},
+        ]
+        if self.rejected is not None:
+            complaint = f"This answer cannot be used: {self.rejected.problems}\n{instruction}"
+            messages += [
+                {"role": "assistant", "content": _sendable(self.rejected.answer)},
+                {"role": "user", "content": _sendable(complaint)},
+            ]
+        return messages
+
+    def count(self, reply: Reply) -> None:
+        """The reply is part of what this completion has cost, whatever is in it."""
+        usage, self.model = reply.usage, reply.model
+        self.usage = TokenUsage(
+            self.usage.prompt + usage.prompt,
+            self.usage.completion + usage.completion,
+            self.usage.cached + usage.cached,
+        )
+
+    def read(self, reply: Reply) -> Reading[Answer] | None:
+        """The answer, if ``reply`` holds one; ``None`` where the next request may mend it.
+
+        Raises ``AnswerIncomplete`` where another draw can help, ``ResponseInvalid`` where nothing can.
+        """
+        split = split_reasoning(reply.text)
+        try:
+            value = read_answer(split, self.schema)
+        except ResponseInvalid as problem:
+            if reply.cut:
+                self._enlarge()
+            elif isinstance(problem, AnswerIncomplete):
+                self._draw_anew()
+                raise
+            else:
+                self._reject(split, problem)
+            return None
+        reasoning = joined([reply.reasoning, split.reasoning])
+        question_tokens = 0 if self.rejected else reply.usage.prompt
+        return Reading(value, reasoning, reply.text, reply.model, question_tokens)
+
+    def _enlarge(self) -> None:
+        limit = self.sampling.max_tokens
+        if limit is None:
+            raise ResponseInvalid("the answer is cut at the server's own limit of tokens; set max_tokens")
+        if self.enlarged:
+            raise ResponseInvalid(f"the answer is still cut at {limit} tokens; raise max_tokens")
+        self.enlarged = True
+        self.sampling = replace(self.sampling, max_tokens=2 * limit)
+
+    def _draw_anew(self) -> None:
+        """The same seed would bring the same answer."""
+        if self.sampling.seed is not None:
+            self.sampling = replace(self.sampling, seed=self.sampling.seed + 1)
+
+    def _reject(self, split: SplitText, problem: ResponseInvalid) -> None:
+        if self.rejected is not None:
+            start = split.answer[:120]
+            raise ResponseInvalid(
+                f"the answer does not fit {self.schema.__name__} even after one repair: {problem}; it begins {start!r}"
+            ) from problem
+        self.schema_ignored = isinstance(problem, SchemaIgnored)
+        self.rejected = Rejected((split.answer or split.unclosed)[:_SHOWN_AGAIN], str(problem))
+
+
+def _sendable(text: str) -> str:
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,191 @@
+"""One OpenAI-compatible server, asked over HTTP. The only place that sees the client's exceptions."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit
+
+import httpx2
+import openai
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from session.errors import ConfigurationError
+from zorkgpt.llm.openai.chat_chunks import ChatChunk, Reply, ReplyBuilder, event_payloads
+from zorkgpt.llm.openai.faults import RequestFailed, from_status, is_transient, server_message
+from zorkgpt.llm.openai.hidden_keys import Secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from openai.types.chat import ChatCompletionMessageParam
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+BASE_URL_MEND = "base URLs mostly end in /v1"
+_NO_KEY = "none"  # the client insists on a key, and would otherwise send another server's from the environment
+_CONNECT_SECONDS = 10.0
+_SHORTEST_SECONDS = 0.001
+_SHOWN = 400
+
+
+class _Model(BaseModel):
+    id: str
+
+
+class _ModelList(BaseModel):
+    data: list[_Model]
+
+
+class ModelServer:
+    """A server's address and key with the connections to it.
+
+    ``address`` is the base URL fit to be shown: without a user's name and password.
+    other_keys: of other servers, hidden in what this one says as well, which may be their neighbour
+    """
+
+    def __init__(
+        self,
+        base_url: str | None,
+        api_key: str | None,
+        clock: Callable[[], float],
+        other_keys: Iterable[str | None] = (),
+    ) -> None:
+        url = _parsed(base_url or OPENAI_BASE_URL)
+        self.address = url._replace(netloc=url.netloc.rpartition("@")[2]).geturl().rstrip("/")
+        self.has_key = bool(api_key)
+        self._secrets = Secrets([api_key, url.password, *other_keys])
+        self._clock = clock
+        self._client = openai.OpenAI(
+            base_url=url.geturl(),
+            api_key=_sendable(api_key) or _NO_KEY,
+            max_retries=0,
+            http_client=openai.DefaultHttpxClient(trust_env=not _is_loopback(url.hostname)),
+        )
+
+    def model_names(self, timeout: float) -> list[str]:
+        """The models that the server lists, in its order."""
+        with self._without_keys(), _translated():
+            listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": timeout})
+            models = _ModelList.model_validate_json(listed.content).data
+        return [self._secrets.hidden(model.id) for model in models]
+
+    def ask(
+        self,
+        model: str,
+        messages: Iterable[ChatCompletionMessageParam],
+        fields: Mapping[str, JsonValue],
+        *,
+        stall: float,
+        deadline: float,
+    ) -> Reply:
+        """The model's reply, read as it streams in, or whole, without the keys that it may repeat.
+
+        fields: of the request, beside model and messages
+        stall: seconds of silence that are too many; an answer that does not stream is silent while it is written
+        deadline: by ``clock``; an answer that has begun may overrun it by one silence
+        Raises ``RequestFailed``.
+        """
+        chat = self._client.chat.completions.with_streaming_response
+        streams = bool(fields.get("stream"))
+        time_left = deadline - self._clock()
+        silence = max(min(stall, time_left) if streams else time_left, _SHORTEST_SECONDS)
+        timeout = openai.Timeout(silence, connect=min(silence, _CONNECT_SECONDS))
+        with (
+            self._without_keys(),
+            _translated(),
+            chat.create(model=model, messages=messages, extra_body=dict(fields), timeout=timeout) as response,
+        ):
+            kind = response.headers.get("content-type", "")
+            if "html" in kind:
+                raise RequestFailed(f"a web page answers, no model; {BASE_URL_MEND}", transient=False)
+            received = self._until(deadline, response.iter_bytes())
+            payloads = [b"".join(received)] if "json" in kind or not streams else event_payloads(received)
+            reply = _summed(payloads, ReplyBuilder(model=model))
+        hidden = self._secrets.hidden
+        return replace(reply, text=hidden(reply.text), reasoning=hidden(reply.reasoning), model=hidden(reply.model))
+
+    def close(self) -> None:
+        """Its connections are closed."""
+        self._client.close()
+
+    def _until(self, deadline: float, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            if self._clock() >= deadline:
+                raise RequestFailed("the answer took longer than the time for one request")
+            yield chunk
+
+    @contextmanager
+    def _without_keys(self) -> Iterator[None]:
+        """A failure says no key; what it came from may, so it is not chained."""
+        try:
+            yield
+        except RequestFailed as failure:
+            failure.args = (self._secrets.hidden(str(failure))[:_SHOWN],)
+            raise failure from None
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except openai.APIStatusError as error:
+        raise from_status(error) from error
+    except (openai.APITimeoutError, httpx2.TimeoutException) as error:
+        silence = type(error.__cause__ or error).__name__
+        raise RequestFailed(f"the server fell silent ({silence})") from error
+    except openai.APIConnectionError as error:
+        cause = error.__cause__
+        hint = ": is the server running there?" if isinstance(cause, httpx2.ConnectError) else ""
+        raise RequestFailed(f"no connection ({cause or error}){hint}") from error
+    except httpx2.RequestError as error:
+        raise RequestFailed(f"the connection broke within the answer ({error})") from error
+    except (openai.OpenAIError, ValueError) as error:
+        raise RequestFailed(f"the server's answer cannot be read ({type(error).__name__})") from error
+
+
+def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> Reply:
+    for payload in payloads:
+        try:
+            chunk = ChatChunk.model_validate_json(payload)
+        except ValidationError as error:
+            raise RequestFailed("the server sent what is no chat completion") from error
+        if chunk.error is not None:
+            raise _failure_in_stream(chunk.error)
+        builder.add(chunk)
+    return builder.reply()
+
+
+def _failure_in_stream(error: JsonValue) -> RequestFailed:
+    code = error.get("code") if isinstance(error, dict) else None
+    status = code if isinstance(code, int) else None
+    message = f"within the answer: {server_message(error) or 'an error without words'}"
+    return RequestFailed(message, status=status, transient=status is None or is_transient(status))
+
+
+def _parsed(base_url: str) -> SplitResult:
+    try:
+        url = urlsplit(base_url)
+        well_formed = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
+    except ValueError:
+        well_formed = False
+    if not well_formed:
+        raise ConfigurationError("the base URL of a model is not of the form http(s)://host[:port]/path")
+    return url
+
+
+def _sendable(api_key: str | None) -> str | None:
+    if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
+        raise ConfigurationError("the API key has characters that no key has (a blank, a line break?)")
+    return api_key
+
+
+def _is_loopback(host: str | None) -> bool:
+    """A proxy from the environment has no business with such a host."""
+    if host is None or host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
