@@ -74,8 +74,8 @@ class SimpleMemoryManager(BaseManager):
         self.tokens = tokens or TokenCounter()
         self.memory_file = config.zork_game_workdir / config.simple_memory.memory_file
         self._tiers = MemoryTiers(self.memory_file, self)
-        self.memory_cache: dict[int, list[Memory]] = self._tiers.lasting
-        self.ephemeral_cache: dict[int, list[Memory]] = self._tiers.passing
+        self.memory_cache: dict[int, list[Memory]] = self._tiers.persistent
+        self.ephemeral_cache: dict[int, list[Memory]] = self._tiers.ephemeral
         self._ledger = NewsLedger(config.zork_game_workdir / NEWS_FILE)
         self._learner = MemoryLearner(
             self,
@@ -88,9 +88,9 @@ class SimpleMemoryManager(BaseManager):
         )
 
     @property
-    def passing_turns(self) -> set[int]:
+    def ephemeral_turns(self) -> set[int]:
         """The turns of the episode whose like was found, in this episode or before, to be true of one alone."""
-        return self._learner.passing_turns
+        return self._learner.ephemeral_turns
 
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
         """The memory is known, and on the disk unless it is ephemeral.
@@ -130,7 +130,7 @@ class SimpleMemoryManager(BaseManager):
         return self._tiers.remove(title)
 
     def get_location_memory(self, location_id: int | None) -> str:
-        """What the agent may believe of the location, lasting memories first; "" where nothing is known."""
+        """What the agent may believe of the location, persistent memories first; "" where nothing is known."""
         if location_id is None:
             return ""
         return location_text(
@@ -234,7 +234,7 @@ class SimpleMemoryManager(BaseManager):
             news=visit.news,
             visited=visit.visited,
             location_id=visit.location_id,
-            passing_turns=frozenset(self.passing_turns),
+            ephemeral_turns=frozenset(self.ephemeral_turns),
             file=self._tiers.state(),
             considered=self._ledger.state(),
             counts=dict(self._learner.counts),
@@ -245,7 +245,7 @@ class SimpleMemoryManager(BaseManager):
         self.ephemeral_cache.clear()
         self.ephemeral_cache.update({location_id: list(memories) for location_id, memories in state.ephemeral.items()})
         self._learner.visit = VisitTracker(state.news, state.visited, state.location_id)
-        self._learner.passing_turns = set(state.passing_turns)
+        self._learner.ephemeral_turns = set(state.ephemeral_turns)
         self._tiers.restore(state.file)
         self._ledger.restore(state.considered)
         self._learner.counts = Counter(state.counts)

@@ -91,11 +91,11 @@ class Memory:
                 object.__setattr__(self, field, value)
 
     @property
-    def passing_turns(self) -> range:
+    def ephemeral_turns(self) -> range:
         """The turns that it is about, where it is of this episode alone; none where they are not known."""
         numbers = [int(number) for number in _NUMBER.findall(self.turns)]
-        is_passing = self.persistence == "ephemeral" and bool(numbers)
-        return range(min(numbers), max(numbers) + 1) if is_passing else range(0)
+        is_ephemeral = self.persistence == "ephemeral" and bool(numbers)
+        return range(min(numbers), max(numbers) + 1) if is_ephemeral else range(0)
 
     def superseded(self, by: str, turn: int | None) -> Memory:
         """The same memory, given up for the one titled ``by``."""
@@ -119,13 +119,13 @@ class Memory:
 
 
 class LocationMemories(Protocol):
-    """What others need of the memory manager: memories by location id, lasting ones and this episode's."""
+    """What others need of the memory manager: memories by location id, persistent ones and this episode's."""
 
     memory_cache: dict[int, list[Memory]]
     ephemeral_cache: dict[int, list[Memory]]
 
     @property
-    def passing_turns(self) -> set[int]:
+    def ephemeral_turns(self) -> set[int]:
         """The turns of the episode that taught what is true of an episode alone, now or in an earlier one."""
         ...
 

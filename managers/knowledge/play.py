@@ -66,8 +66,8 @@ def ephemeral_turns(memories: LocationMemories | None, episode: int) -> frozense
     if memories is None:
         return frozenset()
     kept = (memory for at_location in memories.ephemeral_cache.values() for memory in at_location)
-    told = {turn for memory in kept if memory.episode == episode for turn in memory.passing_turns}
-    return frozenset(told | memories.passing_turns)
+    told = {turn for memory in kept if memory.episode == episode for turn in memory.ephemeral_turns}
+    return frozenset(told | memories.ephemeral_turns)
 
 
 def of_episode(

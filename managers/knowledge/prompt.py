@@ -37,7 +37,7 @@ class Played:
 
     turns: since the knowledge was last updated, oldest first
     history: every command of the episode with its response; the first is that of turn 1
-    ephemeral, lasting: the memories of this episode, by the label of their location
+    ephemeral, persistent: the memories of this episode, by the label of their location
     ephemeral_turns: those that an ephemeral memory is about
     """
 
@@ -45,7 +45,7 @@ class Played:
     turns: Sequence[LearntTurn]
     history: Sequence[PlayedAction]
     ephemeral: Sequence[tuple[str, Memory]] = ()
-    lasting: Sequence[tuple[str, Memory]] = ()
+    persistent: Sequence[tuple[str, Memory]] = ()
     ephemeral_turns: frozenset[int] = frozenset()
 
 
@@ -72,7 +72,7 @@ def what_was_played(
         turns=turns,
         history=state.action_history,
         ephemeral=of_episode(episode, memories.ephemeral_cache, names) if memories else (),
-        lasting=of_episode(episode, memories.memory_cache, names) if memories else (),
+        persistent=of_episode(episode, memories.memory_cache, names) if memories else (),
         ephemeral_turns=ephemeral_turns(memories, episode),
     )
 
@@ -92,7 +92,7 @@ def update_question(played: Played, entries: Sequence[Entry], budget: int, token
     known = [entry for entry in entries if entry in chosen]
     numbered = tuple(entry for entry in known if entry.is_ours and entry.section not in INSIGHTS)
     room.fill("knowledge", _listed(known, numbered))
-    room.fill("memories", _remembered(played.lasting, room.share(MEMORIES_SHARE)))
+    room.fill("memories", _remembered(played.persistent, room.share(MEMORIES_SHARE)))
     room.fill("ephemeral", _remembered(played.ephemeral, room.share(EPHEMERAL_SHARE)))
     turns = _fitting(played, room.left)
     room.fill("play", "\n".join(turns.values()) or NONE)

@@ -34,7 +34,7 @@ class MemoryLearner:
     """Follows an episode's visits, and asks what each taught.
 
     visit: the one that goes on
-    passing_turns: those of the episode whose like was found, in this episode or before, to be true of one alone
+    ephemeral_turns: those of the episode whose like was found, in this episode or before, to be true of one alone
     counts: questions asked and failed, memories learnt, core memories that became permanent, notes that failed
 
     owner: whose episode, options and log these are
@@ -58,7 +58,7 @@ class MemoryLearner:
         syntax: Callable[[int], str],
     ) -> None:
         self.visit = VisitTracker()
-        self.passing_turns: set[int] = set()
+        self.ephemeral_turns: set[int] = set()
         self.counts: Counter[str] = Counter()
         self._owner = owner
         self._tiers = tiers
@@ -82,8 +82,8 @@ class MemoryLearner:
             self._tiers.visit(location.num, record.episode)
         context = context_of(record, first_visit=self.visit.enter(location.num))
         outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
-        if self._ledger.was_passing(outcome):
-            self.passing_turns.add(record.turn)
+        if self._ledger.was_ephemeral(outcome):
+            self.ephemeral_turns.add(record.turn)
         if self._is_news(outcome):
             self.visit.add(outcome)
         if self.visit.is_due(record, flush_on_death=self._owner.config.simple_memory.flush_on_death):
@@ -104,7 +104,7 @@ class MemoryLearner:
     def forget(self) -> None:
         """A new episode begins: nothing was visited."""
         self.visit = VisitTracker()
-        self.passing_turns = set()
+        self.ephemeral_turns = set()
 
     def commit(self) -> None:
         """What was learnt since the last time is in the files, as far as they can be written."""
@@ -136,9 +136,9 @@ class MemoryLearner:
             )
             return
         adopted = [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]]
-        passing = visit.of_turns(turn for memory in adopted if memory is not None for turn in memory.passing_turns)
-        self.passing_turns.update(outcome.turn for outcome in passing)
-        self._ledger.note(outcomes, passing)
+        ephemeral = visit.of_turns(turn for memory in adopted if memory is not None for turn in memory.ephemeral_turns)
+        self.ephemeral_turns.update(outcome.turn for outcome in ephemeral)
+        self._ledger.note(outcomes, ephemeral)
         if not self._tiers.holds:
             self.commit()
 

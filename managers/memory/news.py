@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from managers.memory.outcome import Outcome
 
 MOST_REMEMBERED = 50_000  # outcomes, of 17 bytes each
-_PASSING = "~"  # before the key of an outcome of which an ephemeral memory was made
+_EPHEMERAL = "~"  # before the key of an outcome of which an ephemeral memory was made
 
 
 class NewsLedger:
@@ -43,18 +43,18 @@ class NewsLedger:
             return True
         return outcome.is_significant and outcome.key not in self._seen
 
-    def was_passing(self, outcome: Outcome) -> bool:
+    def was_ephemeral(self, outcome: Outcome) -> bool:
         """Its like was once found to be true of an episode alone."""
-        return _PASSING + outcome.key in self._seen
+        return _EPHEMERAL + outcome.key in self._seen
 
-    def note(self, outcomes: Collection[Outcome], passing: Collection[Outcome] = ()) -> None:
-        """They are no news from now on, and ``passing`` are true of this episode alone.
+    def note(self, outcomes: Collection[Outcome], ephemeral: Collection[Outcome] = ()) -> None:
+        """They are no news from now on, and ``ephemeral`` are true of this episode alone.
 
         The file knows it after the next :meth:`commit`.
         """
         keys = {outcome.key for outcome in outcomes}
         keys |= {outcome.arrival_key for outcome in outcomes if outcome.arrival_text}
-        keys |= {_PASSING + outcome.key for outcome in passing}
+        keys |= {_EPHEMERAL + outcome.key for outcome in ephemeral}
         self._unwritten += tuple(sorted(keys - self._seen))
         self._seen |= keys
 

@@ -35,25 +35,25 @@ class Revision:
         return None if self.new is None else self.new.title
 
     @property
-    def new_lasting(self) -> Memory | None:
+    def new_persistent(self) -> Memory | None:
         """The new memory, if it is for the file."""
         return None if self.new is None or self.new.persistence == "ephemeral" else self.new
 
     @property
-    def new_passing(self) -> Memory | None:
+    def new_ephemeral(self) -> Memory | None:
         """The new memory, if it is for this episode alone."""
-        return None if self.new_lasting is not None else self.new
+        return None if self.new_persistent is not None else self.new
 
-    def refusal(self, lasting: Sequence[Memory], passing: Sequence[Memory]) -> str:
+    def refusal(self, persistent: Sequence[Memory], ephemeral: Sequence[Memory]) -> str:
         """Why it may not be made, "" where it may.
 
-        lasting, passing: the location's core and permanent memories, and its ephemeral ones
+        persistent, ephemeral: the location's core and permanent memories, and its ephemeral ones
         """
         if self.new is None:
             return ""
-        if self.new_passing is not None and any(stands(lasting, title) for title in self.superseded):
+        if self.new_ephemeral is not None and any(stands(persistent, title) for title in self.superseded):
             return "a core or permanent memory is never superseded by an ephemeral one"
-        if stands([*self.revised(lasting), *self.revised(passing)], self.new.title):
+        if stands([*self.revised(persistent), *self.revised(ephemeral)], self.new.title):
             return "a memory of this title stands already"
         return ""
 
@@ -72,13 +72,13 @@ class Revision:
         revised = document
         for title in self.invalidated:
             revised = revised.mark_invalidated(self.location_id, title, self.reason, self.turn)
-        if self.new_lasting is None:
+        if self.new_persistent is None:
             return revised
         for title in self.superseded:
-            revised = revised.mark_superseded(self.location_id, title, self.new_lasting.title, self.turn)
-        if stands(_memories_at(self.location_id, revised), self.new_lasting.title):
+            revised = revised.mark_superseded(self.location_id, title, self.new_persistent.title, self.turn)
+        if stands(_memories_at(self.location_id, revised), self.new_persistent.title):
             return document
-        return revised.add_memory(self.location_id, self.location_name, self.new_lasting)
+        return revised.add_memory(self.location_id, self.location_name, self.new_persistent)
 
     def _revised(self, memory: Memory, superseded: set[str], invalidated: set[str]) -> Memory:
         key = title_key(memory.title)

@@ -33,7 +33,7 @@ def signals_of(outcome: Outcome) -> Iterator[tuple[str, Persistence]]:
 
 
 def likely_tiers(outcome: Outcome) -> list[Persistence]:
-    """The tiers that a memory of what the command did may have by these signs, each once, the least lasting first.
+    """The tiers that a memory of what the command did may have by these signs, each once, the least persistent first.
 
     Both but core where nothing speaks for one of the two.
     """

@@ -28,8 +28,8 @@ def open_memories(path: Path) -> DocumentStore[Document, MemoryEdit]:
 class MemoryTiers:
     """Both caches by location id, the one in step with the file ``path``, and every change to them.
 
-    lasting: core and permanent memories, as the file has them
-    passing: ephemeral memories, which never touch the disk
+    persistent: core and permanent memories, as the file has them
+    ephemeral: ephemeral memories, which never touch the disk
     refused: revisions that would have broken a rule
     is_failing: the file could not be read or written the last time; what is pending is tried again with the next
 
@@ -38,8 +38,8 @@ class MemoryTiers:
     """
 
     def __init__(self, path: Path, owner: BaseManager) -> None:
-        self.lasting: dict[int, list[Memory]] = {}
-        self.passing: dict[int, list[Memory]] = {}
+        self.persistent: dict[int, list[Memory]] = {}
+        self.ephemeral: dict[int, list[Memory]] = {}
         self.refused = 0
         self.is_failing = False
         self._owner = owner
@@ -49,13 +49,13 @@ class MemoryTiers:
 
     @property
     def pending(self) -> int:
-        """Changes that are in the lasting tier and not yet in the file."""
+        """Changes that are in the persistent tier and not yet in the file."""
         return self._store.unsaved
 
     def at(self, location_id: int) -> list[Memory]:
-        """The location's memories, the lasting ones first, those given up too; what others wrote is among them."""
+        """The location's memories, the persistent ones first, those given up too; what others wrote is among them."""
         self._refresh()
-        return [*self.lasting.get(location_id, ()), *self.passing.get(location_id, ())]
+        return [*self.persistent.get(location_id, ()), *self.ephemeral.get(location_id, ())]
 
     @property
     def digest(self) -> str:
@@ -72,11 +72,11 @@ class MemoryTiers:
         self._store.hold(watch)
 
     def state(self) -> StoreState[MemoryEdit]:
-        """What of the lasting tier is not in the file, for a snapshot."""
+        """What of the persistent tier is not in the file, for a snapshot."""
         return self._store.state()
 
     def restore(self, state: StoreState[MemoryEdit]) -> None:
-        """The lasting tier is what it was, with what the file has got since."""
+        """The persistent tier is what it was, with what the file has got since."""
         self._store.restore(state)
         self._follow()
 
@@ -92,29 +92,29 @@ class MemoryTiers:
         """
         self._refresh()
         location_id = revision.location_id
-        lasting, passing = self.lasting.get(location_id, []), self.passing.get(location_id, [])
-        refusal = revision.refusal(lasting, passing)
+        persistent, ephemeral = self.persistent.get(location_id, []), self.ephemeral.get(location_id, [])
+        refusal = revision.refusal(persistent, ephemeral)
         if refusal:
             self.refused += 1
             self._owner.log_warning("memory refused", location_id=location_id, title=revision.title, reason=refusal)
             return False
-        has_passing_part = revision.new_passing is not None or revision.concerns(passing)
-        if has_passing_part:
-            new = [] if revision.new_passing is None else [revision.new_passing]
-            self.passing[location_id] = [*revision.revised(passing), *new]
-            self._log_passing(revision)
-        if revision.new_lasting is not None or revision.concerns(lasting):
+        has_ephemeral_part = revision.new_ephemeral is not None or revision.concerns(ephemeral)
+        if has_ephemeral_part:
+            new = [] if revision.new_ephemeral is None else [revision.new_ephemeral]
+            self.ephemeral[location_id] = [*revision.revised(ephemeral), *new]
+            self._log_ephemeral(revision)
+        if revision.new_persistent is not None or revision.concerns(persistent):
             return self._revise_file(revision)
-        return has_passing_part
+        return has_ephemeral_part
 
     def remove(self, title: str) -> bool:
         """No memory of that title is left; false where there was none. Raises ``StoreError``."""
-        key, were_passing = title_key(title), sum(map(len, self.passing.values()))
-        for location_id, memories in self.passing.items():
-            self.passing[location_id] = [memory for memory in memories if title_key(memory.title) != key]
+        key, were_ephemeral = title_key(title), sum(map(len, self.ephemeral.values()))
+        for location_id, memories in self.ephemeral.items():
+            self.ephemeral[location_id] = [memory for memory in memories if title_key(memory.title) != key]
         is_done = self._store.apply(Removed(title))
         self._follow()
-        return is_done or sum(map(len, self.passing.values())) < were_passing
+        return is_done or sum(map(len, self.ephemeral.values())) < were_ephemeral
 
     def demand(self) -> None:
         """What could not be written before, or could wait, is due."""
@@ -158,8 +158,8 @@ class MemoryTiers:
             self._report_problems()
 
     def _follow(self) -> None:
-        self.lasting.clear()
-        self.lasting.update(self._store.document.memories())
+        self.persistent.clear()
+        self.persistent.update(self._store.document.memories())
 
     def _report_failure(self, error: StoreError) -> None:
         if not self.is_failing:
@@ -180,7 +180,7 @@ class MemoryTiers:
                 problem=problem.message,
             )
 
-    def _log_passing(self, revision: Revision) -> None:
+    def _log_ephemeral(self, revision: Revision) -> None:
         if self._owner.config.debug_ephemeral:
             self._owner.log_info(
                 "ephemeral memories changed",

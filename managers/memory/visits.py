@@ -24,7 +24,7 @@ class MemoryState:
     news: of the visit that goes on, not yet considered
     visited: locations in which a turn was begun
     location_id: the location of the visit that goes on
-    passing_turns: those whose like was once found to be true of an episode alone
+    ephemeral_turns: those whose like was once found to be true of an episode alone
     file: what is not in ``Memories.md`` yet
     considered: keys of outcomes that the file of news does not know yet
     counts: the metrics of ``get_status``
@@ -34,7 +34,7 @@ class MemoryState:
     news: tuple[Outcome, ...] = ()
     visited: frozenset[int] = frozenset()
     location_id: int | None = None
-    passing_turns: frozenset[int] = frozenset()
+    ephemeral_turns: frozenset[int] = frozenset()
     file: StoreState[MemoryEdit] = field(default_factory=StoreState)
     considered: tuple[str, ...] = ()
     counts: dict[str, int] = field(default_factory=dict)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow  # each case plays two runs
 
 TURNS = 20
-PASSING = "The lamp is lit"
+EPHEMERAL = "The lamp is lit"
 KEPT, LOST = "The stair is slippery", "The bell is cracked"
 MEMORIES = "# Location Memories\n" + "".join(
     f"""
@@ -134,15 +134,15 @@ def remembers_for_now(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Re
     """Every visit leaves the same memory, of this episode alone."""
     if role != "memory":
         return decided_by_prompt(role, prompt, schema)
-    memory = {"should_remember": True, "memory_title": PASSING, "memory_text": "For now.", "persistence": "ephemeral"}
+    memory = {"should_remember": True, "memory_title": EPHEMERAL, "memory_text": "For now.", "persistence": "ephemeral"}
     return {"memories": [memory]}
 
 
 def test_a_memory_of_this_episode_alone_can_be_taken_out(tmp_path: Path) -> None:
     """An ephemeral memory is nowhere but in prompts."""
     play_prompted(STORY, tmp_path, turns=TURNS, model=prompted(remembers_for_now))
-    fork = fork_of(STORY, tmp_path, Branch(1, TURNS - 1, (PASSING,)), prompted(waits))
-    assert MemoryRemoved(PASSING) in journal_of(fork.folder)
+    fork = fork_of(STORY, tmp_path, Branch(1, TURNS - 1, (EPHEMERAL,)), prompted(waits))
+    assert MemoryRemoved(EPHEMERAL) in journal_of(fork.folder)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ SESSION = "Left as it was found"
 
 @pytest.fixture(scope="module")
 def learnt(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[ScriptedLLM, Path]:
-    """A model over two equal episodes, which remembers one lasting and one passing thing of each first visit."""
+    """A model over two equal episodes, which remembers one persistent and one ephemeral thing of each first visit."""
     commands = iter(THERE_AND_BACK * 2)
 
     def memory(title: str, persistence: str) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def test_knowledge_is_asked_for_once_the_visit_that_goes_on_was_considered(
         nonlocal played
         if role == "memory":
             is_taken = f"Turn {LAMP_TURN}: take lamp" in prompt.user
-            return {"memories": [passing(LAMP_TURN)] if is_taken else []}
+            return {"memories": [ephemeral(LAMP_TURN)] if is_taken else []}
         if role == "analysis":
             return {}
         if played + 1 in downs:
@@ -116,7 +116,7 @@ def test_knowledge_is_asked_for_once_the_visit_that_goes_on_was_considered(
     assert re.findall(r"^Turn (\d+) at .* EPHEMERAL", asked[at_lamp + 1][1], re.MULTILINE) == [str(LAMP_TURN)]
 
 
-def passing(turn: int) -> dict[str, Any]:
+def ephemeral(turn: int) -> dict[str, Any]:
     """A memory of that turn, true of the episode alone."""
     return {
         "should_remember": True,

@@ -62,9 +62,9 @@ SCRIPTS = (TIDE_HOUSE, pytest.param(ZORK_1, marks=pytest.mark.stories))
 CIRCLING = 3  # turns without a point
 
 # What the model says in the first episode. The last four are of that episode alone.
-LASTING, DEATH, INSIGHT, RULE = "Lasting truth", "Falls kill", "Look down first", "Things can be carried"
-PASSING, DEED, AIM, THOUGHT = "Passing matter", "It is in hand now", "Aim of the first", "Thought of the first"
-OF_ONE_EPISODE = (PASSING, DEED, AIM, THOUGHT)
+PERSISTENT, DEATH, INSIGHT, RULE = "Persistent truth", "Falls kill", "Look down first", "Things can be carried"
+EPHEMERAL, DEED, AIM, THOUGHT = "Ephemeral matter", "It is in hand now", "Aim of the first", "Thought of the first"
+OF_ONE_EPISODE = (EPHEMERAL, DEED, AIM, THOUGHT)
 
 
 @dataclass
@@ -111,9 +111,9 @@ class Player:
             insight = {"heading": INSIGHTS[0], "text": INSIGHT, "turns": [turn]}
             return {"deaths": [{"turn": turn, "text": DEATH}], "insights": [insight]}
         place = re.findall(r"^LOCATION: .*\(ID: (\d+)\)$", prompt, re.MULTILINE)[0]
-        memories = [_memory(f"{LASTING} {place}", "permanent", None)]
+        memories = [_memory(f"{PERSISTENT} {place}", "permanent", None)]
         taken = re.findall(rf"^Turn (\d+): {self.script.taken} \(", prompt, re.MULTILINE)
-        return {"memories": memories + [_memory(PASSING, "ephemeral", int(turn)) for turn in taken]}
+        return {"memories": memories + [_memory(EPHEMERAL, "ephemeral", int(turn)) for turn in taken]}
 
 
 def _memory(title: str, persistence: str, turn: int | None) -> dict[str, Any]:
@@ -195,7 +195,7 @@ def remembered(player: Player) -> set[str]:
 def test_memories_of_the_first_episode_are_shown_at_their_locations(player: Player) -> None:
     places = remembered(player)
     for prompt in player.prompts[2]["ReadingAgentAnswer"]:
-        shown = re.findall(rf"{LASTING} (\d+):", section(prompt, "Location Memory"))
+        shown = re.findall(rf"{PERSISTENT} (\d+):", section(prompt, "Location Memory"))
         assert shown == ([here(prompt)] if here(prompt) in places else [])
     assert {here(prompt) for prompt in player.prompts[2]["ReadingAgentAnswer"]} & places
 
@@ -205,7 +205,7 @@ def test_the_memory_model_is_shown_what_is_remembered_of_the_location_alone(play
     assert asked
     for prompt in asked:
         existing = prompt.partition("EXISTING MEMORIES:\n")[2].partition("\n\n")[0]
-        assert re.findall(rf"{LASTING} (\d+):", existing) == [here(prompt)]
+        assert re.findall(rf"{PERSISTENT} (\d+):", existing) == [here(prompt)]
 
 
 def test_objectives_are_looked_for_with_all_that_the_first_episode_found_out(player: Player, script: Script) -> None:
@@ -215,7 +215,7 @@ def test_objectives_are_looked_for_with_all_that_the_first_episode_found_out(pla
         knowledge = prompt.partition("=== STRATEGIC KNOWLEDGE")[2].partition("\n=== ")[0]
         assert [line for line in (RULE, DEATH, INSIGHT) if line not in knowledge] == []
         assert script.syntax in prompt.partition("=== COMMAND SYNTAX ===\n")[2].partition("\n===")[0]
-        assert LASTING in prompt.partition("=== LOCATION-SPECIFIC MEMORIES ===\n")[2].partition("\n===")[0]
+        assert PERSISTENT in prompt.partition("=== LOCATION-SPECIFIC MEMORIES ===\n")[2].partition("\n===")[0]
         assert "-->" in prompt.partition("=== MAP & ROUTING INFORMATION ===\n")[2].partition("\n===")[0]
 
 
@@ -252,7 +252,7 @@ def test_what_was_of_the_first_episode_alone_is_in_no_prompt_of_the_second(playe
     assert [prompt for prompt in prompts if told in prompt] == []
 
 
-@pytest.mark.parametrize("told", [PASSING, AIM, THOUGHT])
+@pytest.mark.parametrize("told", [EPHEMERAL, AIM, THOUGHT])
 def test_and_it_was_shown_in_the_first(player: Player, told: str) -> None:
     assert [prompt for prompt in player.prompts[1]["ReadingAgentAnswer"] if told in prompt]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 app = typer.Typer(help="What was learnt at each location.", no_args_is_help=True)
 
 
-class Lasting(str, Enum):
+class Persistent(str, Enum):
     """The persistences that outlive an episode."""
 
     CORE = "core"
@@ -103,8 +103,8 @@ def add(
         str, typer.Option(help="SUCCESS, FAILURE, DISCOVERY, DANGER, NOTE or words of your own.")
     ] = "NOTE",
     persistence: Annotated[
-        Lasting, typer.Option(help="core: seen on arrival; permanent: true in every episode.")
-    ] = Lasting.PERMANENT,
+        Persistent, typer.Option(help="core: seen on arrival; permanent: true in every episode.")
+    ] = Persistent.PERMANENT,
     name: Annotated[str, typer.Option(help="The location's name, where the file has no section for it yet.")] = "",
     workdir: WorkdirOption = None,
 ) -> None:

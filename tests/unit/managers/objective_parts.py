@@ -46,7 +46,7 @@ class Memories:
 
     memory_cache: dict[int, list[Memory]] = field(default_factory=dict)
     ephemeral_cache: dict[int, list[Memory]] = field(default_factory=dict)
-    passing_turns: set[int] = field(default_factory=set)
+    ephemeral_turns: set[int] = field(default_factory=set)
     shuffled: dict[int, int | None] = field(default_factory=dict)
 
     def shown_location(self, location_id: int) -> int | None:

@@ -384,9 +384,9 @@ def test_the_real_knowledge_base_takes_what_is_drawn_and_archives_what_is_replac
     assert "- Wear the hood *(Ep1, T2)*" in archive
 
 
-def with_real_knowledge(play: Play, insights: str, *, passing: str) -> KnowledgeManager:
+def with_real_knowledge(play: Play, insights: str, *, ephemeral: str) -> KnowledgeManager:
     """Knows these insights, and holds those turns to be this episode's doing."""
-    dropped = Memory("NOTE", "Hood was dropped", play.state.episode, passing, None, "It lies here.", "ephemeral")
+    dropped = Memory("NOTE", "Hood was dropped", play.state.episode, ephemeral, None, "It lies here.", "ephemeral")
     (play.config.zork_game_workdir / "knowledgebase.md").write_text(f"### {PATTERNS}\n{insights}", encoding="utf-8")
     knowledge = KnowledgeManager(
         structlog.get_logger(),
@@ -404,7 +404,7 @@ HOOD_LINE, LAMP_LINE = "- Put the hood on first *(Ep1, T3)*\n", "- Lamps burn ou
 
 def test_an_insight_of_ephemeral_turns_alone_does_not_get_in_by_what_it_replaces(tmp_path: Path) -> None:
     play = Play(tmp_path, [insight("The hood lies at the gate", turns=[2], replaces=[1])], episode=2)
-    knowledge = with_real_knowledge(play, HOOD_LINE, passing="2")
+    knowledge = with_real_knowledge(play, HOOD_LINE, ephemeral="2")
     play.die()
     play.manager.end("lost")
     assert (tmp_path / "knowledgebase.md").read_text(encoding="utf-8") == f"### {PATTERNS}\n{HOOD_LINE}"
@@ -414,7 +414,7 @@ def test_an_insight_of_ephemeral_turns_alone_does_not_get_in_by_what_it_replaces
 
 def test_what_would_be_refused_with_what_it_inherits_replaces_nothing(tmp_path: Path) -> None:
     play = Play(tmp_path, [insight("Wear the hood", turns=[2], replaces=[1])])
-    knowledge = with_real_knowledge(play, HOOD_LINE, passing="1")
+    knowledge = with_real_knowledge(play, HOOD_LINE, ephemeral="1")
     play.die()
     play.manager.end("lost")
     assert knowledge.insights()[PATTERNS] == (HOOD,)
@@ -423,7 +423,7 @@ def test_what_would_be_refused_with_what_it_inherits_replaces_nothing(tmp_path: 
 
 def test_insights_are_joined_without_a_turn_of_this_episode(tmp_path: Path) -> None:
     play = Play(tmp_path, [insight("Hood and lamp first", replaces=[1, 2])], episode=2)
-    knowledge = with_real_knowledge(play, HOOD_LINE + LAMP_LINE, passing="1-2")
+    knowledge = with_real_knowledge(play, HOOD_LINE + LAMP_LINE, ephemeral="1-2")
     play.die()
     play.manager.end("lost")
     joined = KnowledgeLine("Hood and lamp first", (Source(1, 3, 3), Source(1, 40, 40)))

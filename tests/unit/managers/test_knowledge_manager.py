@@ -207,7 +207,7 @@ class TestNothingOfThisEpisodeAlone:
         assert not play.manager.update_at_end()
         assert play.known == ["- Gate sticks. *(Ep1, T5)*"]
 
-    def test_lasting_memories_and_other_episodes_do_not_count(self, tmp_path: Path) -> None:
+    def test_persistent_memories_and_other_episodes_do_not_count(self, tmp_path: Path) -> None:
         play = Play(tmp_path, [SOLVED], episode=2)
         play.remember("5-7", "permanent")
         play.state.episode = 1

@@ -31,7 +31,9 @@ class TestRouting:
         assert text_of(tmp_path) == ""
 
     @pytest.mark.parametrize("persistence", ["core", "permanent"])
-    def test_a_lasting_memory_is_in_the_file_and_known_to_the_next_run(self, tmp_path: Path, persistence: str) -> None:
+    def test_a_persistent_memory_is_in_the_file_and_known_to_the_next_run(
+        self, tmp_path: Path, persistence: str
+    ) -> None:
         kept = memory(persistence=persistence)
         assert manager_in(tmp_path).add_memory(31, "Blue Vats", kept)
         assert f"[NOTE - {persistence.upper()}] Mordant first" in text_of(tmp_path)
@@ -96,7 +98,7 @@ class TestSupersession:
         assert manager_in(tmp_path).memory_cache == manager.memory_cache
 
     @pytest.mark.parametrize("old", ["core", "permanent"])
-    def test_a_lasting_memory_is_never_superseded_by_an_ephemeral_one(self, tmp_path: Path, old: str) -> None:
+    def test_a_persistent_memory_is_never_superseded_by_an_ephemeral_one(self, tmp_path: Path, old: str) -> None:
         manager = manager_in(tmp_path)
         manager.add_memory(31, "Blue Vats", memory("Old way", old))
         with capture_logs() as logs:
@@ -183,7 +185,7 @@ class TestView:
         manager.invalidate_memory(31, "a", "no")
         assert [manager.get_location_memory(place) for place in (31, 44, None)] == ["", "", ""]
 
-    def test_lasting_memories_come_first_then_ephemeral_then_tentative_ones_apart(self, tmp_path: Path) -> None:
+    def test_persistent_memories_come_first_then_ephemeral_then_tentative_ones_apart(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
         manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
         manager.add_memory(31, "Blue Vats", memory("Maybe", status=MemoryStatus.TENTATIVE))

@@ -45,7 +45,7 @@ def played(turns: int, length: int, *, telling: int = 0, memories: int = 0) -> P
         ],
         history=[PlayedAction("a" * length, f"r{'e' * length}")] * turns,
         ephemeral=[("Blue Vats (31)", memory)] * memories,
-        lasting=[("Blue Vats (31)", memory)] * memories,
+        persistent=[("Blue Vats (31)", memory)] * memories,
     )
 
 

@@ -465,7 +465,7 @@ class TestAnswers:
         play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
         assert titles(play.manager.memory_cache) == ["Old"]
 
-    def test_an_ephemeral_memory_that_would_supersede_a_lasting_one_is_refused(self, tmp_path: Path) -> None:
+    def test_an_ephemeral_memory_that_would_supersede_a_persistent_one_is_refused(self, tmp_path: Path) -> None:
         play = Play(tmp_path, [learnt("Left jar", "ephemeral", supersedes_memory_titles=["Old"])])
         play.manager.add_memory(31, "Blue Vats", memory("Old"))
         play.manager.record_action_outcome(31, "Blue Vats", "drop jar", "Dropped.", {"inventory_changed": True})
@@ -473,7 +473,7 @@ class TestAnswers:
         assert play.manager.ephemeral_cache == {}
         assert play.metrics["refused"] == 1
 
-    def test_an_ephemeral_memory_may_invalidate_a_lasting_one(self, tmp_path: Path) -> None:
+    def test_an_ephemeral_memory_may_invalidate_a_persistent_one(self, tmp_path: Path) -> None:
         play = Play(
             tmp_path, [learnt("Left jar", "ephemeral", invalidate_memory_titles=["Old"], invalidation_reason="no")]
         )
@@ -490,20 +490,20 @@ class TestAnswers:
         deed = {"text": "Dropped.", "world_hash": "1"}
         play.turn("drop jar", **deed)
         play.manager.flush()
-        assert play.manager.passing_turns == {1}
+        assert play.manager.ephemeral_turns == {1}
         play.next_episode()
-        assert play.manager.passing_turns == set()
+        assert play.manager.ephemeral_turns == set()
         play.turn("wait")
         play.turn("drop jar", **deed)
-        assert play.manager.passing_turns == {2}
+        assert play.manager.ephemeral_turns == {2}
         kept = play.manager.state()
         play.manager.restore(MemoryState())
-        assert play.manager.passing_turns == set()
+        assert play.manager.ephemeral_turns == set()
         play.manager.restore(kept)
-        assert play.manager.passing_turns == {2}
+        assert play.manager.ephemeral_turns == {2}
         later = Play(tmp_path, silent)
         later.turn("drop jar", **deed)
-        assert later.manager.passing_turns == {1}
+        assert later.manager.ephemeral_turns == {1}
 
     def test_long_words_of_a_model_cost_no_memory(self, tmp_path: Path) -> None:
         play = Play(tmp_path, [learnt("t" * 5000, memory_text=f"  {'x' * 9000} ", reasoning="r" * 99_000)])

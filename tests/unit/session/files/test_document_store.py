@@ -232,28 +232,28 @@ TIERS = st.sampled_from(["core", "permanent", "ephemeral"])
 class AnySequence(RuleBasedStateMachine):
     """Whatever the program, another process and a person do: the cache is the file, and nothing that stands is lost.
 
-    lasting, passing: what has to stand, as (location id, title key)
+    persistent, ephemeral: what has to stand, as (location id, title key)
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.manager = manager_in(Path(self.folder.name))
-        self.lasting: set[tuple[int, str]] = set()
-        self.passing: set[tuple[int, str]] = set()
+        self.persistent: set[tuple[int, str]] = set()
+        self.ephemeral: set[tuple[int, str]] = set()
         self.written_by_hand = 0
 
     def teardown(self) -> None:
         self.folder.cleanup()
 
     def tier(self, new: Memory) -> set[tuple[int, str]]:
-        return self.passing if new.persistence == "ephemeral" else self.lasting
+        return self.ephemeral if new.persistence == "ephemeral" else self.persistent
 
     @rule(place=PLACES, title=TITLES, persistence=TIERS)
     def add(self, place: int, title: str, persistence: str) -> None:
         new = memory(title, persistence)
         key = place, title_key(title)
-        expected = key not in self.lasting | self.passing
+        expected = key not in self.persistent | self.ephemeral
         assert self.manager.add_memory(place, "Somewhere", new) is expected
         if expected:
             self.tier(new).add(key)
@@ -262,42 +262,42 @@ class AnySequence(RuleBasedStateMachine):
     def supersede(self, place: int, old: str, title: str, persistence: str) -> None:
         new = memory(title, persistence)
         given_up, key = (place, title_key(old)), (place, title_key(title))
-        is_legal = not (given_up in self.lasting and persistence == "ephemeral")
-        is_new = key not in (self.lasting | self.passing) - {given_up}
-        expected = given_up in self.lasting | self.passing and is_legal and is_new
+        is_legal = not (given_up in self.persistent and persistence == "ephemeral")
+        is_new = key not in (self.persistent | self.ephemeral) - {given_up}
+        expected = given_up in self.persistent | self.ephemeral and is_legal and is_new
         assert self.manager.supersede_memory(place, "Somewhere", old, new) is expected
         if expected:
-            self.lasting.discard(given_up)
-            self.passing.discard(given_up)
+            self.persistent.discard(given_up)
+            self.ephemeral.discard(given_up)
             self.tier(new).add(key)
 
     @rule(place=PLACES, title=TITLES)
     def invalidate(self, place: int, title: str) -> None:
         key = place, title_key(title)
-        assert self.manager.invalidate_memory(place, title, "proven false") is (key in self.lasting | self.passing)
-        self.lasting.discard(key)
-        self.passing.discard(key)
+        assert self.manager.invalidate_memory(place, title, "proven false") is (key in self.persistent | self.ephemeral)
+        self.persistent.discard(key)
+        self.ephemeral.discard(key)
 
     @rule()
     def reset(self) -> None:
         self.manager.reset_episode()
-        self.passing.clear()
+        self.ephemeral.clear()
 
     @rule()
     def reload(self) -> None:
         self.manager = manager_in(Path(self.folder.name))
-        self.passing.clear()
+        self.ephemeral.clear()
 
     @rule(place=PLACES, title=TITLES)
     def another_process_adds(self, place: int, title: str) -> None:
         other = manager_in(Path(self.folder.name))
-        if (place, title_key(title)) not in self.passing and other.add_memory(place, "Elsewhere", memory(title)):
-            self.lasting.add((place, title_key(title)))
+        if (place, title_key(title)) not in self.ephemeral and other.add_memory(place, "Elsewhere", memory(title)):
+            self.persistent.add((place, title_key(title)))
 
     @rule(place=PLACES, title=TITLES)
     def another_process_invalidates(self, place: int, title: str) -> None:
         manager_in(Path(self.folder.name)).invalidate_memory(place, title, "theirs")
-        self.lasting.discard((place, title_key(title)))
+        self.persistent.discard((place, title_key(title)))
 
     @rule(place=PLACES, remark=st.sampled_from(["", "<!-- mine -->\n", "# My own part\n\nprose\n\n"]))
     def a_person_writes_a_memory(self, place: int, remark: str) -> None:
@@ -305,7 +305,7 @@ class AnySequence(RuleBasedStateMachine):
         title = f"By hand {self.written_by_hand}"
         text = self.text()
         self.write(f"{text}\n\n{remark}## Location {place}: Somewhere\n\n**[NOTE] {title}**\nText\n")
-        self.lasting.add((place, title_key(title)))
+        self.persistent.add((place, title_key(title)))
 
     @rule(line_end=st.sampled_from(["\n", "\r\n"]))
     def a_person_changes_the_line_ends(self, line_end: str) -> None:
@@ -322,8 +322,8 @@ class AnySequence(RuleBasedStateMachine):
     def the_cache_is_the_file_and_nothing_that_stands_is_lost(self) -> None:
         self.manager.get_location_memory(31)
         assert self.manager.memory_cache == parse(self.text()).memories()
-        assert self.standing(self.manager.memory_cache) == sorted(self.lasting)
-        assert self.standing(self.manager.ephemeral_cache) == sorted(self.passing)
+        assert self.standing(self.manager.memory_cache) == sorted(self.persistent)
+        assert self.standing(self.manager.ephemeral_cache) == sorted(self.ephemeral)
 
     def standing(self, cache: dict[int, list[Memory]]) -> list[tuple[int, str]]:
         return sorted(

@@ -188,7 +188,7 @@ def test_a_memory_that_cannot_be_added_is_an_error_and_the_file_is_as_it_was(
 
 def test_an_ephemeral_memory_cannot_be_added_for_the_file_never_has_one() -> None:
     assert CliRunner().invoke(memories.app, ["add", "44", "T", "x", "--persistence", "ephemeral"]).exit_code == 2
-    assert {each.value for each in memories.Lasting} == set(PERSISTENCES) - {"ephemeral"}
+    assert {each.value for each in memories.Persistent} == set(PERSISTENCES) - {"ephemeral"}
 
 
 def test_an_invalidated_memory_stays_in_the_file_with_the_reason(workdir: Path) -> None:
