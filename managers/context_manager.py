@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from managers.base_manager import BaseManager, ManagerStatus
 from session.context import AgentContext, Notes, Section, render_sections
-from session.token_counter import TokenCounter, cut_at
+from session.text import cut_at
+from session.token_counter import TokenCounter
 
 if TYPE_CHECKING:
     import logging

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
 
 from pydantic import BaseModel, Field, ValidationInfo, field_serializer, field_validator, model_validator
 
+from session.text import one_line, text_key
+
 if TYPE_CHECKING:
     from typing_extensions import Self
 
@@ -134,16 +136,6 @@ class LocationMemories(Protocol):
         ...
 
 
-def one_line(text: str) -> str:
-    """The text on one line, each run of white space one space, none around it."""
-    return " ".join(text.split())
-
-
-def title_key(title: str) -> str:
-    """Equal for titles that name the same memory: case and runs of white space do not count (decision 8)."""
-    return one_line(title).casefold()
-
-
 @lru_cache(maxsize=1024)
 def normalised_category(category: str) -> str:
     """Words in capitals with one space between them; NOTE for what is no category."""
@@ -209,8 +201,8 @@ class MemorySynthesisResponse(BaseModel):
             raise ValueError("memory_title and memory_text required when should_remember=True")
         if self.invalidate_memory_titles and not (self.invalidation_reason or "").strip():
             raise ValueError("invalidation_reason must be non-empty when titles are invalidated")
-        superseded = {title_key(title) for title in self.supersedes_memory_titles}
-        both = [title for title in self.invalidate_memory_titles if title_key(title) in superseded]
+        superseded = {text_key(title) for title in self.supersedes_memory_titles}
+        both = [title for title in self.invalidate_memory_titles if text_key(title) in superseded]
         if both:
             raise ValueError(f"titles cannot be both superseded and invalidated: {', '.join(sorted(both))}")
         return self

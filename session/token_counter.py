@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from session.text import cut_at
+
 FIRST_GUESS = 0.25
 FEWEST_A_CHARACTER, MOST_A_CHARACTER = 0.15, 1.0
 SHARE_OF_NEWEST = 0.2
-CUT_MARK = " […]"
 
 
 @dataclass(slots=True)
@@ -40,13 +41,3 @@ class TokenCounter:
     def cut(self, text: str, tokens: int) -> str:
         """``text``, or its beginning up to so many tokens with a mark that something is missing."""
         return cut_at(text, self.characters(tokens))
-
-
-def cut_at(text: str, characters: int) -> str:
-    """``text``, or its beginning up to so many characters with a mark that something is missing.
-
-    The mark alone is left where there is no room for more.
-    """
-    if len(text) <= characters:
-        return text
-    return text[: max(0, characters - len(CUT_MARK))].rstrip() + CUT_MARK

@@ -10,8 +10,7 @@ from pydantic import BaseModel, Field
 from managers.knowledge.answer import LONGEST_LINE
 from managers.knowledge.text import read_line
 from session.knowledge import INSIGHTS, Entry, KnowledgeLine, Source, as_sources
-from session.memory import title_key
-from session.token_counter import cut_at
+from session.text import cut_at, text_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 FEWEST_MERGED: Final = 2
 """So many insights are joined by one that shows no turn of its own."""
 
-_HEADINGS: Final = {title_key(heading): heading for heading in INSIGHTS}
+_HEADINGS: Final = {text_key(heading): heading for heading in INSIGHTS}
 
 
 class DeathLesson(BaseModel):
@@ -101,11 +100,11 @@ class Wisdom:
 
     def _take_insight(self, insight: ProposedInsight) -> bool:
         """False where it makes no sense. The turns that it shows itself have to bear it before it inherits any."""
-        heading, text = _HEADINGS.get(title_key(insight.heading)), _line(insight.text)
+        heading, text = _HEADINGS.get(text_key(insight.heading)), _line(insight.text)
         is_played = all(1 <= turn <= self._summary.turns for turn in insight.turns)
         if heading is None or not text or not is_played:
             return False
-        merged = self._merged(insight.replaces, title_key(text))
+        merged = self._merged(insight.replaces, text_key(text))
         own = KnowledgeLine(text, as_sources(self._summary.episode, insight.turns))
         if not own.sources and len([each for each in merged if each.is_ours]) < FEWEST_MERGED:
             return False
@@ -117,12 +116,12 @@ class Wisdom:
     def _merged(self, numbers: Iterable[int], key: str) -> list[Entry]:
         """Those that still stand and have one of these numbers, or say the same."""
         named = [self._numbered[number - 1] for number in numbers if 1 <= number <= len(self._numbered)]
-        return [each for each in self.insights if each in named or title_key(each.line.text) == key]
+        return [each for each in self.insights if each in named or text_key(each.line.text) == key]
 
     def _replace(self, merged: Sequence[Entry], new: Entry) -> None:
-        key = title_key(new.line.text)
+        key = text_key(new.line.text)
         self.insights = [each for each in self.insights if each not in merged or not each.is_ours]
-        if not any(title_key(each.line.text) == key for each in self.insights):
+        if not any(text_key(each.line.text) == key for each in self.insights):
             self.insights.append(new)
 
 

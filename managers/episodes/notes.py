@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from managers.episodes.summary import Death, EpisodeSummary, Scored, Step
-from session.memory import one_line
-from session.token_counter import cut_at
+from session.text import cut_at, one_line
 
 if TYPE_CHECKING:
     from session.events import EpisodeEnd

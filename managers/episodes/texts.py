@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from session.knowledge import KnowledgeLine, Source
-from session.memory import one_line
-from session.token_counter import cut_at
+from session.text import counted, cut_at, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +44,7 @@ def handover_text(summary: EpisodeSummary) -> str:
 def outcome_line(summary: EpisodeSummary) -> str:
     """How the episode ended, in a sentence."""
     return (
-        f"Episode {summary.episode} {OUTCOMES[summary.end]} after {_counted(summary.turns, 'turn')}{_figures(summary)}."
+        f"Episode {summary.episode} {OUTCOMES[summary.end]} after {counted(summary.turns, 'turn')}{_figures(summary)}."
     )
 
 
@@ -90,14 +89,10 @@ def _figures(summary: EpisodeSummary) -> str:
     if summary.score is not None:
         of = "" if summary.max_score is None else f" out of {summary.max_score}"
         best = "" if summary.best_score == summary.score else f" ({summary.best_score} at best)"
-        figures.append(f"{_counted(summary.score, 'point')}{of}{best}")
+        figures.append(f"{counted(summary.score, 'point')}{of}{best}")
     if summary.rooms:
-        figures.append(f"{_counted(summary.rooms, 'room')} seen")
+        figures.append(f"{counted(summary.rooms, 'room')} seen")
     return f", with {' and '.join(figures)}" if figures else ""
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _short(text: str) -> str:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from managers.knowledge.base import KnowledgeEdit
-from managers.knowledge.text import line_key, read_line
+from managers.knowledge.text import read_line
 from managers.knowledge.view import by_usefulness, size
 from session.knowledge import Entry, KnowledgeLine, as_sources
-from session.token_counter import cut_at
+from session.text import cut_at, text_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,12 +33,12 @@ FilledSection = Literal[
 """The sections that a model fills while it plays."""
 DEFAULT_SECTION: FilledSection = "LESSONS LEARNED"
 
-_SECTIONS = {line_key(title): title for title in get_args(FilledSection)}
+_SECTIONS = {text_key(title): title for title in get_args(FilledSection)}
 _SPAN = re.compile(r"T?([0-9]{1,9})(?:\s*[-\u2013]\s*T?([0-9]{1,9}))?", re.IGNORECASE)
 
 
 def _as_section(value: object) -> object:
-    return _SECTIONS.get(line_key(value), DEFAULT_SECTION) if isinstance(value, str) else value
+    return _SECTIONS.get(text_key(value), DEFAULT_SECTION) if isinstance(value, str) else value
 
 
 def _as_turns(value: object) -> object:
@@ -173,7 +173,7 @@ def ephemeral_entries(
     return tuple(
         entry
         for entry in entries
-        if entry.is_ours and line_key(entry.line.text) in learnt and is_ephemeral(entry.line, episode, ephemeral)
+        if entry.is_ours and text_key(entry.line.text) in learnt and is_ephemeral(entry.line, episode, ephemeral)
     )
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from managers.knowledge.parsing import parse
-from managers.knowledge.text import line_key, write_line
+from managers.knowledge.text import write_line
 from session.files.document_store import DocumentStore, StoreState
 from session.files.markdown import usual_line_end
 from session.knowledge import Entry
+from session.text import text_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +35,7 @@ class KnowledgeEdit:
 
     def new_keys(self, known: Iterable[Entry]) -> tuple[str, ...]:
         """Of the lines that come, and whose words none of these has."""
-        standing = {line_key(entry.line.text) for entry in known}
+        standing = {text_key(entry.line.text) for entry in known}
         return tuple(key for _, key in map(_key, self.added) if key not in standing)
 
     def apply_to(self, document: KnowledgeDocument) -> KnowledgeDocument:
@@ -157,4 +158,4 @@ class KnowledgeBase:
 
 
 def _key(entry: Entry) -> tuple[str, str]:
-    return entry.section, line_key(entry.line.text)
+    return entry.section, text_key(entry.line.text)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from managers.knowledge.text import line_key, with_sources, write_line
+from managers.knowledge.text import with_sources, write_line
 from session.files.markdown import BYTE_ORDER_MARK, gap_after
 from session.knowledge import CROSS_EPISODE, INSIGHTS, SECTIONS, Entry, KnowledgeLine
+from session.text import text_key
 
 TITLE = "# Knowledge Base"
 
@@ -69,7 +70,7 @@ class KnowledgeDocument:
         Where the same words stand already, in any section of its kind, the line there has the new sources too; where
         they are a person's, or have the sources, this very document.
         """
-        key, is_insight = line_key(entry.line.text), entry.section in INSIGHTS
+        key, is_insight = text_key(entry.line.text), entry.section in INSIGHTS
         for at, section in enumerate(self.sections):
             is_same_kind = section.title == entry.section or (not is_insight and section.title in SECTIONS)
             known = [block for block in section.blocks if is_same_kind and _has_key(block, key)]
@@ -79,7 +80,7 @@ class KnowledgeDocument:
 
     def remove(self, entry: Entry) -> KnowledgeDocument:
         """The program's line with these words is no longer in that section; this very document where it was not."""
-        key = line_key(entry.line.text)
+        key = text_key(entry.line.text)
         document = self
         for at, section in enumerate(self.sections):
             if section.title == entry.section:
@@ -169,7 +170,7 @@ def _with_more_sources(block: Block, line: KnowledgeLine) -> Block:
 
 
 def _has_key(block: Block, key: str) -> bool:
-    return block.line is not None and line_key(block.line.text) == key
+    return block.line is not None and text_key(block.line.text) == key
 
 
 def _is_ours(block: Block) -> bool:

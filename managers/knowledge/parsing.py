@@ -6,17 +6,17 @@ import re
 from io import StringIO
 
 from managers.knowledge.document import Block, KnowledgeDocument, Section
-from managers.knowledge.text import line_key, read_line
+from managers.knowledge.text import read_line
 from managers.memory.text import unescape
 from session.files.markdown import BYTE_ORDER_MARK, usual_line_end
 from session.knowledge import INSIGHTS, SECTIONS
-from session.memory import one_line
+from session.text import one_line, text_key
 
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
 _ITEM = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])\s+(?=\S)")
 _RULE = re.compile(r"([-*_])(?:\s*\1){2,}")
 _COMMENT, _COMMENT_END = "<!--", "-->"
-_KNOWN = {line_key(title): title for title in (*SECTIONS, *INSIGHTS)}
+_KNOWN = {text_key(title): title for title in (*SECTIONS, *INSIGHTS)}
 
 
 def parse(text: str) -> KnowledgeDocument:
@@ -41,7 +41,7 @@ def parse(text: str) -> KnowledgeDocument:
 
 def _title(heading: str) -> str:
     title = one_line(unescape(heading.strip().strip("#")))
-    return _KNOWN.get(line_key(title), title)
+    return _KNOWN.get(text_key(title), title)
 
 
 def _end_of_block(lines: list[str], at: int) -> int:

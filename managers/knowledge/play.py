@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from managers.objectives.evidence import evidence_of
 from session.memory import Memory, MemoryStatus
-from session.token_counter import cut_at
+from session.text import cut_at
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -11,8 +11,8 @@ from managers.knowledge.view import by_usefulness, shown, size, within
 from managers.memory.view import last_turn
 from session.game_state import GameState, PlayedAction
 from session.knowledge import INSIGHTS, Entry
-from session.memory import LocationMemories, Memory, one_line
-from session.token_counter import cut_at
+from session.memory import LocationMemories, Memory
+from session.text import cut_at, one_line
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from managers.memory.text import escape, unescape
 from session.knowledge import KnowledgeLine, Source, merged_sources
-from session.memory import one_line
+from session.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,11 +46,6 @@ def with_sources(markdown: str, sources: Iterable[Source]) -> str:
         return markdown
     space = found[0][len(found[0].rstrip()) :]
     return f"{markdown[: found.start()]}{_written(sources)}{space}"
-
-
-def line_key(text: str) -> str:
-    """Equal for texts that say the same in the same words: case and runs of white space do not count."""
-    return one_line(text).casefold()
 
 
 def _written(sources: Iterable[Source]) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, Entry
-from session.token_counter import cut_at
+from session.text import cut_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

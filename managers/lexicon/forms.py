@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from managers.lexicon.document import Sighting
 from managers.memory.outcome import SUBSTANTIAL
 from session.command_reading import read_command, words_of
-from session.memory import one_line
-from session.token_counter import cut_at
+from session.text import cut_at, one_line
 from zorkgpt.mapping.movement_analyzer import repeated
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, title_key
+from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
+from session.text import text_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,20 +40,20 @@ def changes(before: Document, after: Document) -> list[Change]:
 
 
 def _changes_at(location_id: int, old: Sequence[Memory], new: Sequence[Memory]) -> Iterator[Change]:
-    known, stood, kept = set(old), _standing_titles(old), {title_key(memory.title) for memory in new}
+    known, stood, kept = set(old), _standing_titles(old), {text_key(memory.title) for memory in new}
     for memory in new:
         if memory not in known:
             yield Change(location_id, _kind(memory, stood), memory)
     for memory in old:
-        if title_key(memory.title) in stood - kept:
+        if text_key(memory.title) in stood - kept:
             yield Change(location_id, "removed", memory)
 
 
 def _standing_titles(memories: Sequence[Memory]) -> set[str]:
-    return {title_key(memory.title) for memory in memories if memory.status != MemoryStatus.SUPERSEDED}
+    return {text_key(memory.title) for memory in memories if memory.status != MemoryStatus.SUPERSEDED}
 
 
 def _kind(memory: Memory, stood: set[str]) -> ChangeKind:
     if memory.status != MemoryStatus.SUPERSEDED:
-        return "changed" if title_key(memory.title) in stood else "added"
+        return "changed" if text_key(memory.title) in stood else "added"
     return "invalidated" if memory.superseded_by == INVALIDATION_MARKER else "superseded"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, cast
 
 from managers.memory.text import escape, write_memory, write_superseded
 from session.files.markdown import BYTE_ORDER_MARK, gap_after
-from session.memory import Memory, MemoryStatus, one_line, title_key
+from session.memory import Memory, MemoryStatus
+from session.text import one_line, text_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,13 +148,13 @@ class Document:
 
     def remove_memory(self, title: str) -> Document:
         """No location has a memory of that title; the very same document where none had one."""
-        key = title_key(title)
+        key = text_key(title)
 
         def others(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
             return tuple(
                 block
                 for block in blocks
-                if not (isinstance(block.content, Memory) and title_key(block.content.title) == key)
+                if not (isinstance(block.content, Memory) and text_key(block.content.title) == key)
             )
 
         sections = tuple(replace(section, blocks=others(section.blocks)) for section in self.sections)
@@ -228,7 +229,7 @@ class Document:
         return Block(f"**Visits:** 1 | **Episodes:** {episode}{self.line_end}", Visits(1, (episode,)))
 
     def _with_each(self, location_id: int, title: str, change: Callable[[Memory], Memory]) -> Document:
-        key = title_key(title)
+        key = text_key(title)
         document = self
         for number, section in enumerate(self.sections):
             if section.location_id == location_id:
@@ -239,7 +240,7 @@ class Document:
 
     def _changed(self, block: Block, key: str, change: Callable[[Memory], Memory]) -> Block:
         memory = block.content
-        if not isinstance(memory, Memory) or memory.status == MemoryStatus.SUPERSEDED or title_key(memory.title) != key:
+        if not isinstance(memory, Memory) or memory.status == MemoryStatus.SUPERSEDED or text_key(memory.title) != key:
             return block
         changed = change(memory)
         return replace(block, text=write_superseded(block.text, changed, self.line_end), content=changed)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from managers.memory.signals import signals_of
-from session.memory import MemoryStatus, one_line
+from session.memory import MemoryStatus
+from session.text import one_line
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from session.memory import Memory, MemoryStatus, title_key
+from session.memory import Memory, MemoryStatus
+from session.text import text_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,8 +64,8 @@ class Revision:
 
     def revised(self, memories: Iterable[Memory]) -> list[Memory]:
         """These memories, those given up marked as such."""
-        superseded = {title_key(title) for title in self.superseded}
-        invalidated = {title_key(title) for title in self.invalidated}
+        superseded = {text_key(title) for title in self.superseded}
+        invalidated = {text_key(title) for title in self.invalidated}
         return [self._revised(memory, superseded, invalidated) for memory in memories]
 
     def apply_to(self, document: Document) -> Document:
@@ -81,7 +82,7 @@ class Revision:
         return revised.add_memory(self.location_id, self.location_name, self.new_persistent)
 
     def _revised(self, memory: Memory, superseded: set[str], invalidated: set[str]) -> Memory:
-        key = title_key(memory.title)
+        key = text_key(memory.title)
         if memory.status == MemoryStatus.SUPERSEDED:
             return memory
         if key in invalidated:
@@ -128,5 +129,5 @@ def _memories_at(location_id: int, document: Document) -> Iterator[Memory]:
 
 def stands(memories: Iterable[Memory], title: str) -> bool:
     """One of these has that title and has not been given up (decision 8)."""
-    key = title_key(title)
-    return any(memory.status != MemoryStatus.SUPERSEDED and title_key(memory.title) == key for memory in memories)
+    key = text_key(title)
+    return any(memory.status != MemoryStatus.SUPERSEDED and text_key(memory.title) == key for memory in memories)

@@ -11,7 +11,8 @@ from pydantic import BaseModel, create_model, model_validator
 from managers.memory.outcome import Outcome
 from managers.memory.revision import Revision
 from managers.memory.signals import likely_tiers
-from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence, one_line
+from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
+from session.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from managers.memory.parsing import parse
 from managers.memory.revision import MemoryEdit, Removed, Visited
 from session.errors import StoreError
 from session.files.document_store import DocumentStore, StoreState
-from session.memory import title_key
+from session.text import text_key
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,9 +109,9 @@ class MemoryTiers:
 
     def remove(self, title: str) -> bool:
         """No memory of that title is left; false where there was none. Raises ``StoreError``."""
-        key, were_ephemeral = title_key(title), sum(map(len, self.ephemeral.values()))
+        key, were_ephemeral = text_key(title), sum(map(len, self.ephemeral.values()))
         for location_id, memories in self.ephemeral.items():
-            self.ephemeral[location_id] = [memory for memory in memories if title_key(memory.title) != key]
+            self.ephemeral[location_id] = [memory for memory in memories if text_key(memory.title) != key]
         is_done = self._store.apply(Removed(title))
         self._follow()
         return is_done or sum(map(len, self.ephemeral.values())) < were_ephemeral

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from session.memory import Memory, MemoryStatus, one_line
+from session.memory import Memory, MemoryStatus
+from session.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from session.memory import one_line
 from session.objective import Objective
+from session.text import cut_at, one_line, text_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 160  # characters
 LONGEST_EVIDENCE = 200
+ELLIPSIS = "…"
 STALE = "no progress"
 
 
@@ -80,7 +81,7 @@ class ObjectiveBook:
     def __init__(self, objectives: Iterable[Objective], moment: Moment) -> None:
         self._objectives = {objective.id: objective for objective in objectives}
         self._moment = moment
-        self._taken = {_key(each.text) for each in self._objectives.values() if each.status != "dropped"}
+        self._taken = {text_key(each.text) for each in self._objectives.values() if each.status != "dropped"}
         self.changed: dict[int, Objective] = {}
         self.refused: list[str] = []
 
@@ -97,7 +98,7 @@ class ObjectiveBook:
         for completed in answer.completed:
             self._complete(completed)
         for dropped in answer.dropped:
-            self._end(dropped.id, "dropped", _cut(dropped.reason, LONGEST_EVIDENCE))
+            self._end(dropped.id, "dropped", cut_at(one_line(dropped.reason), LONGEST_EVIDENCE, mark=ELLIPSIS))
         for objective in self._active():
             if self._moment.turn - objective.last_progress(evidence) >= stale_after:
                 self._end(objective.id, "dropped", STALE)
@@ -125,19 +126,19 @@ class ObjectiveBook:
         text = _with_location(found.text, location_id)
         if not text:
             self.refused.append("an objective without a text")
-        elif _key(text) in self._taken:
+        elif text_key(text) in self._taken:
             self.refused.append(f"known already: {text}")
         elif len(self._active()) >= cap:
             self.refused.append(f"more than {cap} open: {text}")
         else:
-            self._taken.add(_key(text))
+            self._taken.add(text_key(text))
             self._put(
                 Objective(
                     id=max(self._objectives, default=0) + 1,
                     text=text,
                     turn=self._moment.turn,
                     found_at=self._moment.location_id,
-                    evidence=_cut(found.evidence, LONGEST_EVIDENCE),
+                    evidence=cut_at(one_line(found.evidence), LONGEST_EVIDENCE, mark=ELLIPSIS),
                     location_id=location_id,
                 )
             )
@@ -161,15 +162,6 @@ def with_status(changed: Iterable[Objective], status: ObjectiveStatus) -> list[s
 def _with_location(text: str, location_id: int | None) -> str:
     """One line that names the location, unless there is no text or none to name."""
     suffix = "" if location_id is None else f" (Location {location_id})"
-    line = _cut(text, LONGEST_TEXT - len(suffix))
+    line = cut_at(one_line(text), LONGEST_TEXT - len(suffix), mark=ELLIPSIS)
     named = re.search(rf"\blocation #?{location_id}\b", line, re.IGNORECASE)
     return line if not line or named else line + suffix
-
-
-def _cut(text: str, length: int) -> str:
-    line = one_line(text)
-    return line if len(line) <= length else line[: length - 1].rstrip() + "…"
-
-
-def _key(text: str) -> str:
-    return one_line(text).casefold()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from session.memory import MemoryStatus, one_line
+from session.memory import MemoryStatus
+from session.text import one_line
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.mapping.map_render import MAX_ADJACENT
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields

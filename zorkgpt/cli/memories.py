@@ -20,7 +20,8 @@ from rich.text import Text
 from session.configuration.sources import load_configuration
 from session.errors import ConfigurationError, StoreError
 from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START, find_run
-from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, one_line, title_key
+from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
+from session.text import one_line, text_key
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def _location_id(document: Document, wanted: str) -> int:
     if number:
         return int(number[1])
     names = document.names()
-    found = [location_id for location_id, name in names.items() if title_key(name) == title_key(wanted)]
+    found = [location_id for location_id, name in names.items() if text_key(name) == text_key(wanted)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -193,8 +194,8 @@ def _location_id(document: Document, wanted: str) -> int:
 
 
 def _closest(wanted: str, known: Iterable[str]) -> str:
-    by_key = {title_key(each): each for each in known}
-    closest = get_close_matches(title_key(wanted), by_key, n=1)
+    by_key = {text_key(each): each for each in known}
+    closest = get_close_matches(text_key(wanted), by_key, n=1)
     return f"; there is {by_key[closest[0]]}" if closest else ""
 
 

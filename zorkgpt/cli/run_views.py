@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from session.memory import one_line
+from session.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -21,7 +21,7 @@ from session.events import (
     RunStarted,
     TurnPlayed,
 )
-from session.memory import one_line
+from session.text import one_line
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from managers.state_manager import CURRENT_STATE_FILE
 from session.configuration.sources import load_configuration
 from session.errors import StoreError
 from session.files.shared_files import read_shared
-from session.memory import one_line
+from session.text import one_line
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from session.memory import one_line
-from session.token_counter import cut_at
+from session.text import cut_at, one_line
 
 if TYPE_CHECKING:
     from session.values import Observation, TurnRecord

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from session.memory import one_line
+from session.text import one_line
 from zorkgpt.report.figures import RunFigures, figures_of
 
 if TYPE_CHECKING:

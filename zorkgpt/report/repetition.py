@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from session.memory import one_line
+from session.text import one_line
 
 if TYPE_CHECKING:
     from session.values import TurnRecord

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from session.memory import one_line
+from session.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,6 @@ from session.memory import (
     Memory,
     MemoryStatus,
     MemorySynthesisResponse,
-    title_key,
 )
 
 
@@ -116,11 +115,6 @@ def test_invalidating_says_why_and_when() -> None:
     false = memory(status="TENTATIVE").invalidated("Proven false", 25)
     assert (false.status, false.superseded_by) == (MemoryStatus.SUPERSEDED, INVALIDATION_MARKER)
     assert (false.superseded_at_turn, false.invalidation_reason) == (25, "Proven false")
-
-
-def test_titles_match_whole_ignoring_case_and_white_space() -> None:
-    assert title_key(" GATE\topens  inwards") == title_key("Gate opens inwards")
-    assert title_key("Gate") != title_key("Gate opens inwards")
 
 
 def answer(**changes: Any) -> MemorySynthesisResponse:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from session.token_counter import TokenCounter, cut_at
+from session.token_counter import TokenCounter
 
 RATES = st.floats(0.15, 1.0)
 
@@ -34,8 +34,3 @@ def test_a_count_that_no_text_has_moves_the_estimate_only_as_far_as_texts_go(tok
     for _ in range(100):
         counter.learn(characters=1000, tokens=tokens)
     assert counter.tokens_per_character == pytest.approx(rate)
-
-
-def test_without_room_only_the_mark_is_left() -> None:
-    assert cut_at("a long text", 0) == " […]"
-    assert cut_at("a long text", -7) == " […]"

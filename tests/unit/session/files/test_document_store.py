@@ -19,7 +19,8 @@ from managers.memory.parsing import parse
 from managers.memory.revision import Revision
 from session.errors import StoreError
 from session.files.document_store import DocumentStore, Edit
-from session.memory import Memory, MemoryStatus, title_key
+from session.memory import Memory, MemoryStatus
+from session.text import text_key
 from tests.unit.managers.memory_parts import manager_in, memory, titles
 
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ class AnySequence(RuleBasedStateMachine):
     @rule(place=PLACES, title=TITLES, persistence=TIERS)
     def add(self, place: int, title: str, persistence: str) -> None:
         new = memory(title, persistence)
-        key = place, title_key(title)
+        key = place, text_key(title)
         expected = key not in self.persistent | self.ephemeral
         assert self.manager.add_memory(place, "Somewhere", new) is expected
         if expected:
@@ -261,7 +262,7 @@ class AnySequence(RuleBasedStateMachine):
     @rule(place=PLACES, old=TITLES, title=TITLES, persistence=TIERS)
     def supersede(self, place: int, old: str, title: str, persistence: str) -> None:
         new = memory(title, persistence)
-        given_up, key = (place, title_key(old)), (place, title_key(title))
+        given_up, key = (place, text_key(old)), (place, text_key(title))
         is_legal = not (given_up in self.persistent and persistence == "ephemeral")
         is_new = key not in (self.persistent | self.ephemeral) - {given_up}
         expected = given_up in self.persistent | self.ephemeral and is_legal and is_new
@@ -273,7 +274,7 @@ class AnySequence(RuleBasedStateMachine):
 
     @rule(place=PLACES, title=TITLES)
     def invalidate(self, place: int, title: str) -> None:
-        key = place, title_key(title)
+        key = place, text_key(title)
         assert self.manager.invalidate_memory(place, title, "proven false") is (key in self.persistent | self.ephemeral)
         self.persistent.discard(key)
         self.ephemeral.discard(key)
@@ -291,13 +292,13 @@ class AnySequence(RuleBasedStateMachine):
     @rule(place=PLACES, title=TITLES)
     def another_process_adds(self, place: int, title: str) -> None:
         other = manager_in(Path(self.folder.name))
-        if (place, title_key(title)) not in self.ephemeral and other.add_memory(place, "Elsewhere", memory(title)):
-            self.persistent.add((place, title_key(title)))
+        if (place, text_key(title)) not in self.ephemeral and other.add_memory(place, "Elsewhere", memory(title)):
+            self.persistent.add((place, text_key(title)))
 
     @rule(place=PLACES, title=TITLES)
     def another_process_invalidates(self, place: int, title: str) -> None:
         manager_in(Path(self.folder.name)).invalidate_memory(place, title, "theirs")
-        self.persistent.discard((place, title_key(title)))
+        self.persistent.discard((place, text_key(title)))
 
     @rule(place=PLACES, remark=st.sampled_from(["", "<!-- mine -->\n", "# My own part\n\nprose\n\n"]))
     def a_person_writes_a_memory(self, place: int, remark: str) -> None:
@@ -305,7 +306,7 @@ class AnySequence(RuleBasedStateMachine):
         title = f"By hand {self.written_by_hand}"
         text = self.text()
         self.write(f"{text}\n\n{remark}## Location {place}: Somewhere\n\n**[NOTE] {title}**\nText\n")
-        self.persistent.add((place, title_key(title)))
+        self.persistent.add((place, text_key(title)))
 
     @rule(line_end=st.sampled_from(["\n", "\r\n"]))
     def a_person_changes_the_line_ends(self, line_end: str) -> None:
@@ -327,7 +328,7 @@ class AnySequence(RuleBasedStateMachine):
 
     def standing(self, cache: dict[int, list[Memory]]) -> list[tuple[int, str]]:
         return sorted(
-            (place, title_key(kept.title))
+            (place, text_key(kept.title))
             for place, memories in cache.items()
             for kept in memories
             if kept.status != MemoryStatus.SUPERSEDED
