@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from session.errors import ConfigurationError, StoreError
+from session.file_names import is_plain_name
 from session.files.atomic_write import write_atomically
 from session.files.run_folders import RUNS
-from session.files.shared_files import is_plain_name, locked, read_shared
+from session.files.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
     from pathlib import Path

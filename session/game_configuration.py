@@ -1,6 +1,6 @@
 """``GameConfiguration``: every option of a session, documented where it is defined.
 
-``GameConfiguration()`` alone is valid and reads nothing from outside; ``session.configuration.sources`` fills
+``GameConfiguration()`` alone is valid and reads nothing from outside; ``session.resolved_configuration`` fills
 one from the command line, the environment and files.
 """
 
@@ -40,7 +40,7 @@ from session.configuration.option_groups import (
     Text,
 )
 from session.configuration.options import Options, resolve
-from session.configuration.toml_settings import from_toml_file
+from session.configuration.sources import from_toml_file
 from session.values import ROLES, Role
 
 LONGEST_RECOMMENDED_MEMORY_HISTORY_WINDOW = 10

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from session.configuration.options import Options
-from session.files.shared_files import is_plain_name
+from session.file_names import is_plain_name
 
 DEFAULT_MEMORY_HISTORY_WINDOW = 3
 HIGHEST_SEED = 2_000_000_000

@@ -1,4 +1,4 @@
-"""A configuration from the command line, the environment and files, and where each option came from.
+"""The settings that the command line, the environment and files give, each with where it stands.
 
 The sources are read here rather than by a settings library because every value keeps its origin, and because
 an unknown name is an error in the environment too.
@@ -6,108 +6,60 @@ an unknown name is an error in the environment too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import reduce
+import sys
 from io import StringIO
-from operator import getitem
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dotenv import dotenv_values
-from pydantic import JsonValue
 
-from session.configuration.options import Setting, options_of, resolve
-from session.configuration.toml_settings import from_toml_file
+from session.configuration.options import Setting
 from session.errors import ConfigurationError
-from session.game_configuration import GameConfiguration
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-DEFAULT = "default"
 PREFIX = "ZORKGPT_"
 WELL_KNOWN = {"OPENAI_API_KEY": "llm.api_key", "OPENAI_BASE_URL": "llm.base_url"}
-EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
-    "max_turns_per_episode": 100,
-    "assist": "fresh-actions",
-    "agent.history_window": 1,
-    "agent.show_reasoning": False,
-    "agent.reasoning_length": 0,
-    "critic.mode": "object_tree",
-    "extractor.mode": "none",
-    "objectives.enabled": False,
-    "map.shown": False,
-    "simple_memory.max_tokens": 80,
-    "agent_sampling.temperature": 0.7,
-    "agent_sampling.min_p": 0.1,
-    "agent_sampling.max_tokens": 120,
-    "agent_sampling.seed": 1,
-    "prompt_budgets.agent": 1500,
-    "prompt_budgets.critic": 1500,
-    "prompt_budgets.info_ext": 1500,
-    "prompt_budgets.analysis": 1500,
-    "prompt_budgets.memory": 900,
-    "memory_sampling.max_tokens": 150,
-    "memory_sampling.memory_history_window": 1,
-}
-"""Defaults where the agent's model is embedded: it is small, and cannot phrase commands."""
 NOT_OPTIONS = frozenset({"ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})
 
 
-_EMBEDDED_PROFILE = [Setting(name, value, DEFAULT, "of the embedded model") for name, value in EMBEDDED_PROFILE.items()]
+def settings_from(overrides: Mapping[str, object], environ: Mapping[str, str], cwd: Path) -> Iterator[Setting]:
+    """Yield what every source gives, those that count least first.
 
-
-@dataclass(frozen=True, slots=True)
-class ShownOption:
-    """An option fit to be seen. ``value`` of a key is ``set`` or ``None``, never the key."""
-
-    name: str
-    value: JsonValue
-    origin: str
-
-
-@dataclass(frozen=True, slots=True)
-class ResolvedConfiguration:
-    """A configuration, and in words where each option came from, by dotted name.
-
-    Options that ``origins`` lacks have their default.
+    That is: the nearest ``zorkgpt.toml`` or ``pyproject.toml`` on the way up from the folder ``cwd`` (side by side: the
+    first), ``.env`` in ``cwd``, ``environ``, and ``overrides``: values from the command line by dotted name, where
+    ``None`` means that the option was not given.
+    Raises ``ConfigurationError`` for a file that cannot be read.
     """
-
-    configuration: GameConfiguration
-    origins: Mapping[str, str]
-
-    def shown(self) -> Iterator[ShownOption]:
-        """Every option, in the order of their definition."""
-        values: Any = self.configuration.without_keys()
-        for option in options_of(GameConfiguration):
-            value: JsonValue
-            if option.secret:
-                value = None if option.value_in(self.configuration) is None else "set"
-            else:
-                value = reduce(getitem, option.name.split("."), values)
-            yield ShownOption(option.name, value, self.origins.get(option.name, DEFAULT))
+    yield from _from_nearest_file(cwd.absolute())
+    yield from _from_environment(_read_dotenv(cwd / ".env"), f"in {cwd / '.env'}")
+    yield from _from_environment(environ, "in the environment")
+    for name, value in overrides.items():
+        if value is not None:
+            yield Setting(name, value, name, "on the command line")
 
 
-def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, str], cwd: Path) -> ResolvedConfiguration:
-    """The configuration that holds in the folder ``cwd``.
+def from_toml_file(path: Path) -> Iterator[Setting]:
+    """Yield what ``[tool.zorkgpt]`` of that file gives, or else the whole file, unless it is a ``pyproject.toml``.
 
-    overrides: values by dotted name, from the command line; ``None`` is not given
-    Precedence: ``overrides``, ``environ``, ``.env`` in ``cwd``, the nearest ``zorkgpt.toml`` or
-    ``pyproject.toml`` on the way up from there (side by side: the first), ``EMBEDDED_PROFILE`` where the agent's model
-    is embedded, defaults.
-    Raises ``ConfigurationError``.
+    Raises ``ConfigurationError`` for a file that cannot be read, with the line where it is not TOML.
     """
-    lowest_first = [
-        *_from_nearest_file(cwd.absolute()),
-        *_from_environment(_read_dotenv(cwd / ".env"), f"in {cwd / '.env'}"),
-        *_from_environment(environ, "in the environment"),
-        *(Setting(name, value, name, "on the command line") for name, value in overrides.items() if value is not None),
-    ]
-    configuration, origins = resolve(GameConfiguration, lowest_first)
-    if configuration.role("agent").engine == "embedded":
-        configuration, origins = resolve(GameConfiguration, [*_EMBEDDED_PROFILE, *lowest_first])
-    return ResolvedConfiguration(configuration, origins)
+    document = _read_toml(path)
+    tool = document.get("tool")
+    if isinstance(tool, dict) and "zorkgpt" in tool:
+        table, prefix = tool["zorkgpt"], "tool.zorkgpt."
+    else:
+        table, prefix = ({} if path.name == "pyproject.toml" else document), ""
+    if not isinstance(table, dict):
+        raise ConfigurationError(f"tool.zorkgpt in {path} must be a table")
+    for key, value in table.items():
+        yield Setting(key, value, prefix + key, f"in {path}")
 
 
 def _from_nearest_file(cwd: Path) -> Iterator[Setting]:
@@ -134,3 +86,19 @@ def _read_dotenv(path: Path) -> dict[str, str | None]:
         return dotenv_values(stream=StringIO(path.read_text(encoding="utf-8")), interpolate=False)
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"cannot read {path}: {error}") from error
+
+
+def _read_toml(path: Path) -> dict[str, object]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from error
+    try:
+        document: dict[str, object] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        last_line = f"at line {text.count(chr(10)) + 1}, the last one"
+        message = str(error).replace("at end of document", last_line)
+        raise ConfigurationError(f"{path} is not TOML: {message}") from error
+    return document

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from session.errors import StoreError
+from session.file_names import is_plain_name
 from session.files.atomic_write import write_atomically
-from session.files.shared_files import is_plain_name, read_shared
+from session.files.shared_files import read_shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -22,11 +22,6 @@ LOCK_TIMEOUT = 10.0  # seconds; a write takes milliseconds
 LOCK_POLL = 0.005  # seconds
 
 
-def is_plain_name(name: str) -> bool:
-    """A file of that name is in the folder where it is looked for, and nowhere else."""
-    return name == Path(name).name and name not in {"", ".."} and name.isprintable()
-
-
 @contextmanager
 def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
     """Nobody else who asks for ``NAME.lock`` writes the file within the block; its folder is there.

@@ -10,8 +10,8 @@ import pytest
 
 from managers.memory.parsing import parse
 from orchestration.bootstrap import open_parts, open_run
-from session.configuration.sources import load_configuration
 from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
+from session.resolved_configuration import load_configuration
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import LanguageModel
 

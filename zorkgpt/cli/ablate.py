@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from session.configuration.sources import load_configuration
 from session.errors import ConfigurationError, StoreError
+from session.resolved_configuration import load_configuration
 from zorkgpt.cli.printable import printable
 from zorkgpt.cli.streams import complain
 from zorkgpt.cli.watching import EXIT_STATUS

@@ -14,8 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from session.configuration.options import options_of
-from session.configuration.sources import DEFAULT, load_configuration
 from session.game_configuration import GameConfiguration
+from session.resolved_configuration import DEFAULT, load_configuration
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from session.configuration.sources import ShownOption
+    from session.resolved_configuration import ShownOption
 
 app = typer.Typer(help="The options in force.", no_args_is_help=True)
 

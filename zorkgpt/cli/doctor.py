@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.configuration.sources import load_configuration
+from session.resolved_configuration import load_configuration
 from zorkgpt.cli.printable import printable
 from zorkgpt.llm.embedded.model_store import ModelStore
 

@@ -17,10 +17,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from session.configuration.sources import load_configuration
 from session.errors import ConfigurationError, StoreError
 from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START, find_run
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
+from session.resolved_configuration import load_configuration
 from session.text import one_line, text_key
 from zorkgpt.cli.printable import printable
 

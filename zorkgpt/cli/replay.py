@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from session.configuration.sources import load_configuration
 from session.errors import ConfigurationError
 from session.events import Event
 from session.files.journal import read_manifest
 from session.files.recording import timeless
 from session.files.run_folders import find_run
+from session.resolved_configuration import load_configuration
 from zorkgpt.cli import play_options
 from zorkgpt.cli.printable import printable
 from zorkgpt.cli.resume import warn_of_unused_key

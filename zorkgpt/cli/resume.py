@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.configuration.sources import load_configuration
 from session.files.journal import read_manifest
 from session.files.run_folders import find_run
+from session.resolved_configuration import load_configuration
 from zorkgpt.cli import play_options
 from zorkgpt.cli.printable import printable
 from zorkgpt.cli.streams import complain

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.configuration.sources import load_configuration
+from session.resolved_configuration import load_configuration
 from zorkgpt.cli import play_options
 from zorkgpt.cli.watching import watching
 
 if TYPE_CHECKING:
-    from session.configuration.sources import ResolvedConfiguration
     from session.game_configuration import GameConfiguration
+    from session.resolved_configuration import ResolvedConfiguration
     from session.values import StoryFacts
 
 WORKDIR = "zork_game_workdir"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.configuration.sources import load_configuration
 from session.errors import StoreError
 from session.files.run_folders import RUNS, find_run, run_folders
+from session.resolved_configuration import load_configuration
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from managers.base_manager import ManagerStatus
 from managers.state_manager import CURRENT_STATE_FILE
-from session.configuration.sources import load_configuration
 from session.errors import StoreError
 from session.files.shared_files import read_shared
+from session.resolved_configuration import load_configuration
 from session.text import one_line
 from zorkgpt.cli.printable import printable
 

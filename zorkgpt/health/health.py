@@ -24,7 +24,7 @@ from zorkgpt.llm.openai.reachability import served_models
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from session.configuration.sources import ResolvedConfiguration
+    from session.resolved_configuration import ResolvedConfiguration
     from session.values import Role
     from zorkgpt.llm.embedded.model_store import ModelStore
 

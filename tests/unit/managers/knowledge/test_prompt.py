@@ -16,11 +16,11 @@ from managers.knowledge.prompt import (
     update_question,
     wants_brief_prompt,
 )
-from session.configuration.sources import EMBEDDED_PROFILE
 from session.game_configuration import GameConfiguration
 from session.game_state import PlayedAction
 from session.knowledge import INSIGHTS, SECTIONS, Entry, KnowledgeLine, Source
 from session.memory import Memory
+from session.resolved_configuration import EMBEDDED_PROFILE
 from session.token_counter import TokenCounter
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import pytest
 
 from session.errors import StoreError
 from session.files.atomic_write import write_atomically
-from session.files.shared_files import LARGEST, is_plain_name, locked, read_shared
+from session.files.shared_files import LARGEST, locked, read_shared
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,17 +44,6 @@ def refusal(path: Path) -> str:
     (line,) = str(caught.value).splitlines()
     assert str(path) in line
     return line
-
-
-@pytest.mark.parametrize("name", ["a.md", ".hidden", "...", "Café 2", "a\\b"])
-def test_a_plain_name_is_of_a_file_in_the_folder_itself(folder: Path, name: str) -> None:
-    assert is_plain_name(name)
-    assert (folder / name).resolve().parent == folder.resolve()
-
-
-@pytest.mark.parametrize("name", ["", ".", "..", "../x", "/etc/x", "a/b", "a/", "a\nb", "a\0b", "\x1b[2J", "a\u202eb"])
-def test_what_leads_elsewhere_or_cannot_be_seen_is_no_plain_name(name: str) -> None:
-    assert not is_plain_name(name)
 
 
 def test_a_lock_that_another_process_holds_is_waited_for_and_then_said(folder: Path) -> None:

@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from session.configuration.sources import ShownOption, load_configuration
 from session.game_configuration import GameConfiguration
+from session.resolved_configuration import ShownOption, load_configuration
 from zorkgpt.cli import config
 
 KEY = "sk-nobody-may-see-this"

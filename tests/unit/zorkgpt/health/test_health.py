@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from session.configuration.sources import load_configuration
+from session.resolved_configuration import load_configuration
 from tests.fixtures.misbehaving_server import MisbehavingServer, says_error
 from zorkgpt.health.health import Finding, examine
 from zorkgpt.llm.embedded.model_store import SMOLLM2, ModelStore

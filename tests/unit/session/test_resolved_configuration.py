@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from session.configuration.sources import load_configuration
 from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
+from session.resolved_configuration import load_configuration
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from session.configuration.sources import ResolvedConfiguration
+    from session.resolved_configuration import ResolvedConfiguration
 
 KEY = "sk-nobody-may-see-this"
 SERVED = {"agent_model": "served", "llm.engine": "openai"}
