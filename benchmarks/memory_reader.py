@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.comparison import compare_all
-from zorkgpt.ablation.crew import LocalCrew
+from zorkgpt.ablation.runners import LocalRunner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ def played(pairs: int, seed: int) -> list[RunMeasures]:
     plan = scripted_plan(story, ARMS, pairs=pairs, episodes=EPISODES, turns=TURNS, seed=seed)
     with tempfile.TemporaryDirectory() as folder:
         ablation = Ablation(plan, Path(folder))
-        for _ in ablation.play(LocalCrew(2)):
+        for _ in ablation.play(LocalRunner(2)):
             pass
         return ablation.runs()
 

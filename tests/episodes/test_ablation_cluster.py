@@ -16,23 +16,23 @@ from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.small_ablation import scripted_plan
 from tests.fixtures.troubled_server import Answers
 from zorkgpt.ablation.ablation import Ablation
-from zorkgpt.ablation.crew import LocalCrew
+from zorkgpt.ablation.runners import LocalRunner
 
 distributed = pytest.importorskip("distributed")
-from zorkgpt.ablation.cluster import DaskCrew, store  # noqa: E402  needs Dask
+from zorkgpt.ablation.cluster import DaskRunner, store  # noqa: E402  needs Dask
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from distributed import LocalCluster
 
-    from zorkgpt.ablation.plan import Plan
+    from zorkgpt.ablation.plan import AblationPlan
 
 NO_SCHEDULER = "tcp://127.0.0.1:1"
 
 
 @pytest.fixture(scope="module")
-def plan(own_story: Path) -> Plan:
+def plan(own_story: Path) -> AblationPlan:
     return scripted_plan(own_story, "full,no-memory", pairs=3, episodes=2, turns=12)
 
 
@@ -63,12 +63,12 @@ def two_workers() -> LocalCluster:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # of Dask's own, when a worker dies
-def test_a_worker_that_is_killed_half_way_changes_nothing(plan: Plan, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_half_way_changes_nothing(plan: AblationPlan, tmp_path: Path) -> None:
     here = Ablation(plan, tmp_path / "here")
-    assert len(list(here.play(LocalCrew(2)))) == 6
+    assert len(list(here.play(LocalRunner(2)))) == 6
     there = Ablation(plan, tmp_path / "there")
     with two_workers() as cluster:
-        playing = there.play(DaskCrew(cluster.scheduler_address))
+        playing = there.play(DaskRunner(cluster.scheduler_address))
         done = [next(playing)]
         os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
         done += playing
@@ -85,8 +85,8 @@ def test_as_typed_the_cluster_gives_the_results_of_this_machine(
     with MisbehavingServer(Answers()) as server, two_workers() as cluster:
         options = ("--base-url", server.base_url, "--model", "served", "--arms", "full,no-memory")
         lengths = ("--pairs", "2", "--episodes", "2", "--max-turns", "6")
-        for out, *crew in (("here", "--workers", "2"), ("there", "--scheduler", cluster.scheduler_address)):
-            shown = ran(tmp_path, "ablate", *options, *lengths, *crew, "--out", out)
+        for out, *workers in (("here", "--workers", "2"), ("there", "--scheduler", cluster.scheduler_address)):
+            shown = ran(tmp_path, "ablate", *options, *lengths, *workers, "--out", out)
             assert shown.status == 0, shown
             assert b"4 of 4: " in shown.out
     here, there = (scores(tmp_path / out / "episodes.csv") for out in ("here", "there"))
@@ -94,9 +94,9 @@ def test_as_typed_the_cluster_gives_the_results_of_this_machine(
     assert there == here
 
 
-def test_a_scheduler_that_is_not_there_is_an_error_in_one_line(plan: Plan, tmp_path: Path) -> None:
+def test_a_scheduler_that_is_not_there_is_an_error_in_one_line(plan: AblationPlan, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no Dask scheduler answers there"):
-        next(Ablation(plan, tmp_path).play(DaskCrew(NO_SCHEDULER, seconds=1)))
+        next(Ablation(plan, tmp_path).play(DaskRunner(NO_SCHEDULER, seconds=1)))
 
 
 def test_no_worker_can_have_a_file_written_outside_of_its_run(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.comparison import compare_all
-from zorkgpt.ablation.crew import LocalCrew
+from zorkgpt.ablation.runners import LocalRunner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ def play(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[
     def runs(arms: str, episodes: int) -> list[RunMeasures]:
         plan = scripted_plan(own_story, arms, pairs=PAIRS, episodes=episodes, turns=TURNS, seed=SEED)
         ablation = Ablation(plan, tmp_path_factory.mktemp("ablation"))
-        for _ in ablation.play(LocalCrew(2)):
+        for _ in ablation.play(LocalRunner(2)):
             pass
         return ablation.runs()
 

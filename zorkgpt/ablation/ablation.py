@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING
 
 from session.errors import StoreError
 from zorkgpt.ablation.measures import finished_run, measure
-from zorkgpt.ablation.plan import Plan
+from zorkgpt.ablation.plan import AblationPlan
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from zorkgpt.ablation.crew import Crew
     from zorkgpt.ablation.measures import RunMeasures
     from zorkgpt.ablation.plan import Task
+    from zorkgpt.ablation.runners import Runner
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
     """The runs of a plan in the folder that ``plan.claim`` has given it; each has a work folder ``<arm>/<pair>``."""
 
-    plan: Plan
+    plan: AblationPlan
     folder: Path
 
     def done(self) -> list[Task]:
         """The tasks whose runs are complete, in the plan's order."""
         return [task for task in self.plan.tasks() if finished_run(self._folder_of(task))]
 
-    def play(self, crew: Crew) -> Generator[Task, None, None]:
+    def play(self, runner: Runner) -> Generator[Task, None, None]:
         """Every task that was not done is done, each told of when it is; a run that was cut short is begun anew.
 
         (One that went on half way would ask a new model server, which has nothing in its cache and may answer
@@ -40,7 +40,7 @@ class Ablation:
         waiting = [task for task in self.plan.tasks() if task.folder not in done]
         for task in waiting:
             self._clear(task)
-        yield from crew.play(waiting, self._folder_of)
+        yield from runner.play(waiting, self._folder_of)
 
     def runs(self) -> list[RunMeasures]:
         """The measures of every run. Raises ``StoreError`` where one is not there."""

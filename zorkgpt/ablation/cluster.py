@@ -14,7 +14,7 @@ from distributed import Client, KilledWorker, as_completed
 
 from session.errors import ConfigurationError, GameError, StoreError
 from session.files.atomic_write import write_atomically
-from zorkgpt.ablation.apart import PlayingApart
+from zorkgpt.ablation.run_process import RunProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _CONNECT_SECONDS = 10
 
 
-class DaskCrew:
+class DaskRunner:
     """Gives the runs to the cluster whose scheduler is at ``address`` and answers within so many ``seconds``."""
 
     def __init__(self, address: str, *, seconds: float = _CONNECT_SECONDS) -> None:
@@ -32,7 +32,7 @@ class DaskCrew:
         self._seconds = seconds
 
     def play(self, tasks: Iterable[Task], folder_of: Callable[[Task], Path]) -> Iterator[Task]:
-        """As ``Crew.play``; a run whose worker died is played again by another.
+        """As ``Runner.play``; a run whose worker died is played again by another.
 
         When the iteration ends early, workers still end the runs that they are at; nothing is kept of those.
         """
@@ -59,7 +59,7 @@ def play_far(task: Task, story: bytes) -> Mapping[str, bytes]:
     with TemporaryDirectory(prefix="zorkgpt-") as folder:
         path, workdir = Path(folder) / _file(task).name, Path(folder) / "work"
         path.write_bytes(story)
-        run = PlayingApart(task.with_story(path), workdir)
+        run = RunProcess(task.with_story(path), workdir)
         run.wait()
         return {str(file.relative_to(workdir)): file.read_bytes() for file in workdir.rglob("*") if file.is_file()}
 

@@ -54,7 +54,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AblationPlan:
     """Every arm plays ``pairs`` runs of ``episodes`` episodes; the n-th runs of all arms are a pair.
 
     arms: configurations by the arm's name, the first being what the others are compared with
@@ -102,7 +102,7 @@ class WrittenPlan(BaseModel):
     story_sha256: str
 
 
-def settled(configuration: GameConfiguration) -> GameConfiguration:
+def pinned(configuration: GameConfiguration) -> GameConfiguration:
     """The configuration with nothing left open that another place or number of cores would decide otherwise.
 
     An embedded model gets one thread: as many runs as there are cores are played side by side.
@@ -115,7 +115,7 @@ def settled(configuration: GameConfiguration) -> GameConfiguration:
     return configuration.model_copy(update={"game": game, "llm": llm})
 
 
-def claim(folder: Path, plan: Plan) -> WrittenPlan:
+def claim(folder: Path, plan: AblationPlan) -> WrittenPlan:
     """The folder holds the runs of this plan and of no other, from now on if it held none.
 
     Raises ``ConfigurationError`` where it holds something else, ``StoreError`` where it cannot be written.
@@ -138,7 +138,7 @@ def claim(folder: Path, plan: Plan) -> WrittenPlan:
     return written
 
 
-def _written(plan: Plan) -> WrittenPlan:
+def _written(plan: AblationPlan) -> WrittenPlan:
     first = next(iter(plan.arms.values()))
     path = first.game.file or Path()
     try:

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict
 
 from session.files.atomic_write import write_atomically
 from zorkgpt.ablation.comparison import Comparison, compare_all
+from zorkgpt.ablation.conclusions import conclusions
 from zorkgpt.ablation.measures import MEASURES, RunMeasures, turns_to
 from zorkgpt.ablation.plan import WrittenPlan
-from zorkgpt.ablation.words import conclusions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ UNIT = "a pair is two runs from the same seeds; the episodes of a run share what
 
 
 @dataclass(frozen=True, slots=True)
-class Milestone:
+class ReachedScore:
     """A score that some episode of an arm reached: in how many, of how many, and after how many turns (median)."""
 
     arm: str
@@ -52,7 +52,7 @@ class Results(BaseModel):
     models: tuple[str, ...]
     unit: str
     runs: tuple[RunMeasures, ...]
-    milestones: tuple[Milestone, ...]
+    milestones: tuple[ReachedScore, ...]
     comparisons: tuple[Comparison, ...]
     conclusions: tuple[str, ...]
 
@@ -124,7 +124,7 @@ def _csv(lines: Iterable[Mapping[str, object]]) -> bytes:
     return text.getvalue().encode("utf-8", "backslashreplace")
 
 
-def _milestones(runs: Sequence[RunMeasures]) -> Iterator[Milestone]:
+def _milestones(runs: Sequence[RunMeasures]) -> Iterator[ReachedScore]:
     """Every new maximum that any episode had, for every arm that came as far."""
     scores = sorted({best.score for run in runs for episode in run.episodes for best in episode.milestones})
     for arm in dict.fromkeys(run.arm for run in runs):
@@ -132,4 +132,4 @@ def _milestones(runs: Sequence[RunMeasures]) -> Iterator[Milestone]:
         for score in scores:
             turns = [turn for episode in episodes if (turn := turns_to(score, [episode])) is not None]
             if turns:
-                yield Milestone(arm, score, len(turns), len(episodes), median(turns))
+                yield ReachedScore(arm, score, len(turns), len(episodes), median(turns))

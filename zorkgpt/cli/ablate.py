@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
     from zorkgpt.ablation.ablation import Ablation
     from zorkgpt.ablation.arms import Arm
-    from zorkgpt.ablation.crew import Crew
-    from zorkgpt.ablation.plan import Plan
+    from zorkgpt.ablation.plan import AblationPlan
     from zorkgpt.ablation.results import Results
+    from zorkgpt.ablation.runners import Runner
 
 PIPED_WIDTH = 140  # columns, where no terminal says how many there are
 EXTRAS = {"scipy": "ablate", "matplotlib": "ablate", "distributed": "dask"}
@@ -80,7 +80,7 @@ def ablate(
     with _sole_user(out):
         written = claim(out, plan)
         ablation = Ablation(plan, out)
-        _play(ablation, _crew(plan, workers, scheduler))
+        _play(ablation, _runner(plan, workers, scheduler))
         results = results_of(written, plan.assistance, ablation.runs(), detect)
         write_results(results, out)
         write_plot(results, out)
@@ -93,13 +93,13 @@ def _require(*packages: str) -> None:
             raise ConfigurationError(f"{package} is not installed: pip install 'zorkgpt[{EXTRAS[package]}]'")
 
 
-def _plan(arms: str, options: Mapping[str, object], pairs: int, episodes: int) -> Plan:
+def _plan(arms: str, options: Mapping[str, object], pairs: int, episodes: int) -> AblationPlan:
     """What to play; arms that are configured alike are told of."""
     from zorkgpt.ablation.arms import parse_arms
-    from zorkgpt.ablation.plan import Plan
+    from zorkgpt.ablation.plan import AblationPlan
 
     chosen = parse_arms(arms)
-    plan = Plan(
+    plan = AblationPlan(
         arms={arm.name: _configuration(arm, options) for arm in chosen},
         folders={arm.name: arm.folder for arm in chosen},
         pairs=pairs,
@@ -111,10 +111,10 @@ def _plan(arms: str, options: Mapping[str, object], pairs: int, episodes: int) -
 
 
 def _configuration(arm: Arm, options: Mapping[str, object]) -> GameConfiguration:
-    from zorkgpt.ablation.plan import settled
+    from zorkgpt.ablation.plan import pinned
 
     resolved = load_configuration({**options, **arm.settings}, os.environ, Path.cwd())
-    return settled(resolved.configuration)
+    return pinned(resolved.configuration)
 
 
 @contextmanager
@@ -129,12 +129,12 @@ def _sole_user(folder: Path) -> Iterator[None]:
         raise StoreError(f"{folder} cannot be used: {error.strerror}") from error
 
 
-def _crew(plan: Plan, workers: int | None, scheduler: str | None) -> Crew:
+def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> Runner:
     if scheduler:
-        from zorkgpt.ablation.cluster import DaskCrew
+        from zorkgpt.ablation.cluster import DaskRunner
 
-        return DaskCrew(scheduler)
-    from zorkgpt.ablation.crew import LocalCrew
+        return DaskRunner(scheduler)
+    from zorkgpt.ablation.runners import LocalRunner
     from zorkgpt.cli.progress import DownloadBar
     from zorkgpt.llm.embedded.cores import available_cores
     from zorkgpt.llm.embedded.model_store import ModelStore
@@ -143,10 +143,10 @@ def _crew(plan: Plan, workers: int | None, scheduler: str | None) -> Crew:
     if any(agent.engine == "embedded" and agent.model is None for agent in agents):
         with DownloadBar() as bar:
             ModelStore().pull(bar)
-    return LocalCrew(workers or available_cores())
+    return LocalRunner(workers or available_cores())
 
 
-def _play(ablation: Ablation, crew: Crew) -> None:
+def _play(ablation: Ablation, runner: Runner) -> None:
     """Every run is played, each told of as it ends; a line, and status 130, where that is interrupted."""
     total = len(list(ablation.plan.tasks()))
     done = len(ablation.done())
@@ -154,7 +154,7 @@ def _play(ablation: Ablation, crew: Crew) -> None:
         f"{total} runs of {ablation.plan.episodes} episodes, {done} done; assistance: {ablation.plan.assistance}"
     )
     try:
-        with _interrupted_by_termination(), closing(ablation.play(crew)) as playing:
+        with _interrupted_by_termination(), closing(ablation.play(runner)) as playing:
             for task in playing:
                 done += 1
                 typer.echo(f"{done} of {total}: {printable(task.label)}")
@@ -186,7 +186,7 @@ def _show(results: Results, out: Path) -> None:
 
 def tables(results: Results) -> Table:
     """Every measure of every arm against the first one."""
-    from zorkgpt.ablation.words import interval, number
+    from zorkgpt.ablation.conclusions import interval, number
 
     title = Text(printable(f"Differences, first arm minus other (assistance: {results.assistance})"))
     drawn = Table("Against", "Measure", box=None, pad_edge=False, title=title, title_justify="left")

@@ -12,12 +12,12 @@ import pytest
 from session.errors import LanguageModelUnavailable, ZorkGPTError
 from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation
-from zorkgpt.ablation.apart import PlayingApart
-from zorkgpt.ablation.crew import LocalCrew
 from zorkgpt.ablation.measures import finished_run
 from zorkgpt.ablation.plan import claim
 from zorkgpt.ablation.plot import write_plot
 from zorkgpt.ablation.results import results_of, write_results
+from zorkgpt.ablation.run_process import RunProcess
+from zorkgpt.ablation.runners import LocalRunner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from orchestration.bootstrap import Parts
     from session.game_configuration import GameConfiguration
     from zorkgpt.ablation.measures import RunMeasures
-    from zorkgpt.ablation.plan import Plan
+    from zorkgpt.ablation.plan import AblationPlan
 
 pytestmark = pytest.mark.slow  # each run has a process of its own
 
@@ -34,16 +34,16 @@ PAIRS, EPISODES, TURNS = 1, 2, 12
 
 
 @pytest.fixture(scope="module")
-def plan(own_story: Path) -> Plan:
+def plan(own_story: Path) -> AblationPlan:
     return scripted_plan(own_story, "full,no-memory", pairs=PAIRS, episodes=EPISODES, turns=TURNS)
 
 
 @pytest.fixture(scope="module")
-def played(plan: Plan, tmp_path_factory: pytest.TempPathFactory) -> Ablation:
+def played(plan: AblationPlan, tmp_path_factory: pytest.TempPathFactory) -> Ablation:
     """An ablation that was played without a stop."""
     ablation = Ablation(plan, tmp_path_factory.mktemp("ablation") / "out")
     claim(ablation.folder, plan)
-    assert len(list(ablation.play(LocalCrew(2)))) == 2 * PAIRS
+    assert len(list(ablation.play(LocalRunner(2)))) == 2 * PAIRS
     return ablation
 
 
@@ -72,28 +72,28 @@ def test_every_run_played_all_its_episodes_in_a_work_folder_of_its_own(played: A
 
 
 def test_nothing_is_played_again_that_is_done(played: Ablation) -> None:
-    assert list(played.play(LocalCrew(2))) == []
+    assert list(played.play(LocalRunner(2))) == []
 
 
 def test_an_ablation_that_was_stopped_goes_on_and_comes_to_the_same(
-    plan: Plan, played: Ablation, tmp_path: Path
+    plan: AblationPlan, played: Ablation, tmp_path: Path
 ) -> None:
     ablation = Ablation(plan, tmp_path)
-    playing = ablation.play(LocalCrew(1))
+    playing = ablation.play(LocalRunner(1))
     next(playing)
     playing.close()
     assert [task.folder for task in ablation.done()] == ["full/1"]
-    assert [task.folder for task in ablation.play(LocalCrew(1))] == ["no-memory/1"]
+    assert [task.folder for task in ablation.play(LocalRunner(1))] == ["no-memory/1"]
     assert [*map(without_times, ablation.runs())] == [*map(without_times, played.runs())]
 
 
-def test_a_run_ends_with_whoever_asked_for_it(plan: Plan, tmp_path: Path) -> None:
-    run = PlayingApart(next(plan.tasks()), tmp_path)
+def test_a_run_ends_with_whoever_asked_for_it(plan: AblationPlan, tmp_path: Path) -> None:
+    run = RunProcess(next(plan.tasks()), tmp_path)
     run.close()
     assert finished_run(tmp_path) is None
 
 
-def test_a_run_that_was_cut_short_is_begun_anew(plan: Plan, played: Ablation, tmp_path: Path) -> None:
+def test_a_run_that_was_cut_short_is_begun_anew(plan: AblationPlan, played: Ablation, tmp_path: Path) -> None:
     ablation = Ablation(plan, tmp_path)
     for task in plan.tasks():
         (source,) = (played.folder / task.folder / "runs").iterdir()
@@ -103,17 +103,17 @@ def test_a_run_that_was_cut_short_is_begun_anew(plan: Plan, played: Ablation, tm
             (target / name).write_bytes((source / name).read_bytes())
     journal = next((tmp_path / "full" / "1").rglob("journal.jsonl"))
     journal.write_bytes(journal.read_bytes()[:-200])
-    assert [task.folder for task in ablation.play(LocalCrew(2))] == ["full/1"]
+    assert [task.folder for task in ablation.play(LocalRunner(2))] == ["full/1"]
     assert ablation.runs()[0].score == played.runs()[0].score
 
 
 def test_a_run_that_fails_ends_the_ablation_with_its_reason(own_story: Path, tmp_path: Path) -> None:
     plan = scripted_plan(own_story, "full,no-map", pairs=1, episodes=1, turns=2, opens=no_model)
     with pytest.raises(ZorkGPTError, match=r"(full|no-map), pair 1: nobody answers at all"):
-        list(Ablation(plan, tmp_path).play(LocalCrew(2)))
+        list(Ablation(plan, tmp_path).play(LocalRunner(2)))
 
 
-def test_results_name_the_assistance_everywhere(played: Ablation, plan: Plan) -> None:
+def test_results_name_the_assistance_everywhere(played: Ablation, plan: AblationPlan) -> None:
     results = results_of(claim(played.folder, plan), "valid-actions", played.runs(), detect=10)
     write_results(results, played.folder)
     write_plot(results, played.folder)
@@ -129,7 +129,7 @@ def test_results_name_the_assistance_everywhere(played: Ablation, plan: Plan) ->
     assert (played.folder / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_same_results_make_the_same_files(played: Ablation, plan: Plan, tmp_path: Path) -> None:
+def test_the_same_results_make_the_same_files(played: Ablation, plan: AblationPlan, tmp_path: Path) -> None:
     for folder in (played.folder, tmp_path):
         results = results_of(claim(played.folder, plan), "none", played.runs(), detect=None)
         write_results(results, folder)

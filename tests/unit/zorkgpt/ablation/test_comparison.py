@@ -18,7 +18,7 @@ from zorkgpt.ablation.comparison import (
     compare,
     pairs_needed,
 )
-from zorkgpt.ablation.words import conclusions
+from zorkgpt.ablation.conclusions import conclusions
 
 
 def compared(*differences: float, detect: float | None = None) -> Comparison:

@@ -8,18 +8,18 @@ import pytest
 
 from session.errors import ConfigurationError, StoreError
 from session.game_configuration import GameConfiguration
-from zorkgpt.ablation.plan import PLAN_FILE, Plan, claim, settled
+from zorkgpt.ablation.plan import PLAN_FILE, AblationPlan, claim, pinned
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def plan(story: Path, *, pairs: int = 2, seed: int = 7) -> Plan:
+def plan(story: Path, *, pairs: int = 2, seed: int = 7) -> AblationPlan:
     def configuration(**options: object) -> GameConfiguration:
         return GameConfiguration.model_validate({"game": {"file": story, "seed": seed}, **options})
 
     arms = {"full": configuration(), "seeded": configuration(agent_sampling={"seed": 100})}
-    return Plan(arms, {"full": "full", "seeded": "seeded"}, pairs=pairs, episodes=3)
+    return AblationPlan(arms, {"full": "full", "seeded": "seeded"}, pairs=pairs, episodes=3)
 
 
 def test_the_runs_of_a_pair_have_the_same_seeds_and_no_other_pair_has_one_of_them(own_story: Path) -> None:
@@ -39,13 +39,13 @@ def test_models_draw_from_another_seed_in_every_pair_starting_from_the_arms_own(
 
 def test_an_embedded_model_gets_one_thread_wherever_it_runs(own_story: Path) -> None:
     game = {"file": own_story}
-    assert settled(GameConfiguration.model_validate({"game": game})).llm.threads == 1
+    assert pinned(GameConfiguration.model_validate({"game": game})).llm.threads == 1
     chosen = GameConfiguration.model_validate({"game": game, "llm": {"threads": 3}})
-    assert settled(chosen).llm.threads == 3
+    assert pinned(chosen).llm.threads == 3
 
 
 def test_the_story_is_named_whatever_folder_a_run_is_played_in() -> None:
-    file = settled(GameConfiguration()).game.file
+    file = pinned(GameConfiguration()).game.file
     assert file is not None
     assert file.is_absolute()
 
@@ -75,14 +75,14 @@ def test_a_broken_plan_is_an_error_in_one_line(own_story: Path, tmp_path: Path) 
 
 def test_keys_are_not_written_down(own_story: Path, tmp_path: Path) -> None:
     configuration = GameConfiguration.model_validate({"game": {"file": own_story}, "llm": {"api_key": "sk-secret"}})
-    claim(tmp_path, Plan({"full": configuration}, {"full": "full"}, pairs=1, episodes=1))
+    claim(tmp_path, AblationPlan({"full": configuration}, {"full": "full"}, pairs=1, episodes=1))
     assert "sk-secret" not in (tmp_path / PLAN_FILE).read_text()
 
 
 def test_assistance_is_told_arm_by_arm_where_it_differs(own_story: Path) -> None:
     helped = GameConfiguration.model_validate({"assist": "valid-actions"})
-    both = Plan({"a": helped, "b": helped}, {}, pairs=1, episodes=1)
-    mixed = Plan({"a": helped, "b": GameConfiguration()}, {}, pairs=1, episodes=1)
+    both = AblationPlan({"a": helped, "b": helped}, {}, pairs=1, episodes=1)
+    mixed = AblationPlan({"a": helped, "b": GameConfiguration()}, {}, pairs=1, episodes=1)
     assert both.assistance == "valid-actions"
     assert mixed.assistance == "a: valid-actions; b: none"
     assert plan(own_story).assistance == "none"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Protocol
 
-from zorkgpt.ablation.apart import PlayingApart
+from zorkgpt.ablation.run_process import RunProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zorkgpt.ablation.plan import Task
 
 
-class Crew(Protocol):
+class Runner(Protocol):
     """Plays tasks, several at a time."""
 
     def play(self, tasks: Iterable[Task], folder_of: Callable[[Task], Path]) -> Iterator[Task]:
@@ -25,21 +25,21 @@ class Crew(Protocol):
         ...
 
 
-class LocalCrew:
+class LocalRunner:
     """Plays ``size`` runs side by side, each in a process of its own."""
 
     def __init__(self, size: int) -> None:
         self._size = size
 
     def play(self, tasks: Iterable[Task], folder_of: Callable[[Task], Path]) -> Iterator[Task]:
-        """As ``Crew.play``."""
+        """As ``Runner.play``."""
         waiting = list(tasks)[::-1]
-        playing: dict[int, PlayingApart] = {}
+        playing: dict[int, RunProcess] = {}
         try:
             while waiting or playing:
                 while waiting and len(playing) < self._size:
                     task = waiting.pop()
-                    run = PlayingApart(task, folder_of(task))
+                    run = RunProcess(task, folder_of(task))
                     playing[run.fileno()] = run
                 ready = wait(list(playing))
                 for number in [each for each in playing if each in ready]:

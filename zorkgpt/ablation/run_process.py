@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _GRACE = 10.0  # seconds in which a process that is told to end closes its game and its model
 
 
-class PlayingApart:
+class RunProcess:
     """A process that plays ``task`` in the work folder ``folder``, from now on."""
 
     def __init__(self, task: Task, folder: Path) -> None:
