@@ -13,7 +13,7 @@ from orchestration.bootstrap import Run, assemble, started
 from orchestration.run_record import ContinuedRecord
 from orchestration.session_state import SessionState
 from orchestration.zork_orchestrator import Episode, Standing
-from session.errors import ConfigurationError, StoreError
+from session.errors import ConfigurationError, StoreError, first_problem
 from session.events import EpisodeStarted, RunEnded, RunStarted, TurnPlayed
 from session.files.journal import Journal, read_journal, read_manifest
 from session.files.raised_budgets import keep_budgets, kept_budgets
@@ -51,9 +51,7 @@ def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -
     try:
         then = GameConfiguration.model_validate(manifest.configuration)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise StoreError(f"{folder / MANIFEST} is of another version: {place}: {first['msg']}") from error
+        raise StoreError(f"{folder / MANIFEST} is of another version: {first_problem(error)}") from error
     llm = then.llm
     if llm.base_url == now.llm.base_url:
         llm = llm.model_copy(update={"api_key": now.llm.api_key})

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from game_interface.core.machine.saved_state import SavedState
 from orchestration.learning import LearningState
-from session.errors import StoreError
+from session.errors import StoreError, first_problem
 from zorkgpt.llm.breaker import Circuit
 
 
@@ -41,9 +41,7 @@ class SessionState:
         try:
             return _STATE.validate_json(content)
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            raise StoreError(f"the snapshot is of another version: {place}: {first['msg']}") from error
+            raise StoreError(f"the snapshot is of another version: {first_problem(error)}") from error
 
     @property
     def saved_game(self) -> SavedState:

@@ -13,7 +13,14 @@
 Foreign exceptions are translated where the foreign code is called, with ``raise ... from``.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from session.values import TokenUsage
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 
 class ZorkGPTError(Exception):
@@ -65,3 +72,17 @@ class BudgetSpent(ZorkGPTError):
 
 class StoreError(ZorkGPTError):
     """A file of the work folder cannot be read or written."""
+
+
+def problems_in(error: ValidationError, whole: str = "the file") -> list[str]:
+    """Return one line for each thing that did not validate: its place, a colon and what is wrong with it.
+
+    whole: what to call the place where the problem is with all of it
+    """
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    return [f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}" for problem in problems]
+
+
+def first_problem(error: ValidationError, whole: str = "the file") -> str:
+    """Return the first of :func:`problems_in`."""
+    return problems_in(error, whole)[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
-from session.errors import StoreError
+from session.errors import StoreError, first_problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,9 +109,7 @@ def parse_lexicon(text: str, path: Path) -> Lexicon:
     try:
         return _FILE.validate_json(text)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
         raise StoreError(
-            f"{path} is no lexicon that this version reads ({where}: {first['msg']}); "
+            f"{path} is no lexicon that this version reads ({first_problem(error)}); "
             "mend it, or move it away to start a new one"
         ) from error

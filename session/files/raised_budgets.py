@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from session.configuration.option_groups import BudgetOptions
-from session.errors import StoreError
+from session.errors import StoreError, first_problem
 from session.files.atomic_write import write_atomically
 from session.files.shared_files import read_shared
 
@@ -28,6 +28,4 @@ def kept_budgets(folder: Path) -> BudgetOptions | None:
     try:
         return BudgetOptions.model_validate_json(content) if content is not None else None
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "it"
-        raise StoreError(f"{folder / BUDGETS} holds no budgets: {place}: {first['msg']}") from error
+        raise StoreError(f"{folder / BUDGETS} holds no budgets: {first_problem(error, 'it')}") from error

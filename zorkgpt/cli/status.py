@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from managers.base_manager import ManagerStatus
 from managers.state_manager import CURRENT_STATE_FILE
-from session.errors import StoreError
+from session.errors import StoreError, first_problem
 from session.files.shared_files import read_shared
 from session.resolved_configuration import load_configuration
 from session.text import one_line
@@ -65,10 +65,8 @@ def read_state(path: Path) -> CurrentState | None:
     try:
         return None if content is None else CurrentState.model_validate_json(content)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "the file"
         raise StoreError(
-            f"{path} is no state of this version ({where}: {first['msg']}); the next run writes it anew"
+            f"{path} is no state of this version ({first_problem(error)}); the next run writes it anew"
         ) from error
 
 

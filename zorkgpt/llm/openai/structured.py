@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from openai import pydantic_function_tool
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from session.errors import ResponseInvalid
+from session.errors import ResponseInvalid, problems_in
 from zorkgpt.llm.openai.json_text import breaks_off, json_objects
 
 if TYPE_CHECKING:
@@ -86,11 +86,8 @@ def _last_words(thoughts: str) -> list[str]:
 
 
 def _misfit(error: ValidationError) -> ResponseInvalid:
-    problems = error.errors(include_url=False, include_context=False, include_input=False)
-    message = "; ".join(
-        f"{'.'.join(map(str, problem['loc'])) or 'the object'}: {problem['msg']}" for problem in problems
-    )
-    ignored = any(problem["type"] == "missing" for problem in problems)
+    message = "; ".join(problems_in(error, "the object"))
+    ignored = any(problem["type"] == "missing" for problem in error.errors())
     return SchemaIgnored(message) if ignored else ResponseInvalid(message)
 
 

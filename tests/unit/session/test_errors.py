@@ -1,0 +1,38 @@
+"""What did not validate is told in one line: where it is, and what is wrong."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from session.errors import first_problem, problems_in
+
+
+class Inner(BaseModel):
+    size: int
+    name: str
+
+
+class Outer(BaseModel):
+    inner: Inner
+
+
+def error_of(value: object) -> ValidationError:
+    with pytest.raises(ValidationError) as raised:
+        Outer.model_validate(value)
+    return raised.value
+
+
+def test_a_problem_is_named_by_its_place() -> None:
+    error = error_of({"inner": {"size": "wide"}})
+    assert problems_in(error) == [
+        "inner.size: Input should be a valid integer, unable to parse string as an integer",
+        "inner.name: Field required",
+    ]
+    assert first_problem(error) == problems_in(error)[0]
+
+
+def test_a_problem_with_all_of_it_has_the_name_that_it_is_given() -> None:
+    error = error_of(7)
+    assert first_problem(error).startswith("the file: ")
+    assert first_problem(error, "the object").startswith("the object: ")
