@@ -26,11 +26,11 @@ from jericho import FrotzEnv
 
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
-from game_interface.core.status.reader import status_reader
+from game_interface.core.status.status_reader import status_reader
 from session.errors import StoryError
 
 if TYPE_CHECKING:
-    from game_interface.core.status.reader import Status
+    from game_interface.core.status.status_reader import Status
 
 CLAIMS = ("location", "inside", "score", "moves", "inventory")
 _READS_TIMED = 2000

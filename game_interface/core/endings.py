@@ -14,17 +14,17 @@ _LAST_QUESTION = re.compile(r"\bRESTART\b.{0,200}\b(?:RESTORE|QUIT)\b[^.]{0,200}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StoryEnding:
     """What became of the player in one step."""
 
     died: bool
     ending: Ending | None
 
 
-_PLAYS_ON = Outcome(died=False, ending=None)
+_PLAYS_ON = StoryEnding(died=False, ending=None)
 
 
-def outcome(text: str, *, stopped: bool, victory: bool, defeat: bool) -> Outcome:
+def judge_ending(text: str, *, stopped: bool, victory: bool, defeat: bool) -> StoryEnding:
     """The outcome of the step that printed ``text``.
 
     stopped: the machine runs no more, or the story started anew
@@ -35,9 +35,9 @@ def outcome(text: str, *, stopped: bool, victory: bool, defeat: bool) -> Outcome
     banner = " ".join(_BANNER.findall(text))
     died = (defeat and not victory) or bool(_DEATH.search(banner))
     if victory:
-        return Outcome(died=False, ending="won")
+        return StoryEnding(died=False, ending="won")
     if not stopped and not _LAST_QUESTION.search(text[-400:]):
-        return Outcome(died=died, ending=None)
+        return StoryEnding(died=died, ending=None)
     if died or defeat:
-        return Outcome(died=died, ending="lost")
-    return Outcome(died=False, ending="won" if _VICTORY.search(banner) else "over")
+        return StoryEnding(died=died, ending="lost")
+    return StoryEnding(died=False, ending="won" if _VICTORY.search(banner) else "over")

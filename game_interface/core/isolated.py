@@ -10,7 +10,7 @@ from game_interface.core.arguments import require_command, require_seed
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
 from game_interface.core.private_folder import PrivateFolder
-from game_interface.core.process.fork_helper import Child
+from game_interface.core.process.fork_helper import GameProcess
 from game_interface.core.process.served_game import ERRORS
 from game_interface.core.process.trial import OPENING_LIMIT
 from session.closing import Closing
@@ -48,7 +48,7 @@ class IsolatedGame(Closing):
         self._time_limit = time_limit
         self._opening_limit = opening_limit
         self._folder = PrivateFolder()
-        self._child: Child | None = None
+        self._child: GameProcess | None = None
         self._closed = False
         try:
             self.restart()
@@ -111,7 +111,7 @@ class IsolatedGame(Closing):
         self._require_open()
         if self._child:
             self._child.kill()
-        self._child = Child(self._folder.path)
+        self._child = GameProcess(self._folder.path)
         request = json.dumps([str(self._path), self._seed, self._use_profile]).encode()
         facts = json.loads(self._request(request, self._opening_limit))
         self._facts = StoryFacts(**facts | {"directions": tuple(facts["directions"])})

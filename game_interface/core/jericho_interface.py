@@ -9,7 +9,7 @@ from pathlib import Path
 from game_interface.core.affordances import Affordances
 from game_interface.core.arguments import require_command, require_seed
 from game_interface.core.commands import ENDED, keypress, normalised, refusal
-from game_interface.core.endings import outcome
+from game_interface.core.endings import judge_ending
 from game_interface.core.machine.attribute_tables import affordances
 from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.interpreter import Interpreter
@@ -191,7 +191,7 @@ class JerichoInterface(Closing):
 
     def _observe(self, text: str) -> Observation:
         interpreter = self._interpreter
-        result = outcome(
+        result = judge_ending(
             text,
             stopped=interpreter.stop is not None,
             victory=interpreter.known and interpreter.victory() > 0,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from game_interface.core.machine.attribute_tables import attribute_table
-from game_interface.core.status.profiled import ProfiledStatus
-from game_interface.core.status.reader import StatusReader, status_reader
+from game_interface.core.status.profile_reader import ProfileReader
+from game_interface.core.status.status_reader import StatusReader, status_reader
 from game_interface.core.visibility import Sight
 from session.values import GameObject, Location, Observation
 
 if TYPE_CHECKING:
-    from game_interface.core.endings import Outcome
+    from game_interface.core.endings import StoryEnding
     from game_interface.core.machine.interpreter import Interpreter, Snapshot
     from game_interface.core.machine.object_table import Memory, ObjectTable
     from game_interface.core.machine.story import Story
@@ -28,7 +28,7 @@ class Observer:
         self._interpreter = interpreter
         memory = bytes(interpreter.memory)
         self._reader: StatusReader = (
-            ProfiledStatus(story, table, interpreter)
+            ProfileReader(story, table, interpreter)
             if interpreter.known
             else status_reader(story, table, _Learning(interpreter))
         )
@@ -41,8 +41,8 @@ class Observer:
         self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
         self._seen: tuple[str, int | None, int | None] | None = None
 
-    def observe(self, text: str, outcome: Outcome) -> Observation:
-        """The observation of the story as it stands, having printed ``text`` with that ``outcome``."""
+    def observe(self, text: str, ending: StoryEnding) -> Observation:
+        """The observation of the story as it stands, having printed ``text`` with that ``ending``."""
         memory = bytes(self._interpreter.memory)
         status = self._reader.read(memory)
         world_hash = self._table.world_hash(memory)
@@ -58,8 +58,8 @@ class Observer:
             max_score=self._interpreter.max_score,
             moves=status.moves,
             world_hash=world_hash,
-            died=outcome.died,
-            ending=outcome.ending,
+            died=ending.died,
+            ending=ending.ending,
             awaits_key=self._interpreter.prompt == "key",
         )
 

@@ -36,10 +36,10 @@ _LONGEST_FOLDER = 4096
 _PR_SET_PDEATHSIG = 1
 
 _lock = threading.Lock()
-_helpers: dict[int, _Helper] = {}  # by process id: a forked copy of this process needs its own helper
+_helpers: dict[int, _ForkHelper] = {}  # by process id: a forked copy of this process needs its own helper
 
 
-class Child:
+class GameProcess:
     """A fresh process that has loaded the interpreter and answers requests, its working folder being ``folder``.
 
     The folder is for children alone: it is gone soon after this process at the latest.
@@ -90,11 +90,11 @@ def _helper() -> socket.socket:
     with _lock:
         helper = _helpers.get(os.getpid())
         if helper is None or not helper.is_running():
-            helper = _helpers[os.getpid()] = _Helper()
+            helper = _helpers[os.getpid()] = _ForkHelper()
         return helper.requests
 
 
-class _Helper:
+class _ForkHelper:
     """The helper process, running, and the socket that it takes requests from."""
 
     def __init__(self) -> None:
@@ -137,7 +137,7 @@ def _serve_requests(requests: socket.socket, serve: Callable[[Connection], None]
         folders.add(folder)
         if os.fork() == 0:
             requests.close()
-            _settle(os.fsdecode(folder))
+            _confine(os.fsdecode(folder))
             connection = Connection(sockets[0])
             connection.send_bytes(str(os.getpid()).encode())
             serve(connection)
@@ -145,7 +145,7 @@ def _serve_requests(requests: socket.socket, serve: Callable[[Connection], None]
         os.close(sockets[0])
 
 
-def _settle(folder: str) -> None:
+def _confine(folder: str) -> None:
     """The child works in ``folder`` alone and ends with its parent."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jericho.defines import BINDINGS_DICT
 
 from game_interface.core.private_folder import PrivateFolder
-from game_interface.core.process.fork_helper import Child
+from game_interface.core.process.fork_helper import GameProcess
 from session.errors import GameError, StoryError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _fault(story: Story) -> str | None:
     folder = PrivateFolder()
     child = None
     try:
-        child = Child(folder.path)
+        child = GameProcess(folder.path)
         answer = child.request(json.dumps([str(story.path.absolute()), 1, True]).encode(), OPENING_LIMIT)
     except GameError as error:
         return str(error)

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from game_interface.core.endings import Outcome, outcome
+from game_interface.core.endings import StoryEnding, judge_ending
 
 QUESTION = "\n\nWould you like to RESTART, RESTORE a saved game or QUIT?"
-ON = Outcome(died=False, ending=None)
+ON = StoryEnding(died=False, ending=None)
 
 
 @pytest.mark.parametrize(
@@ -14,27 +14,29 @@ ON = Outcome(died=False, ending=None)
         ("You are in a field.", ON),
         ("A sign reads: *** DO NOT RESTART THE MACHINE ***", ON),
         ("The manual says: to RESTART or QUIT, press the knob. It is old.", ON),
-        ("*** You have died ***" + QUESTION, Outcome(died=True, ending="lost")),
-        ("*** You have won ***" + QUESTION, Outcome(died=False, ending="won")),
-        ("*** You have missed the point entirely ***" + QUESTION, Outcome(died=False, ending="over")),
-        ("****  You have died  ****\n\nNow, let's take a look here...", Outcome(died=True, ending=None)),
+        ("*** You have died ***" + QUESTION, StoryEnding(died=True, ending="lost")),
+        ("*** You have won ***" + QUESTION, StoryEnding(died=False, ending="won")),
+        ("*** You have missed the point entirely ***" + QUESTION, StoryEnding(died=False, ending="over")),
+        ("****  You have died  ****\n\nNow, let's take a look here...", StoryEnding(died=True, ending=None)),
     ],
 )
-def test_a_story_without_a_profile_is_judged_by_its_banner_and_its_last_question(text: str, expected: Outcome) -> None:
-    assert outcome(text, stopped=False, victory=False, defeat=False) == expected
+def test_a_story_without_a_profile_is_judged_by_its_banner_and_its_last_question(
+    text: str, expected: StoryEnding
+) -> None:
+    assert judge_ending(text, stopped=False, victory=False, defeat=False) == expected
 
 
 def test_a_profile_knows_a_victory_that_the_text_does_not_name() -> None:
-    assert outcome("Inside the Barrow", stopped=True, victory=True, defeat=False).ending == "won"
+    assert judge_ending("Inside the Barrow", stopped=True, victory=True, defeat=False).ending == "won"
 
 
 def test_a_profile_that_takes_the_last_text_for_both_means_the_victory() -> None:
-    assert outcome("The end", stopped=False, victory=True, defeat=True) == Outcome(died=False, ending="won")
+    assert judge_ending("The end", stopped=False, victory=True, defeat=True) == StoryEnding(died=False, ending="won")
 
 
 def test_a_death_by_the_profile_is_no_ending_while_the_machine_runs() -> None:
-    assert outcome("Oh no!", stopped=False, victory=False, defeat=True) == Outcome(died=True, ending=None)
+    assert judge_ending("Oh no!", stopped=False, victory=False, defeat=True) == StoryEnding(died=True, ending=None)
 
 
 def test_a_machine_that_runs_no_more_without_a_word_is_over_and_nothing_more_is_claimed() -> None:
-    assert outcome("", stopped=True, victory=False, defeat=False).ending == "over"
+    assert judge_ending("", stopped=True, victory=False, defeat=False).ending == "over"

@@ -12,7 +12,7 @@ import pytest
 
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.process import fork_helper as nursery
+from game_interface.core.process import fork_helper
 from session.errors import GameError, StoryError
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
@@ -106,10 +106,10 @@ def test_the_child_ends_and_its_folder_goes_when_its_parent_is_killed(own_story:
 def test_a_helper_that_is_stuck_does_not_keep_the_program_from_ending(own_story: Path) -> None:
     script = (
         "import os, signal, sys\n"
-        "from game_interface.core import nursery\n"
+        "from game_interface.core.process import fork_helper\n"
         "from game_interface.core.isolated import IsolatedGame\n"
         "with IsolatedGame(sys.argv[1]):\n"
-        "    (helper,) = nursery._helpers.values()\n"
+        "    (helper,) = fork_helper._helpers.values()\n"
         "    os.kill(helper._process.pid, signal.SIGSTOP)\n"
     )
     command = [sys.executable, "-c", script, str(own_story)]
@@ -141,7 +141,7 @@ def test_a_thing_that_is_not_a_story_is_a_story_error(tmp_path: Path) -> None:
 
 def test_a_new_helper_takes_the_place_of_one_that_was_killed(own_story: Path) -> None:
     with IsolatedGame(own_story):
-        helper = nursery._helpers[os.getpid()]
+        helper = fork_helper._helpers[os.getpid()]
         helper._process.kill()
         helper._process.wait()
     with IsolatedGame(own_story) as game:

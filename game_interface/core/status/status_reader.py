@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from game_interface.core.status.explored import Emulator, State, explore
-from game_interface.core.status.inferred import Clues, learn
+from game_interface.core.status.exploration import Emulator, State, explore
+from game_interface.core.status.inference import Clues, learn
 
 if TYPE_CHECKING:
     from game_interface.core.machine.object_table import Memory, ObjectTable

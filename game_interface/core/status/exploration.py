@@ -1,4 +1,4 @@
-"""A short look around in a story of which nothing is known, for ``status.reader`` to learn from."""
+"""A short look around in a story of which nothing is known, for ``status_reader`` to learn from."""
 
 from __future__ import annotations
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
-from game_interface.core.status.explored import explore
-from game_interface.core.status.reader import Status, status_reader
+from game_interface.core.status.exploration import explore
+from game_interface.core.status.status_reader import Status, status_reader
 from tests.fixtures.story_image import MadeUpObject, StoryImage, move, set_global
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from game_interface.core.status.reader import StatusReader
+    from game_interface.core.status.status_reader import StatusReader
 
 HALL, KITCHEN, CELLAR, PLAYER, DOG, COIN, CART, DARKNESS, GHOST, LAST = range(1, 11)
 NAMES = ("hall", "kitchen", "cellar", "you", "dog", "coin", "cart", "darkness", "ghost", "last")

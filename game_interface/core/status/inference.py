@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from game_interface.core.machine.object_table import ObjectTable
     from game_interface.core.machine.story import Story
-    from game_interface.core.status.explored import Exploration
+    from game_interface.core.status.exploration import Exploration
 
 _LAST_STATUS_LINE_VERSION = 3
 """Up to this version the machine itself draws the status line, from the first three globals."""

@@ -11,7 +11,7 @@ from jericho import FrotzEnv
 from benchmarks.general_way import CLAIMS, FrotzEmulator, Measurement, measure
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
-from game_interface.core.status.reader import status_reader
+from game_interface.core.status.status_reader import status_reader
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from game_interface.core.status.reader import Status
+from game_interface.core.status.status_reader import Status
 
 if TYPE_CHECKING:
     from game_interface.core.machine.interpreter import Interpreter
@@ -16,7 +16,7 @@ _MANY_ROOMS = 12
 """Children that make an object around a room a shelf of rooms, as Infocom kept them."""
 
 
-class ProfiledStatus:
+class ProfileReader:
     """A ``StatusReader`` of the story that ``interpreter`` runs.
 
     Jericho takes for the location whatever the player is directly in. Here it is the room, also for a player in
