@@ -1,24 +1,26 @@
-"""Ways through the map: routes, the frontier and the neighbourhood of a place."""
+"""Ways through the map: routes, the frontier and the neighbourhood of a location."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING
-
-import networkx as nx
+from heapq import heappop, heappush
+from itertools import count
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
 
 from zorkgpt.mapping.map_graph import Edge
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from zorkgpt.mapping.map_graph import MapGraph
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A way through known edges.
+    """A way along known edges.
 
-    commands: to be played in this order; empty for a place that one is already at
+    commands: to be played in this order; empty for the location where the route begins
     location_ids: the rooms on the way, both ends included
     """
 
@@ -36,54 +38,74 @@ class FrontierRoom:
 
 
 def shortest_route(graph: MapGraph, from_id: int, to_id: int) -> Route | None:
-    """The way with the fewest tries to be expected; ``None`` where no known edges lead there.
+    """Return the route with the fewest tries to be expected; ``None`` where no known edges lead there.
 
     An edge of confidence ``c`` counts as ``1 / c`` tries: two sure steps are preferred to one doubtful one.
     """
-    ways = _ways(graph)
-    if from_id not in ways or to_id not in ways:
-        return None
-    try:
-        return _route(ways, nx.shortest_path(ways, from_id, to_id, weight="tries"))
-    except nx.NetworkXNoPath:
-        return None
+    return next((found.route for found in _routes(graph, from_id) if found.to_id == to_id), None)
 
 
 def frontier(graph: MapGraph, from_id: int) -> tuple[FrontierRoom, ...]:
-    """The rooms with untried exits that known edges lead to, nearest first."""
-    ways = _ways(graph)
-    if from_id not in ways:
-        return ()
-    paths = nx.single_source_dijkstra_path(ways, from_id, weight="tries")
-    tries = {location_id: nx.path_weight(ways, path, "tries") for location_id, path in paths.items()}
+    """Return the rooms with untried exits that known edges lead to, nearest first; of equally near ones by id."""
     return tuple(
-        FrontierRoom(location_id, untried, _route(ways, paths[location_id]))
-        for location_id in sorted(paths, key=lambda each: (tries[each], each))
-        if (untried := graph.untried_exits(location_id))
+        FrontierRoom(found.to_id, untried, found.route)
+        for found in sorted(_routes(graph, from_id))
+        if (untried := graph.untried_exits(found.to_id))
     )
 
 
 def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, int]:
-    """The rooms at most ``radius`` moves away, one-way passages counting both ways: moves by location id."""
-    ways = _ways(graph)
-    if location_id not in ways:
+    """Return the rooms at most ``radius`` moves away, one-way passages counting both ways: moves by location id."""
+    if location_id not in graph.rooms:
         return {}
-    return dict(nx.single_source_shortest_path_length(ways.to_undirected(as_view=True), location_id, radius))
+    moves = {location_id: 0}
+    outermost = {location_id}
+    for distance in range(1, radius + 1):
+        beside: set[int] = set()
+        for from_id, exits in graph.connections.items():
+            beside.update(exits.values() if from_id in outermost else ())
+            beside.update(() if outermost.isdisjoint(exits.values()) else (from_id,))
+        outermost = beside - moves.keys()
+        moves.update(dict.fromkeys(outermost, distance))
+    return moves
 
 
-def _ways(graph: MapGraph) -> nx.DiGraph[int]:
-    """The map with the surest command of each pair of rooms: edges are added surest last, and replace each other."""
-    ways: nx.DiGraph[int] = nx.DiGraph()
-    ways.add_nodes_from(graph.rooms)
-    edges = [
-        (graph.confidence(Edge(from_id, command)), from_id, to_id, command)
-        for from_id, exits in graph.connections.items()
-        for command, to_id in exits.items()
-    ]
-    for confidence, from_id, to_id, command in sorted(edges):
-        ways.add_edge(from_id, to_id, command=command, tries=1 / confidence)
-    return ways
+class _Reached(NamedTuple):
+    """A room with the shortest route to it, and how many tries that is expected to take."""
+
+    tries: float
+    to_id: int
+    route: Route
 
 
-def _route(ways: nx.DiGraph[int], path: list[int]) -> Route:
-    return Route(tuple(ways.edges[step]["command"] for step in pairwise(path)), tuple(path))
+def _routes(graph: MapGraph, from_id: int) -> Iterator[_Reached]:
+    """Yield every room that can be reached, nearest first (Dijkstra's algorithm).
+
+    Of two routes equally short the one that was found first stands, so that a map always gives the same routes.
+    """
+    if from_id not in graph.rooms:
+        return
+    order = count()
+    fewest = {from_id: 0.0}
+    waiting = [(0.0, next(order), Route((), (from_id,)))]
+    reached: set[int] = set()
+    while waiting:
+        tries, _, route = heappop(waiting)
+        here = route.location_ids[-1]
+        if here in reached:
+            continue
+        reached.add(here)
+        yield _Reached(tries, here, route)
+        for to_id, (confidence, command) in _surest_commands(graph, here).items():
+            further = tries + 1 / confidence
+            if further < fewest.get(to_id, inf):
+                fewest[to_id] = further
+                longer = Route((*route.commands, command), (*route.location_ids, to_id))
+                heappush(waiting, (further, next(order), longer))
+
+
+def _surest_commands(graph: MapGraph, from_id: int) -> dict[int, tuple[float, str]]:
+    """Return the surest command to each room next to that one, with its confidence."""
+    exits = graph.connections.get(from_id, {}).items()
+    by_confidence = sorted((graph.confidence(Edge(from_id, command)), to_id, command) for command, to_id in exits)
+    return {to_id: (confidence, command) for confidence, to_id, command in by_confidence}

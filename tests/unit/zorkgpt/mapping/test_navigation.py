@@ -56,6 +56,12 @@ def test_of_two_commands_to_one_room_the_surer_is_taken() -> None:
     assert shortest_route(graph, 1, 2) == Route(("enter gate",), (1, 2))
 
 
+def test_of_routes_equally_short_it_is_always_the_same_one() -> None:
+    """Exits count in the order of where they lead, whichever was walked first."""
+    graph = graph_of((1, "west", 7), (7, "north", 9), (1, "east", 3), (3, "north", 9))
+    assert shortest_route(graph, 1, 9) == Route(("east", "north"), (1, 3, 9))
+
+
 def test_the_frontier_is_reachable_rooms_with_untried_exits_nearest_first() -> None:
     graph = graph_of((1, "north", 2), (2, "north", 3), (1, "east", 4), (9, "up", 1))
     for location_id in (3, 4, 9):
