@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from managers.base_manager import BaseManager, ManagerStatus
-from session.context import AgentContext, Notes, Section, render_sections
+from session.context import AgentContext, Notes, PromptSection, render_sections
 from session.text import cut_at
 from session.token_counter import TokenCounter
 
@@ -92,19 +92,19 @@ class ContextManager(BaseManager):
         is_told = self._ends_with_the_text_of(observation)
         present = self._present(observation, with_text=not is_told)
         sections = (
-            Section("How the story began", self._opening(), 9),
-            Section("What is known of this game", notes.knowledge, 7),
-            Section("COMMAND SYNTAX", notes.syntax, 5),
-            Section("Objectives", notes.objectives, 3),
-            Section("Previous Reasoning and Actions", earlier, 8),
-            Section("Previous Reasoning and Actions" if not earlier else "And then", recent, 1),
-            Section("Map", notes.map, 6),
-            Section(self._room_title(observation), self._room_description(observation), 4),
-            Section("Location Memory", notes.memory, 2),
-            Section("Present", present or self._present(observation)),
-            Section("Going round in circles", notes.circling),
-            Section("Not played this turn", _bullets(map(_rejected, rejections))),
-            Section("Commands that would do something now", _bullets(valid_actions or ())),
+            PromptSection("How the story began", self._opening(), 9),
+            PromptSection("What is known of this game", notes.knowledge, 7),
+            PromptSection("COMMAND SYNTAX", notes.syntax, 5),
+            PromptSection("Objectives", notes.objectives, 3),
+            PromptSection("Previous Reasoning and Actions", earlier, 8),
+            PromptSection("Previous Reasoning and Actions" if not earlier else "And then", recent, 1),
+            PromptSection("Map", notes.map, 6),
+            PromptSection(self._room_title(observation), self._room_description(observation), 4),
+            PromptSection("Location Memory", notes.memory, 2),
+            PromptSection("Present", present or self._present(observation)),
+            PromptSection("Going round in circles", notes.circling),
+            PromptSection("Not played this turn", _bullets(map(_rejected, rejections))),
+            PromptSection("Commands that would do something now", _bullets(valid_actions or ())),
         )
         kept = self._fit([section for section in sections if section.text], self.prompt_budget, system)
         if is_told and all(section.text != latest for section in kept):
@@ -118,13 +118,13 @@ class ContextManager(BaseManager):
     ) -> str:
         """What the critic may know of a proposed ``action``, within its token budget."""
         sections = (
-            Section("Previous Reasoning and Actions", self.get_recent_reasoning_formatted(), 2),
-            Section("Map", notes.map, 4),
-            Section(self._room_title(observation), self._room_description(observation), 3),
-            Section("Location Memory", notes.memory, 1),
-            Section("Present", self._present(observation)),
-            Section("Going round in circles", notes.circling),
-            Section("Proposed command", cut_at(action, LONGEST_ACTION)),
+            PromptSection("Previous Reasoning and Actions", self.get_recent_reasoning_formatted(), 2),
+            PromptSection("Map", notes.map, 4),
+            PromptSection(self._room_title(observation), self._room_description(observation), 3),
+            PromptSection("Location Memory", notes.memory, 1),
+            PromptSection("Present", self._present(observation)),
+            PromptSection("Going round in circles", notes.circling),
+            PromptSection("Proposed command", cut_at(action, LONGEST_ACTION)),
         )
         kept = [section for section in sections if section.text]
         return render_sections(self._fit(kept, self.config.prompt_budgets.critic, system))
@@ -230,7 +230,7 @@ class ContextManager(BaseManager):
             lines.append(f"{speaker}:\n{self.tokens.cut(observation.text.strip(), STORY_TOKENS)}")
         return "\n".join(lines)
 
-    def _fit(self, sections: list[Section], budget: int, system: str) -> list[Section]:
+    def _fit(self, sections: list[PromptSection], budget: int, system: str) -> list[PromptSection]:
         """The sections within ``budget`` tokens together with ``system``: the least wanted are dropped, the rest cut.
 
         Holds as long as ``system`` leaves room for their titles.
@@ -245,10 +245,10 @@ class ContextManager(BaseManager):
         return kept
 
 
-def _cut_to(sections: list[Section], characters: int) -> list[Section]:
+def _cut_to(sections: list[PromptSection], characters: int) -> list[PromptSection]:
     """The sections, rendered within so many characters; what the short ones leave of their share goes to the long."""
     room = characters - len(render_sections([replace(section, text="") for section in sections]))
-    cut: dict[str, Section] = {}
+    cut: dict[str, PromptSection] = {}
     for place, section in enumerate(sorted(sections, key=lambda section: len(section.text))):
         text = cut_at(section.text, room // (len(sections) - place))
         cut[section.title] = replace(section, text=text)

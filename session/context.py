@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PromptSection:
     """A part of a prompt. ``title`` is its Markdown heading, ``text`` its body, never empty.
 
     priority: of two sections the one with the greater number is dropped first; 0 is never dropped (decision 26)
@@ -45,7 +45,7 @@ class AgentContext:
     valid_actions: commands it is held to; ``None`` without that assistance
     """
 
-    sections: tuple[Section, ...]
+    sections: tuple[PromptSection, ...]
     valid_actions: tuple[str, ...] | None = None
 
     def render(self) -> str:
@@ -53,6 +53,6 @@ class AgentContext:
         return render_sections(self.sections)
 
 
-def render_sections(sections: Sequence[Section]) -> str:
+def render_sections(sections: Sequence[PromptSection]) -> str:
     """The sections as one Markdown text, in their order."""
     return "\n\n".join(section.render() for section in sections)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
-from session.context import Section
+from session.context import PromptSection
 from session.errors import LanguageModelError
 from session.values import Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
@@ -85,7 +85,7 @@ class Critic:
         return self._mode == "llm"
 
     def _ask(self, context: str, repetition: str) -> Verdict:
-        tried = f"\n\n{Section('Tried before', repetition).render()}" if repetition else ""
+        tried = f"\n\n{PromptSection('Tried before', repetition).render()}" if repetition else ""
         prompt = Prompt(system=self.system_prompt, user=context + tried)
         try:
             answer = self._model.complete("critic", prompt, CriticAnswer).value

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from session.context import AgentContext, Section
+from session.context import AgentContext, PromptSection
 from session.errors import ResponseInvalid
 from session.values import Proposal, Reading
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.players.agent import Agent
 
-SECTIONS = (Section("Past", "You were in the yard."), Section("Present", "You are in the shed."))
+SECTIONS = (PromptSection("Past", "You were in the yard."), PromptSection("Present", "You are in the shed."))
 
 
 def test_the_proposal_is_the_models_answer_without_surrounding_blanks() -> None:
