@@ -26,10 +26,17 @@ from orchestration.story_binding import bind_to_story
 from orchestration.story_choice import ChosenStory, choose_story
 from orchestration.zork_orchestrator import Plan, RunEnd, Standing, ZorkOrchestrator
 from session.events import MemoryRemoved, RunStarted
-from session.files.episode_numbers import take_episode_numbers
 from session.files.journal import Journal, Manifest, new_run_id
 from session.files.recording import Recording
-from session.files.run_folders import AT_END, AT_START, RUNS, digests_at_start, held, keep_shared_files
+from session.files.run_folders import (
+    AT_END,
+    AT_START,
+    RUNS,
+    claimed,
+    digests_at_start,
+    keep_shared_files,
+    take_episode_numbers,
+)
 from session.token_counter import TokenCounter
 from session.vocabulary import Vocabulary
 from zorkgpt.llm.breaker import CircuitBreaker
@@ -103,7 +110,7 @@ def open_run(
         journal = Journal.create(workdir / RUNS, manifest)
         undoing = stack.enter_context(ExitStack())
         undoing.callback(rmtree, journal.folder, ignore_errors=True)
-        stack.enter_context(held(journal.folder))
+        stack.enter_context(claimed(journal.folder))
         stack.callback(journal.close)
         keep_shared_files(configuration, journal.folder / AT_START)
         stack.callback(keep_shared_files, configuration, journal.folder / AT_END)

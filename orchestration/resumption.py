@@ -16,17 +16,18 @@ from orchestration.zork_orchestrator import Episode, Standing
 from session.errors import ConfigurationError, StoreError, first_problem
 from session.events import EpisodeStarted, RunEnded, RunStarted, TurnPlayed
 from session.files.journal import Journal, read_journal, read_manifest
-from session.files.raised_budgets import keep_budgets, kept_budgets
 from session.files.recording import Recording
 from session.files.run_folders import (
     AT_END,
     AT_START,
     MANIFEST,
     RUNS,
+    claimed,
     digests_at_start,
     edited_since,
-    held,
+    keep_budgets,
     keep_shared_files,
+    kept_budgets,
 )
 from session.files.snapshot import SNAPSHOT, read_snapshot
 from session.game_configuration import GameConfiguration
@@ -89,7 +90,7 @@ def open_resumed_run(
     manifest = read_manifest(folder)
     require_story(manifest, parts)
     with ExitStack() as stack:
-        stack.enter_context(held(folder))
+        stack.enter_context(claimed(folder))
         lines = list(read_journal(folder))
         if any(isinstance(line.event, RunEnded) for line in lines):
             raise StoreError(f"run {manifest.run_id} has ended: there is nothing to resume")

@@ -1,7 +1,8 @@
-"""Where the runs of a work folder are, and what its shared files held when each began and ended."""
+"""The runs of a work folder: where they are, who plays them, their episodes, budgets and copies of shared files."""
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from difflib import get_close_matches
 from hashlib import sha256
@@ -9,11 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
+from pydantic import ValidationError
 
-from session.errors import StoreError
+from session.configuration.option_groups import BudgetOptions
+from session.errors import StoreError, first_problem
 from session.file_names import is_plain_name
 from session.files.atomic_write import write_atomically
-from session.files.shared_files import read_shared
+from session.files.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +27,8 @@ RUNS = "runs"
 FORKS = "forks"
 MANIFEST = "manifest.json"
 LOCK = "run.lock"
+BUDGETS = "budgets.json"
+EPISODES = "episodes.json"
 AT_START = "start"
 AT_END = "end"
 MEMORIES_AT_START = f"{AT_START}/Memories.md"
@@ -31,9 +36,9 @@ MEMORIES_AT_END = f"{AT_END}/Memories.md"
 
 
 def find_run(workdir: Path, run: str | None = None) -> Path:
-    """The run folder of that id in ``workdir``, or the one that ``run`` is the path of; by default the newest.
+    """Return the folder of the run with that id or path, by default of the newest one in ``workdir``.
 
-    A fork is found by its id too, and is never the default. Raises ``StoreError`` naming the ids that come closest.
+    A fork is found by its id, too, and is never the default. Raises ``StoreError`` naming the ids that come closest.
     """
     ids = sorted((folder.name for folder in _folders_in(workdir / RUNS) if (folder / MANIFEST).is_file()), reverse=True)
     if run is None:
@@ -51,13 +56,13 @@ def find_run(workdir: Path, run: str | None = None) -> Path:
 
 
 def fork_folder(workdir: Path, run_id: str) -> Path:
-    """The work folder of a fork of one of the runs in ``workdir``; a fork's own forks are beside it."""
+    """Return the work folder of a fork of a run in ``workdir``; a fork of a fork is beside that, not within."""
     forks = workdir.parent if workdir.parent.name == FORKS else workdir / FORKS
     return forks / run_id
 
 
 def run_folders(workdir: Path) -> list[Path]:
-    """The folders of all runs and forks, newest first, whatever is in them. Raises ``StoreError``."""
+    """Return the folders of all runs and forks, newest first, whatever is in them. Raises ``StoreError``."""
     forks = [fork / RUNS for fork in _folders_in(workdir / FORKS) if not fork.name.startswith(".")]
     found = [folder for runs in (workdir / RUNS, *forks) for folder in _folders_in(runs)]
     return sorted(found, key=lambda folder: folder.name, reverse=True)
@@ -73,8 +78,11 @@ def _folders_in(folder: Path) -> list[Path]:
 
 
 @contextmanager
-def held(run: Path) -> Iterator[None]:
-    """No other process plays the run of that folder. Raises ``StoreError`` where one does."""
+def claimed(run: Path) -> Iterator[None]:
+    """Claim the run of that folder for this process within the block.
+
+    Raises ``StoreError`` where another process plays it.
+    """
     lock = FileLock(run / LOCK)
     try:
         lock.acquire(timeout=0)
@@ -88,15 +96,55 @@ def held(run: Path) -> Iterator[None]:
         lock.release()
 
 
-def is_held(run: Path) -> bool:
-    """A process plays the run of that folder, as far as can be told."""
+def is_claimed(run: Path) -> bool:
+    """Say whether a process plays the run of that folder, as far as can be told."""
     try:
         if (run / LOCK).exists():
-            with held(run):
+            with claimed(run):
                 pass
     except StoreError as error:
         return isinstance(error.__cause__, Timeout)
     return False
+
+
+def take_episode_numbers(workdir: Path, count: int) -> int:
+    """Return the first of the next ``count`` numbers for episodes, which go up across the runs of a work folder.
+
+    No other run of the folder gets them. Raises ``StoreError``.
+    Source: docs/specification.md, Episode numbers.
+    """
+    path = workdir / EPISODES
+    with locked(path):
+        last = _last_episode(path)
+        write_atomically(path, json.dumps({"last_episode": last + count}).encode() + b"\n")
+    return last + 1
+
+
+def _last_episode(path: Path) -> int:
+    content = read_shared(path)
+    if content is None:
+        return 0
+    try:
+        last = json.loads(content)["last_episode"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise StoreError(f'{path} holds no episode number; put {{"last_episode": N}} there') from error
+    if not isinstance(last, int) or last < 0:
+        raise StoreError(f"{path}: last_episode is {last!r}, not a count of episodes")
+    return last
+
+
+def keep_budgets(run: Path, budgets: BudgetOptions) -> None:
+    """Write down the budgets with which the run of that folder goes on. Raises ``StoreError``."""
+    write_atomically(run / BUDGETS, budgets.model_dump_json(indent=1).encode())
+
+
+def kept_budgets(run: Path) -> BudgetOptions | None:
+    """Return the budgets that the run was last resumed with, ``None`` where it never was. Raises ``StoreError``."""
+    content = read_shared(run / BUDGETS)
+    try:
+        return BudgetOptions.model_validate_json(content) if content is not None else None
+    except ValidationError as error:
+        raise StoreError(f"{run / BUDGETS} holds no budgets: {first_problem(error, 'it')}") from error
 
 
 def shared_files(configuration: GameConfiguration) -> Mapping[str, str]:

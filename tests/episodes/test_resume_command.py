@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.files.journal import JOURNAL_FILE
-from session.files.raised_budgets import BUDGETS
-from session.files.run_folders import find_run, held
+from session.files.run_folders import BUDGETS, claimed, find_run
 from session.files.snapshot import SNAPSHOT
 from tests.fixtures.command_line import Ran, environment, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
@@ -194,7 +193,7 @@ def test_a_snapshot_of_another_run_is_one_line_that_names_it(here: Path, server:
 
 def test_a_run_that_another_process_plays_is_left_alone(here: Path) -> None:
     run = find_run(here / "work")
-    with held(run):
+    with claimed(run):
         before = contents_of(here / "work")
         assert refusal(resume(here)) == f"zorkgpt: run {run.name} is being played by another process"
         assert contents_of(here / "work") == before

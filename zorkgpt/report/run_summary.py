@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from session.errors import StoreError
 from session.files.journal import JOURNAL_FILE, JOURNAL_VERSION, read_manifest
-from session.files.run_folders import is_held
+from session.files.run_folders import is_claimed
 from session.files.shared_files import read_whole
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def summarise(folder: Path) -> RunSummary:
         for event in _events(folder / JOURNAL_FILE):
             glance.count(event)
         state, reason = glance.standing
-        if state != "done" and is_held(folder):
+        if state != "done" and is_claimed(folder):
             state, reason = "playing", ""
     except StoreError as error:
         state, reason = "damaged", str(error)

@@ -1,13 +1,15 @@
-"""Runs are found by id and by path."""
+"""Runs are found by id and by path, and the episodes of a work folder are numbered across its runs."""
 
 from __future__ import annotations
 
+import multiprocessing
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from session.errors import StoreError
-from session.files.run_folders import find_run, fork_folder, run_folders
+from session.files.run_folders import find_run, fork_folder, run_folders, take_episode_numbers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,3 +80,21 @@ def test_runs_that_cannot_be_read_are_not_said_to_be_none(tmp_path: Path) -> Non
     for look in (find_run, run_folders):
         with pytest.raises(StoreError, match=r"runs cannot be read: Not a directory"):
             look(tmp_path)
+
+
+def test_episode_numbers_go_up_from_one(tmp_path: Path) -> None:
+    assert [take_episode_numbers(tmp_path / "new", count) for count in (1, 3, 2)] == [1, 2, 5]
+
+
+def test_two_processes_never_get_the_same_episode_number(tmp_path: Path) -> None:
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        numbers = pool.map(partial(take_episode_numbers, count=1), [tmp_path] * 20, chunksize=1)
+    assert sorted(numbers) == list(range(1, 21))
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"last_episode": "x"}', '{"last_episode": -1}'])
+def test_a_broken_file_of_episode_numbers_is_left_alone_and_its_mend_is_said(tmp_path: Path, content: str) -> None:
+    (tmp_path / "episodes.json").write_text(content)
+    with pytest.raises(StoreError, match="last_episode"):
+        take_episode_numbers(tmp_path, 1)
+    assert (tmp_path / "episodes.json").read_text() == content

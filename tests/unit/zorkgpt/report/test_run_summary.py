@@ -9,7 +9,7 @@ import pytest
 
 from session.events import RunEnded, RunPaused
 from session.files.journal import JOURNAL_FILE
-from session.files.run_folders import held, run_folders
+from session.files.run_folders import claimed, run_folders
 from session.values import Observation
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import SEEN, ended, played, started, turn, write_run
@@ -52,7 +52,7 @@ def test_a_killed_run_is_listed_with_what_it_got_to(tmp_path: Path) -> None:
 
 def test_a_run_that_somebody_plays_is_being_played_and_not_killed(tmp_path: Path) -> None:
     folder = write_run(tmp_path, EPISODE[:3])
-    with held(folder):
+    with claimed(folder):
         assert (summarise(folder).state, summarise(folder).reason) == ("playing", "")
     assert summarise(folder).state == "killed"
 
