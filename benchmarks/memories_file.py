@@ -16,7 +16,7 @@ from session.memory import Memory
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from managers.memory.document import Document
+    from managers.memory.document import MemoriesDocument
 
 MEMORIES_A_LOCATION = 8
 TEXT = "The lamp is lit with one command and lasts for long; without it what lives in the dark comes near. " * 3
@@ -58,7 +58,7 @@ def milliseconds(work: Callable[[], object], times: int) -> float:
 def report(locations: int, times: int) -> None:
     """Prints the durations for a file of so many locations."""
     text = file_of(locations)
-    document: Document = parse(text)
+    document: MemoriesDocument = parse(text)
     count = sum(map(len, document.memories().values()))
     added = memory(count)
     rows = {

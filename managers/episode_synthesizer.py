@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from session.files.document_store import Watch
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
-    from session.knowledge import Entry, KnowledgeLine
+    from session.knowledge import KnowledgeEntry, KnowledgeLine
     from session.values import TurnRecord
     from zorkgpt.llm.language_model import LanguageModel
 
@@ -250,7 +250,7 @@ class EpisodeSynthesizer(BaseManager):
         wisdom.enter(self.knowledge_manager.model.complete("analysis", prompt, EpisodeAnswer).value)
         return self._enter(wisdom, known)
 
-    def _enter(self, wisdom: Wisdom, known: list[Entry]) -> bool:
+    def _enter(self, wisdom: Wisdom, known: list[KnowledgeEntry]) -> bool:
         lessons = self.knowledge_manager.add_lines(DEATH_ANALYSIS, wisdom.lessons) if wisdom.lessons else 0
         if wisdom.insights != known:
             self.knowledge_manager.replace_insights(wisdom.by_heading())

@@ -14,7 +14,7 @@ from managers.knowledge.prompt import what_was_played
 from managers.knowledge.state import KnowledgeState
 from managers.knowledge.view import CHARACTERS_A_TOKEN, by_usefulness, laid_out, size, within
 from session.errors import LanguageModelError, StoreError
-from session.knowledge import INSIGHTS, Entry, KnowledgeLine
+from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine
 from session.token_counter import TokenCounter
 
 if TYPE_CHECKING:
@@ -141,7 +141,9 @@ class KnowledgeManager(BaseManager):
 
         One that is known in the same words has the new sources, too.
         """
-        taken = sum(self._revise(KnowledgeEdit(added=(Entry(section, line),))) for line in lines if self.admits(line))
+        taken = sum(
+            self._revise(KnowledgeEdit(added=(KnowledgeEntry(section, line),))) for line in lines if self.admits(line)
+        )
         self._counts["taken"] += taken
         return taken
 
@@ -151,7 +153,7 @@ class KnowledgeManager(BaseManager):
         What else the program wrote there goes to the archive. Lines that stand there already stay, whatever they come
         from: an older file may number its episodes alike. New ones that may not be known are left out.
         """
-        given = [Entry(title, line) for title, lines in insights.items() for line in lines]
+        given = [KnowledgeEntry(title, line) for title, lines in insights.items() for line in lines]
         known = [entry for entry in self._base.document.entries() if entry.section in insights and entry.is_ours]
         added = [entry for entry in given if entry in known or self.admits(entry.line)]
         self._revise(KnowledgeEdit(tuple(known), tuple(added)))
@@ -287,7 +289,7 @@ class KnowledgeManager(BaseManager):
     def _ephemeral_turns(self) -> frozenset[int]:
         return ephemeral_turns(self.memory_manager, self.game_state.episode)
 
-    def _most_useful(self) -> tuple[Entry, ...]:
+    def _most_useful(self) -> tuple[KnowledgeEntry, ...]:
         entries = by_usefulness(self._base.document.entries())
         return tuple(within(entries, self.config.knowledge.max_tokens * CHARACTERS_A_TOKEN))
 

@@ -60,7 +60,7 @@ class KnowledgeLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class KnowledgeEntry:
     """A line of knowledge in its section: one of ``SECTIONS``, of ``INSIGHTS``, or a heading of a person's own."""
 
     section: str

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from managers.knowledge.answer import LONGEST_LINE
 from managers.knowledge.text import read_line
-from session.knowledge import INSIGHTS, Entry, KnowledgeLine, Source, as_sources
+from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
 from session.text import cut_at, text_key
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class EpisodeAnswer(BaseModel):
     insights: list[ProposedInsight] = Field(default_factory=list)
 
 
-def known_insights(lines: Mapping[str, Sequence[KnowledgeLine]]) -> list[Entry]:
+def known_insights(lines: Mapping[str, Sequence[KnowledgeLine]]) -> list[KnowledgeEntry]:
     """All insights, in the order of their headings."""
-    return [Entry(heading, line) for heading in INSIGHTS for line in lines.get(heading, ())]
+    return [KnowledgeEntry(heading, line) for heading in INSIGHTS for line in lines.get(heading, ())]
 
 
 class Wisdom:
@@ -65,8 +65,8 @@ class Wisdom:
     def __init__(
         self,
         summary: EpisodeSummary,
-        known: Sequence[Entry],
-        numbered: Sequence[Entry],
+        known: Sequence[KnowledgeEntry],
+        numbered: Sequence[KnowledgeEntry],
         admits: Callable[[KnowledgeLine], bool],
     ) -> None:
         self._summary = summary
@@ -110,15 +110,15 @@ class Wisdom:
             return False
         new = replace(own, sources=(*own.sources, *(source for each in merged for source in each.line.sources)))
         if all(self._admits(line) for line in (own, new) if line.sources):
-            self._replace(merged, Entry(heading, new))
+            self._replace(merged, KnowledgeEntry(heading, new))
         return True
 
-    def _merged(self, numbers: Iterable[int], key: str) -> list[Entry]:
+    def _merged(self, numbers: Iterable[int], key: str) -> list[KnowledgeEntry]:
         """Those that still stand and have one of these numbers, or say the same."""
         named = [self._numbered[number - 1] for number in numbers if 1 <= number <= len(self._numbered)]
         return [each for each in self.insights if each in named or text_key(each.line.text) == key]
 
-    def _replace(self, merged: Sequence[Entry], new: Entry) -> None:
+    def _replace(self, merged: Sequence[KnowledgeEntry], new: KnowledgeEntry) -> None:
         key = text_key(new.line.text)
         self.insights = [each for each in self.insights if each not in merged or not each.is_ours]
         if not any(text_key(each.line.text) == key for each in self.insights):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from managers.episodes.summary import Death, EpisodeSummary
-    from session.knowledge import Entry
+    from session.knowledge import KnowledgeEntry
     from session.token_counter import TokenCounter
 
 INSTRUCTIONS_SHARE: Final = 3  # at most one in so many tokens of the prompt
@@ -33,13 +33,13 @@ def has_room(budget: int, tokens: TokenCounter) -> bool:
     return INSTRUCTIONS_SHARE * tokens.estimate(fill_prompt("episode")) <= budget
 
 
-def with_room(insights: Sequence[Entry], characters: int) -> list[Entry]:
+def with_room(insights: Sequence[KnowledgeEntry], characters: int) -> list[KnowledgeEntry]:
     """Those that there is room for in so many characters, the most useful ones, in their own order."""
     shown = set(within(by_usefulness(insights), characters))
     return [entry for entry in insights if entry in shown]
 
 
-def numbered(insights: Sequence[Entry]) -> list[Entry]:
+def numbered(insights: Sequence[KnowledgeEntry]) -> list[KnowledgeEntry]:
     """Those that a model can name, by their place counted from 1: the program's."""
     return [entry for entry in insights if entry.is_ours]
 
@@ -47,7 +47,7 @@ def numbered(insights: Sequence[Entry]) -> list[Entry]:
 def episode_prompt(
     summary: EpisodeSummary,
     *,
-    insights: Sequence[Entry],
+    insights: Sequence[KnowledgeEntry],
     knowledge: str,
     earlier: Sequence[EpisodeSummary],
     budget: int,
@@ -88,7 +88,7 @@ def _earlier(summary: EpisodeSummary) -> str:
     return "\n".join([outcome_line(summary), *death_lines(summary, 1)])
 
 
-def _listed(insights: Sequence[Entry]) -> str:
+def _listed(insights: Sequence[KnowledgeEntry]) -> str:
     """The insights below their headings, as they are in the order of these."""
     numbers = {entry: f"{number}." for number, entry in enumerate(numbered(insights), start=1)}
     return "\n".join(

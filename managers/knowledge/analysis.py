@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
     from managers.knowledge.base import KnowledgeEdit
     from managers.knowledge.prompt import Played, Question
-    from session.knowledge import Entry
+    from session.knowledge import KnowledgeEntry
     from session.token_counter import TokenCounter
     from zorkgpt.llm.language_model import LanguageModel
 
 
 def ask_what_is_new(
-    model: LanguageModel, played: Played, entries: Sequence[Entry], budget: int, tokens: TokenCounter
+    model: LanguageModel, played: Played, entries: Sequence[KnowledgeEntry], budget: int, tokens: TokenCounter
 ) -> Judged | None:
     """What the turns add to these lines of knowledge; ``None`` where there is nothing to ask about.
 
@@ -53,7 +53,7 @@ def ask_what_is_new(
 
 
 def ask_what_can_go(
-    model: LanguageModel, entries: Sequence[Entry], excess: int, budget: int, tokens: TokenCounter
+    model: LanguageModel, entries: Sequence[KnowledgeEntry], excess: int, budget: int, tokens: TokenCounter
 ) -> KnowledgeEdit:
     """Lines merged and cut so that ``excess`` characters less remain, as far as the model sees a way.
 

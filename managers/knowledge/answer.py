@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, create_model
 from managers.knowledge.base import KnowledgeEdit
 from managers.knowledge.text import read_line
 from managers.knowledge.view import by_usefulness, size
-from session.knowledge import Entry, KnowledgeLine, as_sources
+from session.knowledge import KnowledgeEntry, KnowledgeLine, as_sources
 from session.text import cut_at, text_key
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class Grounds:
     """
 
     episode: int
-    known: Sequence[Entry]
+    known: Sequence[KnowledgeEntry]
     turns: Collection[int]
     ephemeral: Collection[int]
 
@@ -164,8 +164,8 @@ def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: Collection[int]) 
 
 
 def ephemeral_entries(
-    entries: Iterable[Entry], learnt: Collection[str], episode: int, ephemeral: Collection[int]
-) -> tuple[Entry, ...]:
+    entries: Iterable[KnowledgeEntry], learnt: Collection[str], episode: int, ephemeral: Collection[int]
+) -> tuple[KnowledgeEntry, ...]:
     """The program's lines that rest on ephemeral turns alone, of those that ``learnt`` has the keys of.
 
     Others are none of the episode's: an older file may number its episodes alike.
@@ -182,8 +182,8 @@ def judged(answer: KnowledgeAnswer, grounds: Grounds) -> Judged:
 
     A line has the sources of those it replaces, too.
     """
-    removed: list[Entry] = []
-    added: list[Entry] = []
+    removed: list[KnowledgeEntry] = []
+    added: list[KnowledgeEntry] = []
     refused, ephemeral = [], []
     for proposed in answer.lines:
         line = KnowledgeLine(_text(proposed.text), as_sources(grounds.episode, proposed.turns))
@@ -194,25 +194,25 @@ def judged(answer: KnowledgeAnswer, grounds: Grounds) -> Judged:
             ephemeral.append(line.text)
         else:
             replaced = [entry for entry in _numbered(proposed.replaces, grounds.known) if entry not in removed]
-            added.append(Entry(proposed.section, _with_sources_of(replaced, line)))
+            added.append(KnowledgeEntry(proposed.section, _with_sources_of(replaced, line)))
             removed += replaced
     return Judged(KnowledgeEdit(tuple(removed), tuple(added)), tuple(refused), tuple(ephemeral))
 
 
-def consolidation(answer: ConsolidationAnswer, known: Sequence[Entry], excess: int) -> KnowledgeEdit:
+def consolidation(answer: ConsolidationAnswer, known: Sequence[KnowledgeEntry], excess: int) -> KnowledgeEdit:
     """What the answer merges, and of what it cuts as much as has to go; nothing where that makes it no shorter.
 
     A merged line stands in the section of the first that it replaces, and has the sources of all. A line goes once.
     Of the lines to cut the least useful go first, until ``excess`` characters are gone.
     """
-    gone: list[Entry] = []
-    added: list[Entry] = []
+    gone: list[KnowledgeEntry] = []
+    added: list[KnowledgeEntry] = []
     for merged in answer.lines:
         replaced = [entry for entry in _numbered(merged.replaces, known) if entry not in gone]
         text = _text(merged.text)
         if text and len(text) < size(replaced):
             gone += replaced
-            added.append(Entry(replaced[0].section, _with_sources_of(replaced, KnowledgeLine(text))))
+            added.append(KnowledgeEntry(replaced[0].section, _with_sources_of(replaced, KnowledgeLine(text))))
     to_cut = [entry for entry in _numbered(answer.cut, known) if entry not in gone]
     for entry in reversed(by_usefulness(to_cut)):
         if size(gone) - size(added) >= excess:
@@ -235,10 +235,10 @@ def _text(text: str) -> str:
     return cut_at(read_line(text).text, LONGEST_LINE)
 
 
-def _numbered(numbers: Iterable[int], known: Sequence[Entry]) -> list[Entry]:
+def _numbered(numbers: Iterable[int], known: Sequence[KnowledgeEntry]) -> list[KnowledgeEntry]:
     return [known[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(known)]
 
 
-def _with_sources_of(replaced: Iterable[Entry], line: KnowledgeLine) -> KnowledgeLine:
+def _with_sources_of(replaced: Iterable[KnowledgeEntry], line: KnowledgeLine) -> KnowledgeLine:
     inherited = (source for entry in replaced for source in entry.line.sources)
     return replace(line, sources=(*line.sources, *inherited))

@@ -9,7 +9,7 @@ from managers.knowledge.parsing import parse
 from managers.knowledge.text import write_line
 from session.files.document_store import DocumentStore, StoreState
 from session.files.markdown import usual_line_end
-from session.knowledge import Entry
+from session.knowledge import KnowledgeEntry
 from session.text import text_key
 
 if TYPE_CHECKING:
@@ -26,14 +26,14 @@ ARCHIVE_TITLE = "# Archive of the knowledge base"
 class KnowledgeEdit:
     """Lines that go and lines that come, in one write. Lines of people never go, nor do those that come again."""
 
-    removed: tuple[Entry, ...] = ()
-    added: tuple[Entry, ...] = ()
+    removed: tuple[KnowledgeEntry, ...] = ()
+    added: tuple[KnowledgeEntry, ...] = ()
 
     def __post_init__(self) -> None:
         kept = set(map(_key, self.added))
         object.__setattr__(self, "removed", tuple(entry for entry in self.removed if _key(entry) not in kept))
 
-    def new_keys(self, known: Iterable[Entry]) -> tuple[str, ...]:
+    def new_keys(self, known: Iterable[KnowledgeEntry]) -> tuple[str, ...]:
         """Of the lines that come, and whose words none of these has."""
         standing = {text_key(entry.line.text) for entry in known}
         return tuple(key for _, key in map(_key, self.added) if key not in standing)
@@ -63,7 +63,7 @@ class Archive:
 class ArchiveEdit:
     """Lines that the knowledge base no longer says, and since which turn of which episode."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[KnowledgeEntry, ...]
     episode: int
     turn: int
 
@@ -78,7 +78,7 @@ class ArchiveEdit:
         gap = "" if text.endswith(("\n", "\r")) else end
         return Archive(text + gap + "".join(line + end for line in new))
 
-    def _written(self, entry: Entry) -> str:
+    def _written(self, entry: KnowledgeEntry) -> str:
         return f"{write_line(entry.line)} (in {entry.section} until Ep{self.episode}, T{self.turn})"
 
 
@@ -157,5 +157,5 @@ class KnowledgeBase:
         self._archive.restore(state.archive)
 
 
-def _key(entry: Entry) -> tuple[str, str]:
+def _key(entry: KnowledgeEntry) -> tuple[str, str]:
     return entry.section, text_key(entry.line.text)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from managers.knowledge.text import with_sources, write_line
 from session.files.markdown import BYTE_ORDER_MARK, gap_after
-from session.knowledge import CROSS_EPISODE, INSIGHTS, SECTIONS, Entry, KnowledgeLine
+from session.knowledge import CROSS_EPISODE, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine
 from session.text import text_key
 
 TITLE = "# Knowledge Base"
@@ -55,16 +55,16 @@ class KnowledgeDocument:
         """The text of the file."""
         return "".join(block.text for section in self.sections for block in section.blocks)
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[KnowledgeEntry, ...]:
         """Every line of knowledge, in the order of the file."""
         return tuple(
-            Entry(section.title, block.line)
+            KnowledgeEntry(section.title, block.line)
             for section in self.sections
             for block in section.blocks
             if block.line is not None
         )
 
-    def add(self, entry: Entry) -> KnowledgeDocument:
+    def add(self, entry: KnowledgeEntry) -> KnowledgeDocument:
         """The line is the last of its section, which is made where there is none.
 
         Where the same words stand already, in any section of its kind, the line there has the new sources too; where
@@ -78,7 +78,7 @@ class KnowledgeDocument:
                 return _with_block(self, at, known[0], _with_more_sources(known[0], entry.line))
         return _appended(_with_section_for(self, entry.section), entry)
 
-    def remove(self, entry: Entry) -> KnowledgeDocument:
+    def remove(self, entry: KnowledgeEntry) -> KnowledgeDocument:
         """The program's line with these words is no longer in that section; this very document where it was not."""
         key = text_key(entry.line.text)
         document = self
@@ -89,7 +89,7 @@ class KnowledgeDocument:
         return document
 
 
-def _appended(document: KnowledgeDocument, entry: Entry) -> KnowledgeDocument:
+def _appended(document: KnowledgeDocument, entry: KnowledgeEntry) -> KnowledgeDocument:
     """The line behind the last one of its section, which there is."""
     at = next(at for at, section in enumerate(document.sections) if section.title == entry.section)
     blocks, end = document.sections[at].blocks, document.line_end

@@ -10,7 +10,7 @@ from managers.knowledge.play import LearntTurn, ephemeral_turns, of_episode
 from managers.knowledge.view import by_usefulness, shown, size, within
 from managers.memory.view import last_turn
 from session.game_state import GameState, PlayedAction
-from session.knowledge import INSIGHTS, Entry
+from session.knowledge import INSIGHTS, KnowledgeEntry
 from session.memory import LocationMemories, Memory
 from session.text import cut_at, one_line
 from zorkgpt.llm.language_model import Prompt
@@ -58,7 +58,7 @@ class Question:
     """
 
     prompt: Prompt
-    known: tuple[Entry, ...] = ()
+    known: tuple[KnowledgeEntry, ...] = ()
     turns: tuple[int, ...] = ()
 
 
@@ -82,7 +82,7 @@ def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:
     return 2 * tokens.estimate(fill_prompt("knowledge")) > budget
 
 
-def update_question(played: Played, entries: Sequence[Entry], budget: int, tokens: TokenCounter) -> Question:
+def update_question(played: Played, entries: Sequence[KnowledgeEntry], budget: int, tokens: TokenCounter) -> Question:
     """The question what the turns taught, within ``budget`` tokens if leaving out can do it: the oldest turns first.
 
     What never changes is in the system role, so that it caches (decision 25).
@@ -113,7 +113,9 @@ def brief_question(played: Played, budget: int, tokens: TokenCounter) -> Questio
     return question
 
 
-def consolidation_question(entries: Sequence[Entry], excess: int, budget: int, tokens: TokenCounter) -> Question:
+def consolidation_question(
+    entries: Sequence[KnowledgeEntry], excess: int, budget: int, tokens: TokenCounter
+) -> Question:
     """The question which of the program's lines to merge or cut; the least useful where there is not room for all.
 
     excess: characters that are too many
@@ -165,7 +167,7 @@ def _brief(candidates: Sequence[LearntTurn], played: Played) -> Question:
     return Question(Prompt(fill_prompt("knowledge_brief"), user), turns=numbers)
 
 
-def _listed(known: Iterable[Entry], numbered: Sequence[Entry]) -> str:
+def _listed(known: Iterable[KnowledgeEntry], numbered: Sequence[KnowledgeEntry]) -> str:
     """The lines below their titles, in the order of the file."""
     numbers = {entry: number for number, entry in enumerate(numbered, start=1)}
     sections: dict[str, list[str]] = {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from managers.knowledge.base import BaseState
 from managers.knowledge.play import LearntTurn
-from session.knowledge import Entry
+from session.knowledge import KnowledgeEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class KnowledgeState:
 
     asked_turn: int = 0
     turns: tuple[LearntTurn, ...] = ()
-    shown: tuple[Entry, ...] = ()
+    shown: tuple[KnowledgeEntry, ...] = ()
     counts: dict[str, int] = field(default_factory=dict)
     files: BaseState = field(default_factory=BaseState)
     learnt: tuple[str, ...] = ()

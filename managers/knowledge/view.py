@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, Entry
+from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry
 from session.text import cut_at
 
 if TYPE_CHECKING:
@@ -20,12 +20,12 @@ _MOST_USEFUL_FIRST = (_DANGERS, _PUZZLES, *INSIGHTS, _PATTERNS, _DEATHS, _LESSON
 _RANK = {title: rank for rank, title in enumerate(_MOST_USEFUL_FIRST)}
 
 
-def by_usefulness(entries: Iterable[Entry]) -> list[Entry]:
+def by_usefulness(entries: Iterable[KnowledgeEntry]) -> list[KnowledgeEntry]:
     """The best line of each section, then the second of each, and so on; dangers before all else.
 
     Within a section people's lines come first, then those that most episodes bear out, then the newest.
     """
-    sections: dict[str, list[Entry]] = defaultdict(list)
+    sections: dict[str, list[KnowledgeEntry]] = defaultdict(list)
     for entry in entries:
         sections[entry.section].append(entry)
     places = {
@@ -36,9 +36,9 @@ def by_usefulness(entries: Iterable[Entry]) -> list[Entry]:
     return sorted(places, key=lambda entry: (places[entry], _rank(entry.section)))
 
 
-def within(entries: Iterable[Entry], characters: int) -> list[Entry]:
+def within(entries: Iterable[KnowledgeEntry], characters: int) -> list[KnowledgeEntry]:
     """Those of the entries that there is room for in so many characters when they are listed, earlier ones first."""
-    kept: list[Entry] = []
+    kept: list[KnowledgeEntry] = []
     sections: set[str] = set()
     for entry in entries:
         length = min(len(entry.line.text), LONGEST_LINE) + LONGEST_MARK
@@ -51,7 +51,7 @@ def within(entries: Iterable[Entry], characters: int) -> list[Entry]:
     return kept
 
 
-def laid_out(entries: Sequence[Entry]) -> str:
+def laid_out(entries: Sequence[KnowledgeEntry]) -> str:
     """A list below the title of each section, the most useful section first; "" where there is nothing."""
     sections: dict[str, list[str]] = defaultdict(list)
     for entry in sorted(entries, key=lambda entry: _rank(entry.section)):
@@ -59,17 +59,17 @@ def laid_out(entries: Sequence[Entry]) -> str:
     return "\n\n".join("\n".join([*([f"{title}:"] if title else []), *lines]) for title, lines in sections.items())
 
 
-def shown(entry: Entry) -> str:
+def shown(entry: KnowledgeEntry) -> str:
     """The words of the line, those of a very long one cut."""
     return cut_at(entry.line.text, LONGEST_LINE)
 
 
-def size(entries: Iterable[Entry]) -> int:
+def size(entries: Iterable[KnowledgeEntry]) -> int:
     """Characters of the words alone."""
     return sum(len(entry.line.text) for entry in entries)
 
 
-def _worth(entry: Entry) -> tuple[bool, int, int, int]:
+def _worth(entry: KnowledgeEntry) -> tuple[bool, int, int, int]:
     sources = entry.line.sources
     newest = sources[-1] if sources else None
     return (

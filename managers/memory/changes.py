@@ -11,13 +11,13 @@ from session.text import text_key
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from managers.memory.document import Document
+    from managers.memory.document import MemoriesDocument
 
 ChangeKind = Literal["added", "changed", "superseded", "invalidated", "removed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MemoryChange:
     """``memory`` is as it stands afterwards, or as it last stood where it was removed.
 
     kind: ``changed`` is one of the same title that says something else; one both learnt and given up in between is
@@ -29,7 +29,7 @@ class Change:
     memory: Memory
 
 
-def changes(before: Document, after: Document) -> list[Change]:
+def changes(before: MemoriesDocument, after: MemoriesDocument) -> list[MemoryChange]:
     """Every change, location by location in the order of ``after``."""
     old, new = before.memories(), after.memories()
     return [
@@ -39,14 +39,14 @@ def changes(before: Document, after: Document) -> list[Change]:
     ]
 
 
-def _changes_at(location_id: int, old: Sequence[Memory], new: Sequence[Memory]) -> Iterator[Change]:
+def _changes_at(location_id: int, old: Sequence[Memory], new: Sequence[Memory]) -> Iterator[MemoryChange]:
     known, stood, kept = set(old), _standing_titles(old), {text_key(memory.title) for memory in new}
     for memory in new:
         if memory not in known:
-            yield Change(location_id, _kind(memory, stood), memory)
+            yield MemoryChange(location_id, _kind(memory, stood), memory)
     for memory in old:
         if text_key(memory.title) in stood - kept:
-            yield Change(location_id, "removed", memory)
+            yield MemoryChange(location_id, "removed", memory)
 
 
 def _standing_titles(memories: Sequence[Memory]) -> set[str]:

@@ -28,7 +28,7 @@ _SPACE_AND_RULES = " \t\r\n-*_"
 
 
 @dataclass(frozen=True, slots=True)
-class Visits:
+class VisitCount:
     """How often a location was visited, and in which episodes."""
 
     count: int
@@ -53,7 +53,7 @@ class Block:
     """
 
     text: str
-    content: Memory | Visits | None = None
+    content: Memory | VisitCount | None = None
     problem: str = ""
 
 
@@ -71,7 +71,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class MemoriesDocument:
     """A whole ``Memories.md``.
 
     sections: in the order of the file; the first is what stands above the first heading and may be empty
@@ -94,12 +94,12 @@ class Document:
                 found.setdefault(location_id, []).extend(memories)
         return found
 
-    def visits(self) -> dict[int, Visits]:
+    def visits(self) -> dict[int, VisitCount]:
         """The visits of every location that the file has some of."""
-        found: dict[int, Visits] = {}
+        found: dict[int, VisitCount] = {}
         for location_id, blocks in self._locations():
             for block in blocks:
-                if isinstance(block.content, Visits):
+                if isinstance(block.content, VisitCount):
                     found.setdefault(location_id, block.content)
         return found
 
@@ -124,7 +124,7 @@ class Document:
                 start += len(block.text)
         return found
 
-    def add_memory(self, location_id: int, location_name: str, memory: Memory) -> Document:
+    def add_memory(self, location_id: int, location_name: str, memory: Memory) -> MemoriesDocument:
         """The memory is the last of its location's section, which is made where there is none.
 
         A new section goes in front of the first one with a greater id; no other section moves. It tells of a visit
@@ -146,7 +146,7 @@ class Document:
         gap = gap_after(above[-1].text, self.line_end)
         return self._with_section(at, (*above, *_some(gap), entry, *_some(tail)))
 
-    def remove_memory(self, title: str) -> Document:
+    def remove_memory(self, title: str) -> MemoriesDocument:
         """No location has a memory of that title; the very same document where none had one."""
         key = text_key(title)
 
@@ -160,25 +160,25 @@ class Document:
         sections = tuple(replace(section, blocks=others(section.blocks)) for section in self.sections)
         return self if sections == self.sections else replace(self, sections=sections)
 
-    def mark_superseded(self, location_id: int, title: str, by: str, turn: int | None) -> Document:
+    def mark_superseded(self, location_id: int, title: str, by: str, turn: int | None) -> MemoriesDocument:
         """Every memory of that title that still stood is superseded by the one titled ``by``.
 
         Where there is none, this very document.
         """
         return self._with_each(location_id, title, lambda memory: memory.superseded(by, turn))
 
-    def mark_invalidated(self, location_id: int, title: str, reason: str, turn: int | None) -> Document:
+    def mark_invalidated(self, location_id: int, title: str, reason: str, turn: int | None) -> MemoriesDocument:
         """Every memory of that title that still stood is proven false. Where there is none, this very document."""
         return self._with_each(location_id, title, lambda memory: memory.invalidated(reason, turn))
 
-    def update_visits(self, location_id: int, episode: int) -> Document:
+    def update_visits(self, location_id: int, episode: int) -> MemoriesDocument:
         """One visit more, in ``episode``. Where the location has no section, this very document."""
         at = self._section_index(location_id)
         if at is None:
             return self
         heading, *others = self.sections[at].blocks
         for number, block in enumerate(others):
-            if isinstance(block.content, Visits):
+            if isinstance(block.content, VisitCount):
                 others[number] = _visited_once_more(block, block.content, episode)
                 return self._with_section(at, (heading, *others))
         if not heading.text.endswith(("\n", "\r")):
@@ -196,11 +196,11 @@ class Document:
                 return number
         return None
 
-    def _with_section(self, at: int, blocks: tuple[Block, ...]) -> Document:
+    def _with_section(self, at: int, blocks: tuple[Block, ...]) -> MemoriesDocument:
         changed = replace(self.sections[at], blocks=blocks)
         return replace(self, sections=(*self.sections[:at], changed, *self.sections[at + 1 :]))
 
-    def _with_new_section(self, location_id: int, name: str, episode: int, entry: Block) -> Document:
+    def _with_new_section(self, location_id: int, name: str, episode: int, entry: Block) -> MemoriesDocument:
         at = self._place_for(location_id)
         above, below = self.sections[:at], self.sections[at:]
         end = self.line_end
@@ -226,9 +226,9 @@ class Document:
         return places[-1] + 1 if places else len(self.sections)
 
     def _first_visit(self, episode: int) -> Block:
-        return Block(f"**Visits:** 1 | **Episodes:** {episode}{self.line_end}", Visits(1, (episode,)))
+        return Block(f"**Visits:** 1 | **Episodes:** {episode}{self.line_end}", VisitCount(1, (episode,)))
 
-    def _with_each(self, location_id: int, title: str, change: Callable[[Memory], Memory]) -> Document:
+    def _with_each(self, location_id: int, title: str, change: Callable[[Memory], Memory]) -> MemoriesDocument:
         key = text_key(title)
         document = self
         for number, section in enumerate(self.sections):
@@ -246,7 +246,7 @@ class Document:
         return replace(block, text=write_superseded(block.text, changed, self.line_end), content=changed)
 
 
-def _visited_once_more(block: Block, visits: Visits, episode: int) -> Block:
+def _visited_once_more(block: Block, visits: VisitCount, episode: int) -> Block:
     """The same line with the new numbers in it, whatever else someone wrote there."""
     line = VISITS.search(block.text)
     if line is None:
@@ -263,7 +263,7 @@ def _visited_once_more(block: Block, visits: Visits, episode: int) -> Block:
         + listed
         + block.text[line.start(2) + len(line[2].rstrip()) :]
     )
-    return replace(block, text=text, content=Visits(count, episodes))
+    return replace(block, text=text, content=VisitCount(count, episodes))
 
 
 def _starts_blank(text: str) -> bool:

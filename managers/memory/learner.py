@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from managers.memory.outcome import context_of, outcome_of
 from managers.memory.prompt import visit_prompt, wants_brief_prompt
-from managers.memory.synthesis import Visit, VisitMemory, VisitSynthesis
+from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis
 from managers.memory.visits import VisitTracker
 from session.errors import LanguageModelError, StoreError
 from session.memory import MemoryStatus
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from managers.base_manager import BaseManager
     from managers.memory.news import NewsLedger
-    from managers.memory.outcome import Outcome, ZMachineContext
+    from managers.memory.outcome import ActionOutcome, ZMachineContext
     from managers.memory.tiers import MemoryTiers
     from session.memory import Memory
     from session.token_counter import TokenCounter
@@ -116,16 +116,16 @@ class MemoryLearner:
                 self._owner.log_warning("what was considered may be considered again in the next run", error=str(error))
             self.counts["notes_failed"] += 1
 
-    def _is_news(self, outcome: Outcome) -> bool:
+    def _is_news(self, outcome: ActionOutcome) -> bool:
         standing = (each for each in self._tiers.at(outcome.location_id) if each.status != MemoryStatus.SUPERSEDED)
         return self._ledger.is_news(outcome, spawn_known=any(each.persistence == "core" for each in standing))
 
-    def _synthesise(self, outcomes: tuple[Outcome, ...]) -> None:
+    def _synthesise(self, outcomes: tuple[ActionOutcome, ...]) -> None:
         """What the model finds worth remembering of these is remembered. Without an answer they stay news."""
         model = self._model()
         if model is None or not outcomes:
             return
-        visit = Visit(outcomes, tuple(self._tiers.at(outcomes[0].location_id)))
+        visit = VisitNews(outcomes, tuple(self._tiers.at(outcomes[0].location_id)))
         self.counts["synthesis_calls"] += 1
         try:
             answers = self._ask(model, visit)
@@ -142,7 +142,7 @@ class MemoryLearner:
         if not self._tiers.holds:
             self.commit()
 
-    def _ask(self, model: LanguageModel, visit: Visit) -> list[VisitMemory]:
+    def _ask(self, model: LanguageModel, visit: VisitNews) -> list[VisitMemory]:
         budget = self._owner.config.prompt_budgets.memory
         syntax = self._syntax(visit.outcomes[0].location_id)
         prompt = visit_prompt(
@@ -152,7 +152,7 @@ class MemoryLearner:
             return [visit.quoted(model.complete("memory", prompt, visit.brief_schema()).value)]
         return model.complete("memory", prompt, VisitSynthesis).value.memories
 
-    def _adopt(self, answer: VisitMemory, visit: Visit) -> Memory | None:
+    def _adopt(self, answer: VisitMemory, visit: VisitNews) -> Memory | None:
         """The answer's memory is known and what it gives up is given up; if the first is refused, the second alone.
 
         The memory, if it is known now.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
     from pathlib import Path
 
-    from managers.memory.outcome import Outcome
+    from managers.memory.outcome import ActionOutcome
 
 MOST_REMEMBERED = 50_000  # outcomes, of 17 bytes each
 _EPHEMERAL = "~"  # before the key of an outcome of which an ephemeral memory was made
@@ -31,7 +31,7 @@ class NewsLedger:
         if len(lines) > 2 * MOST_REMEMBERED:
             write_atomically(path, _written(lines[-MOST_REMEMBERED:]), durable=False)
 
-    def is_news(self, outcome: Outcome, *, spawn_known: bool) -> bool:
+    def is_news(self, outcome: ActionOutcome, *, spawn_known: bool) -> bool:
         """It was not considered before. Points, deaths and first visits always are news.
 
         spawn_known: what stands at the location from the start is remembered, so that a later episode's first
@@ -43,11 +43,11 @@ class NewsLedger:
             return True
         return outcome.is_significant and outcome.key not in self._seen
 
-    def was_ephemeral(self, outcome: Outcome) -> bool:
+    def was_ephemeral(self, outcome: ActionOutcome) -> bool:
         """Its like was once found to be true of an episode alone."""
         return _EPHEMERAL + outcome.key in self._seen
 
-    def note(self, outcomes: Collection[Outcome], ephemeral: Collection[Outcome] = ()) -> None:
+    def note(self, outcomes: Collection[ActionOutcome], ephemeral: Collection[ActionOutcome] = ()) -> None:
         """They are no news from now on, and ``ephemeral`` are true of this episode alone.
 
         The file knows it after the next :meth:`commit`.

@@ -46,7 +46,7 @@ class ZMachineContext(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ActionOutcome:
     """One command at one location, and what came of it.
 
     command: in the one form in which the map knows it
@@ -133,11 +133,11 @@ def outcome_of(
     response: str,
     context: ZMachineContext,
     movements: MovementAnalyzer,
-) -> Outcome:
+) -> ActionOutcome:
     """What came of a command that was given at ``location``."""
     command = movements.exit_of(action)
     moved = _moved(context)
-    return Outcome(
+    return ActionOutcome(
         location_id=location.num,
         location_name=location.name,
         turn=turn,

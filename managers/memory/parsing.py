@@ -1,4 +1,4 @@
-"""From the text of ``Memories.md`` to a ``Document``: any text at all, in one pass over its lines."""
+"""From the text of ``Memories.md`` to a ``MemoriesDocument``: any text at all, in one pass over its lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from managers.memory.document import EPISODE, VISITS, Block, Document, Section, Visits
+from managers.memory.document import EPISODE, VISITS, Block, MemoriesDocument, Section, VisitCount
 from managers.memory.text import NotUnderstood, ends_text, is_reference, read_memory, unescape
 from session.files.markdown import BYTE_ORDER_MARK, usual_line_end
 
@@ -38,7 +38,7 @@ class _Heading:
     problem: str = ""
 
 
-def parse(text: str) -> Document:
+def parse(text: str) -> MemoriesDocument:
     """The document whose ``render()`` is ``text`` again, whatever it is."""
     with _without_collections():
         return _parsed(text)
@@ -56,7 +56,7 @@ def _without_collections() -> Iterator[None]:
             gc.enable()
 
 
-def _parsed(text: str) -> Document:
+def _parsed(text: str) -> MemoriesDocument:
     mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
     reader = _Reader(text[len(mark) :])
     sections: list[Section] = []
@@ -70,7 +70,7 @@ def _parsed(text: str) -> Document:
             sections.append(Section(heading.location_id, heading.name, tuple(blocks)))
             heading, blocks = next_heading, [reader.take_heading(next_heading)]
     sections.append(Section(heading.location_id, heading.name, tuple(blocks)))
-    return Document(tuple(sections), usual_line_end(text))
+    return MemoriesDocument(tuple(sections), usual_line_end(text))
 
 
 class _Reader:
@@ -112,7 +112,7 @@ class _Reader:
             return self._take(self._at + 1)
         return self._take(self._end_of_text(self._at + 1), problem=_STRAY if located else "")
 
-    def _take(self, end: int, content: Memory | Visits | None = None, problem: str = "") -> Block:
+    def _take(self, end: int, content: Memory | VisitCount | None = None, problem: str = "") -> Block:
         text = "".join(self._lines[self._at : end])
         self._at = end
         return Block(text, content, problem)
@@ -167,7 +167,7 @@ class _Reader:
         if line is None:
             return self._take(self._at + 1, problem=_NO_VISITS)
         episodes = tuple(int(episode) for episode in EPISODE.findall(line[2]))
-        return self._take(self._at + 1, Visits(int(line[1]), episodes))
+        return self._take(self._at + 1, VisitCount(int(line[1]), episodes))
 
     def _end_of_text(self, end: int) -> int:
         bare = self._bare

@@ -13,8 +13,8 @@ from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from managers.memory.outcome import Outcome
-    from managers.memory.synthesis import Visit
+    from managers.memory.outcome import ActionOutcome
+    from managers.memory.synthesis import VisitNews
     from session.game_state import GameState
     from session.memory import Memory
     from session.token_counter import TokenCounter
@@ -40,7 +40,7 @@ def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:
 
 
 def visit_prompt(
-    visit: Visit, state: GameState, tokens: TokenCounter, *, window: int, budget: int, syntax: str = ""
+    visit: VisitNews, state: GameState, tokens: TokenCounter, *, window: int, budget: int, syntax: str = ""
 ) -> Prompt:
     """The question what to remember of the visit, within ``budget`` tokens if leaving out the oldest turns can do it.
 
@@ -102,7 +102,7 @@ def _reasoned_turn(entry: dict[str, object], played: Sequence[tuple[str, str]], 
     )
 
 
-def _texts(visit: Visit, state: GameState, tokens: TokenCounter, count: int, *, is_brief: bool) -> dict[str, str]:
+def _texts(visit: VisitNews, state: GameState, tokens: TokenCounter, count: int, *, is_brief: bool) -> dict[str, str]:
     """The fields of the templates, with the latest ``count`` turns."""
     arrival_tokens = BRIEF_ARRIVAL_TOKENS if is_brief else ARRIVAL_TOKENS
     last = visit.outcomes[-1]
@@ -123,7 +123,7 @@ def _texts(visit: Visit, state: GameState, tokens: TokenCounter, count: int, *, 
     }
 
 
-def _played_until(outcome: Outcome, state: GameState) -> list[tuple[str, str]]:
+def _played_until(outcome: ActionOutcome, state: GameState) -> list[tuple[str, str]]:
     """Every command of the episode with its response, that of ``outcome`` too where the state has not got it yet."""
     played = [(entry[0], entry[1]) for entry in state.action_history]
     if outcome.turn > state.turn_count:
@@ -131,25 +131,25 @@ def _played_until(outcome: Outcome, state: GameState) -> list[tuple[str, str]]:
     return played
 
 
-def _arrival_lines(visit: Visit, tokens: TokenCounter, longest: int) -> Iterator[str]:
+def _arrival_lines(visit: VisitNews, tokens: TokenCounter, longest: int) -> Iterator[str]:
     for outcome in visit.outcomes:
         if outcome.first_visit and outcome.arrival_text.strip():
             yield f"On arrival the story showed: {tokens.cut(outcome.arrival_text.strip(), longest)}"
 
 
-def _outcome_lines(visit: Visit) -> Iterator[str]:
+def _outcome_lines(visit: VisitNews) -> Iterator[str]:
     for outcome in visit.outcomes:
         yield f"Turn {outcome.turn}: {outcome.action} ({', '.join(_effects(outcome))})"
 
 
-def _answered_lines(visit: Visit, tokens: TokenCounter) -> Iterator[str]:
+def _answered_lines(visit: VisitNews, tokens: TokenCounter) -> Iterator[str]:
     """The same with the beginning of the story's answer, where that is not another place."""
     for outcome, line in zip(visit.outcomes, _outcome_lines(visit), strict=True):
         told = "" if outcome.moved else tokens.cut(one_line(outcome.response), BRIEF_RESPONSE_TOKENS)
         yield f"{line} {told}".rstrip()
 
 
-def _effects(outcome: Outcome) -> Iterator[str]:
+def _effects(outcome: ActionOutcome) -> Iterator[str]:
     yield "the player went elsewhere" if outcome.moved else "the player stayed"
     if outcome.score_change:
         yield f"score {outcome.score_change:+d}"
@@ -161,7 +161,7 @@ def _effects(outcome: Outcome) -> Iterator[str]:
         yield "something in sight changed"
 
 
-def _signals(visit: Visit) -> Iterator[str]:
+def _signals(visit: VisitNews) -> Iterator[str]:
     for outcome in visit.outcomes:
         for words, tier in signals_of(outcome):
             yield f"• Turn {outcome.turn}: {words} (likely {tier.upper()})"

@@ -11,7 +11,7 @@ from session.text import text_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from managers.memory.document import Document
+    from managers.memory.document import MemoriesDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Revision:
         invalidated = {text_key(title) for title in self.invalidated}
         return [self._revised(memory, superseded, invalidated) for memory in memories]
 
-    def apply_to(self, document: Document) -> Document:
+    def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
         """The document with it; the very same where there is nothing to do, or the new title stands there already."""
         revised = document
         for title in self.invalidated:
@@ -93,34 +93,34 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class Visited:
+class CountedVisit:
     """The location was visited once more."""
 
     location_id: int
     episode: int
     kind: Literal["visited"] = "visited"
 
-    def apply_to(self, document: Document) -> Document:
+    def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
         """The document with one visit more; the very same where it has no section for the location."""
         return document.update_visits(self.location_id, self.episode)
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class Removal:
     """Memories of that title are gone, wherever they stood."""
 
     title: str
     kind: Literal["removed"] = "removed"
 
-    def apply_to(self, document: Document) -> Document:
+    def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
         """The document without them; the very same where there are none."""
         return document.remove_memory(self.title)
 
 
-MemoryEdit = Revision | Visited | Removed
+MemoryEdit = Revision | CountedVisit | Removal
 
 
-def _memories_at(location_id: int, document: Document) -> Iterator[Memory]:
+def _memories_at(location_id: int, document: MemoriesDocument) -> Iterator[Memory]:
     """Those of one location, without collecting all others."""
     for section in document.sections:
         if section.location_id == location_id:

@@ -10,13 +10,13 @@ from managers.memory.outcome import SUBSTANTIAL
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from managers.memory.outcome import Outcome
+    from managers.memory.outcome import ActionOutcome
     from session.memory import Persistence
 
 _PLACING = re.compile(r"\b(?:drop|put|place|insert|leave)\b", re.IGNORECASE)
 
 
-def signals_of(outcome: Outcome) -> Iterator[tuple[str, Persistence]]:
+def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
     """Each sign in words, and the tier that it makes likely."""
     if outcome.first_visit and (outcome.is_substantial or len(outcome.arrival_text) > SUBSTANTIAL):
         yield "Long response on first visit suggests room description", "core"
@@ -32,7 +32,7 @@ def signals_of(outcome: Outcome) -> Iterator[tuple[str, Persistence]]:
         yield "Death suggests a danger", "permanent"
 
 
-def likely_tiers(outcome: Outcome) -> list[Persistence]:
+def likely_tiers(outcome: ActionOutcome) -> list[Persistence]:
     """The tiers that a memory of what the command did may have by these signs, each once, the least persistent first.
 
     Both but core where nothing speaks for one of the two.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, create_model, model_validator
 
-from managers.memory.outcome import Outcome
+from managers.memory.outcome import ActionOutcome
 from managers.memory.revision import Revision
 from managers.memory.signals import likely_tiers
 from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
@@ -53,14 +53,14 @@ class BriefMemory(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class VisitNews:
     """What a model is asked about.
 
     outcomes: the news, all of one location, at least one, oldest first
     memories: what is remembered there already, given-up memories too
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[ActionOutcome, ...]
     memories: tuple[Memory, ...]
 
     @property
@@ -80,7 +80,7 @@ class Visit:
         first, last = self.outcomes[0].turn, self.outcomes[-1].turn
         return str(first) if first == last else f"{first}-{last}"
 
-    def of_turns(self, turns: Iterable[int]) -> list[Outcome]:
+    def of_turns(self, turns: Iterable[int]) -> list[ActionOutcome]:
         """The outcomes of those turns."""
         wanted = set(turns)
         return [outcome for outcome in self.outcomes if outcome.turn in wanted]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from managers.memory.parsing import parse
-from managers.memory.revision import MemoryEdit, Removed, Visited
+from managers.memory.revision import CountedVisit, MemoryEdit, Removal
 from session.errors import StoreError
 from session.files.document_store import DocumentStore, StoreState
 from session.text import text_key
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from managers.base_manager import BaseManager
-    from managers.memory.document import Document
+    from managers.memory.document import MemoriesDocument
     from managers.memory.revision import Revision
     from session.files.document_store import Watch
     from session.memory import Memory
 
 
-def open_memories(path: Path) -> DocumentStore[Document, MemoryEdit]:
+def open_memories(path: Path) -> DocumentStore[MemoriesDocument, MemoryEdit]:
     """The store of a file of memories. Raises ``StoreError``."""
     return DocumentStore(path, parse)
 
@@ -82,7 +82,7 @@ class MemoryTiers:
 
     def visit(self, location_id: int, episode: int) -> None:
         """The location was visited once more; the file will say so with the next change to it."""
-        self._store.defer(Visited(location_id, episode))
+        self._store.defer(CountedVisit(location_id, episode))
 
     def revise(self, revision: Revision) -> bool:
         """The revision is made in both tiers, and its part of the file is on the disk.
@@ -112,7 +112,7 @@ class MemoryTiers:
         key, were_ephemeral = text_key(title), sum(map(len, self.ephemeral.values()))
         for location_id, memories in self.ephemeral.items():
             self.ephemeral[location_id] = [memory for memory in memories if text_key(memory.title) != key]
-        is_done = self._store.apply(Removed(title))
+        is_done = self._store.apply(Removal(title))
         self._follow()
         return is_done or sum(map(len, self.ephemeral.values())) < were_ephemeral
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from managers.memory.outcome import Outcome
+from managers.memory.outcome import ActionOutcome
 from managers.memory.revision import MemoryEdit
 from session.files.document_store import StoreState
 from session.memory import Memory
@@ -31,7 +31,7 @@ class MemoryState:
     """
 
     ephemeral: dict[int, tuple[Memory, ...]] = field(default_factory=dict)
-    news: tuple[Outcome, ...] = ()
+    news: tuple[ActionOutcome, ...] = ()
     visited: frozenset[int] = frozenset()
     location_id: int | None = None
     ephemeral_turns: frozenset[int] = frozenset()
@@ -53,7 +53,10 @@ class VisitTracker:
     """
 
     def __init__(
-        self, news: tuple[Outcome, ...] = (), visited: frozenset[int] = frozenset(), location_id: int | None = None
+        self,
+        news: tuple[ActionOutcome, ...] = (),
+        visited: frozenset[int] = frozenset(),
+        location_id: int | None = None,
     ) -> None:
         self.news = news
         self.visited = visited
@@ -66,12 +69,12 @@ class VisitTracker:
         self.location_id = location_id
         return is_first
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: ActionOutcome) -> None:
         """The news is held back; the same twice in a visit counts once."""
         if outcome.key not in {pending.key for pending in self.news}:
             self.news = (*self.news, outcome)
 
-    def take(self) -> tuple[Outcome, ...]:
+    def take(self) -> tuple[ActionOutcome, ...]:
         """The news, which are held back no longer."""
         news, self.news = self.news, ()
         return news

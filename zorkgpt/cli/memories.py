@@ -27,8 +27,8 @@ from zorkgpt.cli.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from managers.memory.changes import Change
-    from managers.memory.document import Document
+    from managers.memory.changes import MemoryChange
+    from managers.memory.document import MemoriesDocument
     from session.game_configuration import GameConfiguration
 
 app = typer.Typer(help="What was learnt at each location.", no_args_is_help=True)
@@ -174,13 +174,13 @@ def _memory_file(workdir: Path | None) -> Path:
     return configuration.zork_game_workdir / configuration.simple_memory.memory_file
 
 
-def _document(path: Path) -> Document:
+def _document(path: Path) -> MemoriesDocument:
     from managers.memory.tiers import open_memories
 
     return open_memories(path).document
 
 
-def _location_id(document: Document, wanted: str) -> int:
+def _location_id(document: MemoriesDocument, wanted: str) -> int:
     number = _NUMBER.fullmatch(wanted)
     if number:
         return int(number[1])
@@ -203,7 +203,7 @@ def _standing(memories: Iterable[Memory]) -> list[Memory]:
     return [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
 
 
-def _as_json(document: Document, memories: dict[int, list[Memory]]) -> list[dict[str, object]]:
+def _as_json(document: MemoriesDocument, memories: dict[int, list[Memory]]) -> list[dict[str, object]]:
     names, visits = document.names(), document.visits()
     return [
         {
@@ -224,7 +224,7 @@ def _print(lines: Iterable[Text]) -> None:
         console.print(line)
 
 
-def drawn(document: Document, memories: dict[int, list[Memory]]) -> Iterator[Text]:
+def drawn(document: MemoriesDocument, memories: dict[int, list[Memory]]) -> Iterator[Text]:
     """The memories of each location as lines, superseded ones struck through."""
     for location_id, each in memories.items():
         yield _heading(document, location_id)
@@ -233,7 +233,7 @@ def drawn(document: Document, memories: dict[int, list[Memory]]) -> Iterator[Tex
             yield from _details(memory)
 
 
-def _drawn_changes(after: Document, found: Iterable[Change]) -> Iterator[Text]:
+def _drawn_changes(after: MemoriesDocument, found: Iterable[MemoryChange]) -> Iterator[Text]:
     for location_id, each in groupby(found, attrgetter("location_id")):
         yield _heading(after, location_id)
         for change in each:
@@ -241,7 +241,7 @@ def _drawn_changes(after: Document, found: Iterable[Change]) -> Iterator[Text]:
             yield from _details(change.memory)
 
 
-def _heading(document: Document, location_id: int) -> Text:
+def _heading(document: MemoriesDocument, location_id: int) -> Text:
     name = one_line(document.names().get(location_id, ""))
     return Text(printable(f"Location {location_id}{f': {name}' if name else ''}"), style="bold cyan")
 

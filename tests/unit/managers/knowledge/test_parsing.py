@@ -17,7 +17,7 @@ from session.knowledge import (
     CROSS_EPISODE,
     INSIGHTS,
     SECTIONS,
-    Entry,
+    KnowledgeEntry,
     KnowledgeLine,
     Source,
     as_sources,
@@ -54,7 +54,7 @@ sources = st.lists(
     st.builds(lambda episode, first, more: Source(episode, first, first + more), *[st.integers(0, 999)] * 3), min_size=1
 ).map(tuple)
 titles = st.sampled_from((*SECTIONS, *INSIGHTS))
-entries = st.builds(Entry, titles, st.builds(KnowledgeLine, texts, sources))
+entries = st.builds(KnowledgeEntry, titles, st.builds(KnowledgeLine, texts, sources))
 marks = "-*_#<>!()[] \t\n\r\\&;~`.0E1pT,x"
 files = st.lists(
     st.one_of(
@@ -70,10 +70,10 @@ files = st.lists(
 class TestReading:
     def test_what_people_and_program_wrote_is_read_by_section(self) -> None:
         assert parse(BY_HAND).entries() == (
-            Entry("Knowledge Base", KnowledgeLine("Written by the dyer's apprentice.")),
-            Entry(DANGERS, KnowledgeLine("Never swim in the river.")),
-            Entry(DANGERS, FUMES),
-            Entry("Below the loft", KnowledgeLine("The third rung is rotten.")),
+            KnowledgeEntry("Knowledge Base", KnowledgeLine("Written by the dyer's apprentice.")),
+            KnowledgeEntry(DANGERS, KnowledgeLine("Never swim in the river.")),
+            KnowledgeEntry(DANGERS, FUMES),
+            KnowledgeEntry("Below the loft", KnowledgeLine("The third rung is rotten.")),
         )
 
     @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ class TestReading:
         ],
     )
     def test_sources_are_read_in_any_hand(self, line: str) -> None:
-        assert parse(f"## {DANGERS}\n{line}\n").entries() == (Entry(DANGERS, FUMES),)
+        assert parse(f"## {DANGERS}\n{line}\n").entries() == (KnowledgeEntry(DANGERS, FUMES),)
 
     @pytest.mark.parametrize(
         "line",
@@ -123,7 +123,7 @@ class TestAdding:
     def test_an_empty_file_gets_title_and_sections_in_the_usual_order(self) -> None:
         document = parse("")
         for title in (INSIGHTS[3], PUZZLES, INSIGHTS[0], DANGERS):
-            document = document.add(Entry(title, KnowledgeLine(f"About {title}.", (Source(1, 2, 2),))))
+            document = document.add(KnowledgeEntry(title, KnowledgeLine(f"About {title}.", (Source(1, 2, 2),))))
         assert document.render() == (
             "# Knowledge Base\n\n"
             "## DANGERS & THREATS\n\n- About DANGERS & THREATS. *(Ep1, T2)*\n\n"
@@ -134,27 +134,32 @@ class TestAdding:
         )
 
     def test_a_line_goes_below_the_last_of_its_section(self) -> None:
-        added = parse(BY_HAND).add(Entry(DANGERS, KnowledgeLine("Vats boil over.", (Source(3, 1, 1),))))
+        added = parse(BY_HAND).add(KnowledgeEntry(DANGERS, KnowledgeLine("Vats boil over.", (Source(3, 1, 1),))))
         assert added.render() == BY_HAND.replace("-->\n", "-->\n\n- Vats boil over. *(Ep3, T1)*\n")
 
     def test_insights_stay_below_their_heading_wherever_a_person_has_put_it(self) -> None:
-        document = parse(f"## {CROSS_EPISODE}\n\n## {DANGERS}\n").add(Entry(INSIGHTS[0], FUMES))
+        document = parse(f"## {CROSS_EPISODE}\n\n## {DANGERS}\n").add(KnowledgeEntry(INSIGHTS[0], FUMES))
         assert [section.title for section in document.sections] == ["", CROSS_EPISODE, INSIGHTS[0], DANGERS]
 
     def test_the_same_words_get_more_sources_wherever_they_stand(self) -> None:
-        entry = Entry(PUZZLES, KnowledgeLine("fumes  KILL.", (Source(2, 4, 4), Source(1, 12, 12))))
+        entry = KnowledgeEntry(PUZZLES, KnowledgeLine("fumes  KILL.", (Source(2, 4, 4), Source(1, 12, 12))))
         added = parse(BY_HAND).add(entry)
         assert added.render() == BY_HAND.replace("Ep2, T3", "Ep2, T3-4")
 
     def test_what_a_person_says_already_is_not_said_again(self) -> None:
         document = parse(BY_HAND)
-        assert document.add(Entry(DANGERS, KnowledgeLine("never swim in the river.", (Source(1, 1, 1),)))) is document
+        assert (
+            document.add(KnowledgeEntry(DANGERS, KnowledgeLine("never swim in the river.", (Source(1, 1, 1),))))
+            is document
+        )
 
     def test_an_insight_may_say_what_another_section_says(self) -> None:
-        assert parse(BY_HAND).add(Entry(INSIGHTS[0], FUMES)).entries()[-1] == Entry(INSIGHTS[0], FUMES)
+        assert parse(BY_HAND).add(KnowledgeEntry(INSIGHTS[0], FUMES)).entries()[-1] == KnowledgeEntry(
+            INSIGHTS[0], FUMES
+        )
 
     @given(files, entries)
-    def test_what_is_added_reads_back_and_nothing_else_changes(self, text: str, entry: Entry) -> None:
+    def test_what_is_added_reads_back_and_nothing_else_changes(self, text: str, entry: KnowledgeEntry) -> None:
         before = parse(text)
         after = before.add(entry)
         read = parse(after.render())
@@ -168,7 +173,7 @@ class TestAdding:
         )
 
     @given(files, entries)
-    def test_adding_again_changes_nothing(self, text: str, entry: Entry) -> None:
+    def test_adding_again_changes_nothing(self, text: str, entry: KnowledgeEntry) -> None:
         once = parse(text).add(entry)
         assert once.add(entry) is once
         again = parse(once.render())
@@ -177,18 +182,18 @@ class TestAdding:
 
 class TestRemoving:
     def test_the_programs_line_goes_and_all_else_stays(self) -> None:
-        removed = parse(BY_HAND).remove(Entry(DANGERS, FUMES))
+        removed = parse(BY_HAND).remove(KnowledgeEntry(DANGERS, FUMES))
         assert removed.render() == BY_HAND.replace("* Fumes kill. *(Ep1, T12-14; Ep2, T3)*\n", "")
 
     @pytest.mark.parametrize(
-        "entry", [Entry(DANGERS, KnowledgeLine("Never swim in the river.")), Entry(PUZZLES, FUMES)]
+        "entry", [KnowledgeEntry(DANGERS, KnowledgeLine("Never swim in the river.")), KnowledgeEntry(PUZZLES, FUMES)]
     )
-    def test_what_is_a_persons_or_elsewhere_stays(self, entry: Entry) -> None:
+    def test_what_is_a_persons_or_elsewhere_stays(self, entry: KnowledgeEntry) -> None:
         document = parse(BY_HAND)
         assert document.remove(entry) is document
 
     @given(files, entries)
-    def test_adding_then_removing_leaves_every_word_of_a_person(self, text: str, entry: Entry) -> None:
+    def test_adding_then_removing_leaves_every_word_of_a_person(self, text: str, entry: KnowledgeEntry) -> None:
         before = parse(text)
         after = before.add(entry).remove(entry)
         assert [each for each in after.entries() if not each.is_ours] == [
@@ -197,16 +202,16 @@ class TestRemoving:
 
     def test_adding_to_a_section_then_removing_gives_the_same_bytes(self) -> None:
         text = f"## {DANGERS}\n- one\n\n## {COMMAND_SYNTAX}\n"
-        entry = Entry(DANGERS, FUMES)
+        entry = KnowledgeEntry(DANGERS, FUMES)
         assert parse(text).add(entry).remove(entry).render() == text
 
 
 class TestEdits:
-    @example("<!--\n# DANGERS & THREATS\n0<!--*(EP0,T0)*\n\n-->", [], [Entry(DANGERS, ZERO)])
+    @example("<!--\n# DANGERS & THREATS\n0<!--*(EP0,T0)*\n\n-->", [], [KnowledgeEntry(DANGERS, ZERO)])
     @example("<!--\n0<!--*(EP0,T0)*\n- -->", [], [])
     @given(files, st.lists(entries, max_size=3), st.lists(entries, max_size=3))
     def test_an_edit_reads_back_and_made_again_changes_nothing(
-        self, text: str, removed: list[Entry], added: list[Entry]
+        self, text: str, removed: list[KnowledgeEntry], added: list[KnowledgeEntry]
     ) -> None:
         before = parse(text)
         edit = KnowledgeEdit((*removed, *before.entries()), tuple(added))
@@ -218,7 +223,7 @@ class TestEdits:
 
     @given(files, st.lists(entries, min_size=1), st.integers(1, 9), st.integers(1, 99))
     def test_what_is_archived_stands_there_once_below_all_that_stood_there(
-        self, text: str, gone: list[Entry], episode: int, turn: int
+        self, text: str, gone: list[KnowledgeEntry], episode: int, turn: int
     ) -> None:
         edit = ArchiveEdit(tuple(gone), episode, turn)
         once = edit.apply_to(Archive(text))

@@ -18,7 +18,7 @@ from managers.knowledge.prompt import (
 )
 from session.game_configuration import GameConfiguration
 from session.game_state import PlayedAction
-from session.knowledge import INSIGHTS, SECTIONS, Entry, KnowledgeLine, Source
+from session.knowledge import INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import Memory
 from session.resolved_configuration import EMBEDDED_PROFILE
 from session.token_counter import TokenCounter
@@ -49,10 +49,12 @@ def played(turns: int, length: int, *, telling: int = 0, memories: int = 0) -> P
     )
 
 
-def known(lines: int, length: int) -> list[Entry]:
+def known(lines: int, length: int) -> list[KnowledgeEntry]:
     titles = (*SECTIONS, *INSIGHTS, "A heading of a person's own")
     return [
-        Entry(titles[number % len(titles)], KnowledgeLine(f"k{number} {'w' * length}", (Source(1, number, number),)))
+        KnowledgeEntry(
+            titles[number % len(titles)], KnowledgeLine(f"k{number} {'w' * length}", (Source(1, number, number),))
+        )
         for number in range(lines)
     ]
 
@@ -109,9 +111,9 @@ class TestWhatIsLeftOut:
 
     def test_insights_and_lines_of_people_have_no_number(self) -> None:
         entries = [
-            Entry(SECTIONS[0], KnowledgeLine("Never swim.")),
-            Entry(SECTIONS[0], KnowledgeLine("Fumes kill.", (Source(1, 1, 1),))),
-            Entry(INSIGHTS[0], KnowledgeLine("Vats boil.", (Source(1, 1, 1),))),
+            KnowledgeEntry(SECTIONS[0], KnowledgeLine("Never swim.")),
+            KnowledgeEntry(SECTIONS[0], KnowledgeLine("Fumes kill.", (Source(1, 1, 1),))),
+            KnowledgeEntry(INSIGHTS[0], KnowledgeLine("Vats boil.", (Source(1, 1, 1),))),
         ]
         question = update_question(played(1, 1), entries, 15_000, TokenCounter())
         assert question.known == (entries[1],)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from managers.memory.document import Problem, Visits
+from managers.memory.document import Problem, VisitCount
 from managers.memory.parsing import parse
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
 
@@ -70,7 +70,7 @@ def test_a_file_in_the_usual_form_is_read_whole() -> None:
             Memory("NOTE", "Heron might take fish", 1, "12", -10, "It looked at the basket.", "permanent", "TENTATIVE")
         ],
     }
-    assert document.visits() == {5: Visits(3, (1, 2, 3)), 8: Visits(5, (1, 2))}
+    assert document.visits() == {5: VisitCount(3, (1, 2, 3)), 8: VisitCount(5, (1, 2))}
     assert [section.name for section in document.sections] == ["", "", "Tide Pool", "Net Loft"]
 
 
@@ -325,7 +325,7 @@ def test_giving_up_what_is_not_there_or_given_up_already_gives_the_same_document
 def test_a_visit_counts_and_its_episode_is_listed_once() -> None:
     document = parse(EXAMPLE).update_visits(5, 4).update_visits(5, 4)
     assert document.render() == EXAMPLE.replace("3 | **Episodes:** 1, 2, 3", "5 | **Episodes:** 1, 2, 3, 4")
-    assert document.visits()[5] == Visits(5, (1, 2, 3, 4))
+    assert document.visits()[5] == VisitCount(5, (1, 2, 3, 4))
     assert document.update_visits(99, 4) is document
 
 

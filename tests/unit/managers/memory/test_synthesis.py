@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from structlog.testing import capture_logs
 
 from managers.memory.news import MOST_REMEMBERED, NewsLedger
-from managers.memory.outcome import Outcome, ZMachineContext
+from managers.memory.outcome import ActionOutcome, ZMachineContext
 from managers.memory.prompt import NO_SIGNALS, format_recent_actions, format_recent_reasoning, visit_prompt
-from managers.memory.synthesis import LONGEST_QUOTE, BriefMemory, Visit, VisitSynthesis
+from managers.memory.synthesis import LONGEST_QUOTE, BriefMemory, VisitNews, VisitSynthesis
 from managers.memory.visits import MemoryState
 from session.errors import LanguageModelUnavailable
 from session.game_state import GameState, PlayedAction
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NOTHING: dict[str, object] = {"memories": []}
 LONG = "The vats stand in two rows, and blue runs down the side of each of them into a gutter in the stone floor."
 
-DONE = Outcome(31, "Blue Vats", 7, "stir vat", "stir vat", "It swirls.", world_changed=True)
+DONE = ActionOutcome(31, "Blue Vats", 7, "stir vat", "stir vat", "It swirls.", world_changed=True)
 ARRIVED = replace(DONE, first_visit=True, arrival_text=LONG)
 
 
@@ -317,7 +317,7 @@ class TestPrompt:
     def test_the_oldest_turns_are_left_out_to_keep_to_the_budget(self) -> None:
         state = GameState(turn_count=9)
         state.action_history += [PlayedAction(f"wait {turn}", "word " * 100) for turn in range(1, 10)]
-        visit = Visit((Outcome(31, "Blue Vats", 9, "wait 9", "wait 9", "word"),), ())
+        visit = VisitNews((ActionOutcome(31, "Blue Vats", 9, "wait 9", "wait 9", "word"),), ())
         tokens = TokenCounter()
         prompt = visit_prompt(visit, state, tokens, window=8, budget=2130)
         assert tokens.estimate(prompt.system + prompt.user) <= 2130
@@ -325,7 +325,7 @@ class TestPrompt:
         assert "Turn 2: wait 2" not in prompt.user
 
     def test_how_forms_of_commands_fared_is_shown_or_said_to_be_unknown(self) -> None:
-        visit = Visit((Outcome(31, "Blue Vats", 1, "wait", "wait", "word"),), ())
+        visit = VisitNews((ActionOutcome(31, "Blue Vats", 1, "wait", "wait", "word"),), ())
         syntaxes = ("Changed something: dip OBJECT", "")
         state, tokens = GameState(turn_count=1), TokenCounter()
         prompts = [visit_prompt(visit, state, tokens, window=8, budget=4000, syntax=syntax) for syntax in syntaxes]
@@ -374,9 +374,9 @@ class TestPrompt:
         ],
     )
     def test_a_small_model_is_offered_the_tiers_that_something_speaks_for(
-        self, outcome: Outcome, tiers: set[str]
+        self, outcome: ActionOutcome, tiers: set[str]
     ) -> None:
-        schema = Visit((outcome,), ()).brief_schema()
+        schema = VisitNews((outcome,), ()).brief_schema()
         answer = {"turn": outcome.turn, "category": "NOTE"}
         taken = set()
         for tier in ("core", "permanent", "ephemeral"):
@@ -387,7 +387,7 @@ class TestPrompt:
     def test_a_tier_of_another_turn_of_the_visit_is_not_this_ones(self) -> None:
         taken = replace(DONE, turn=8, action="take jar", inventory_changed=True)
         refused = replace(DONE, turn=9, action="eat jar", response="You can't.")
-        visit = Visit((taken, refused), ())
+        visit = VisitNews((taken, refused), ())
         answers = [
             visit.brief_schema()(turn=turn, category="NOTE", persistence=tier)
             for turn, tier in ((8, "permanent"), (9, "ephemeral"))
@@ -396,7 +396,7 @@ class TestPrompt:
 
     def test_a_quotation_ends_with_a_word(self) -> None:
         answer = BriefMemory(turn=7, category="NOTE", persistence="permanent")
-        text = Visit((replace(DONE, response="blue dye " * 40),), ()).quoted(answer).memory_text or ""
+        text = VisitNews((replace(DONE, response="blue dye " * 40),), ()).quoted(answer).memory_text or ""
         assert len(text) <= LONGEST_QUOTE + 2
         assert re.search(r' (blue|dye) \[…\]"$', text)
 

@@ -24,7 +24,7 @@ from session.text import text_key
 from tests.unit.managers.memory_parts import manager_in, memory, titles
 
 if TYPE_CHECKING:
-    from managers.memory.document import Document
+    from managers.memory.document import MemoriesDocument
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class Added:
 
     title: str
 
-    def apply_to(self, document: Document) -> Document:
+    def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
         return document.add_memory(31, "Blue Vats", memory(self.title))
 
 
-def store_at(path: Path) -> DocumentStore[Document, Edit[Document]]:
+def store_at(path: Path) -> DocumentStore[MemoriesDocument, Edit[MemoriesDocument]]:
     return DocumentStore(path, parse)
 
 
