@@ -40,8 +40,8 @@ def benchmarks(stories: Path | None) -> Mapping[str, Benchmark]:
     return {
         "performance_metrics": Benchmark("How fast is a story played?", _module("performance_metrics")),
         "turn_cost": Benchmark("What does a turn cost in calls and tokens?", _module("turn_cost")),
-        "critic": Benchmark("What does the critic refuse?", _module("critic", OWN_STORY, *known)),
-        "repetitions": Benchmark("Is it noticed that play goes in circles?", _module("repetitions")),
+        "critic_verdicts": Benchmark("What does the critic refuse?", _module("critic_verdicts", OWN_STORY, *known)),
+        "going_in_circles": Benchmark("Is it noticed that play goes in circles?", _module("going_in_circles")),
         "map_truth": Benchmark("Is the map true?", _module("map_truth", *known), missing),
         "general_way": Benchmark("Are unknown stories read rightly?", _module("general_way"), missing),
         "memories_file": Benchmark("How fast is Memories.md read and edited?", _module("memories_file")),

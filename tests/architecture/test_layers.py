@@ -1,4 +1,4 @@
-"""Every package of ours stands in a layer, so that none escapes import-linter."""
+"""Every package of ours, and every module beside them, stands in a layer, so that none escapes import-linter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def test_every_top_level_package_is_looked_at() -> None:
     assert set(SETTINGS["root_packages"]) == ours
 
 
-def test_every_package_is_in_a_layer() -> None:
+def test_every_package_and_module_is_in_a_layer() -> None:
     packages = {package for package in SETTINGS["root_packages"] if package != "zorkgpt"}
     packages |= {f"zorkgpt.{path.parent.name}" for path in (ROOT / "zorkgpt").glob("*/__init__.py")}
+    packages |= {f"zorkgpt.{path.stem}" for path in (ROOT / "zorkgpt").glob("[!_]*.py")}
     assert packages == layered()

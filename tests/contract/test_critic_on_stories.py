@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.critic import catch_refused, pass_walkthrough, walkthrough_of
+from benchmarks.critic_verdicts import catch_refused, pass_walkthrough, walkthrough_of
 from game_interface.core.jericho_interface import JerichoInterface
 from tests.fixtures.walkthrough import get_zork1_walkthrough
 

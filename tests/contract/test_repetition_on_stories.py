@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.critic import walkthrough_of
-from benchmarks.repetitions import aimless_turns, walkthrough_turns, watch
+from benchmarks.critic_verdicts import walkthrough_of
+from benchmarks.going_in_circles import aimless_turns, walkthrough_turns, watch
 from game_interface.core.jericho_interface import JerichoInterface
 from session.values import Proposal, TurnRecord, Verdict
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
-from zorkgpt.report.repetition import FailureLedger
+from zorkgpt.report.failed_commands import FailedCommands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +59,7 @@ def aimless() -> list[str]:
 
 
 def rate(story: Path, commands: Sequence[str], seed: int) -> float:
-    ledger, repeated = FailureLedger(), 0
+    ledger, repeated = FailedCommands(), 0
     with JerichoInterface(story, seed=seed) as game:
         for number, command in enumerate(commands, start=1):
             before = game.observation

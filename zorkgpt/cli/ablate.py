@@ -19,7 +19,7 @@ from rich.text import Text
 from session.errors import ConfigurationError, StoreError
 from session.resolved_configuration import load_configuration
 from zorkgpt.cli.printable import printable
-from zorkgpt.cli.streams import complain
+from zorkgpt.cli.streams import print_error
 from zorkgpt.cli.watching import EXIT_STATUS
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _plan(arms: str, options: Mapping[str, object], pairs: int, episodes: int) -
         episodes=episodes,
     )
     for one, two in plan.same_arms():
-        complain(f"{one} and {two} are the same configuration: they cannot differ.")
+        print_error(f"{one} and {two} are the same configuration: they cannot differ.")
     return plan
 
 
@@ -135,7 +135,7 @@ def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> R
 
         return DaskRunner(scheduler)
     from zorkgpt.ablation.runners import LocalRunner
-    from zorkgpt.cli.progress import DownloadBar
+    from zorkgpt.cli.download_bar import DownloadBar
     from zorkgpt.llm.embedded.cores import available_cores
     from zorkgpt.llm.embedded.model_store import ModelStore
 

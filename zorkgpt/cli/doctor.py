@@ -13,7 +13,7 @@ from zorkgpt.cli.printable import printable
 from zorkgpt.llm.embedded.model_store import ModelStore
 
 if TYPE_CHECKING:
-    from zorkgpt.health.health import Finding
+    from zorkgpt.health import Finding
 
 
 def doctor(
@@ -23,7 +23,7 @@ def doctor(
     base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
 ) -> None:
     """Look at everything that a run needs; exit status 1 if something of it is missing."""
-    from zorkgpt.health.health import examine
+    from zorkgpt.health import examine
 
     overrides = {"game.file": game, "zork_game_workdir": workdir, "agent_model": model, "llm.base_url": base_url}
     resolved = load_configuration(overrides, os.environ, Path.cwd())

@@ -13,7 +13,7 @@ import typer
 
 from session.errors import ZorkGPTError
 from zorkgpt.cli import ablate, config, doctor, memories, model, replay, resume, run, runs, status
-from zorkgpt.cli.streams import Complaints, complain, discard_stdout, open_missing_streams
+from zorkgpt.cli.streams import LogToStderr, discard_stdout, open_missing_streams, print_error
 
 app = typer.Typer(
     name="zorkgpt",
@@ -58,7 +58,7 @@ def main() -> None:
     With ``--debug`` a traceback comes before that line. Warnings are lines on stderr.
     """
     open_missing_streams()
-    logging.basicConfig(handlers=[Complaints()])
+    logging.basicConfig(handlers=[LogToStderr()])
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -74,6 +74,6 @@ def main() -> None:
 
 def _leave(error: Exception, status: int) -> NoReturn:
     if "--debug" in sys.argv[1:2]:
-        complain(traceback.format_exc())
-    complain(f"zorkgpt: {error}".replace("\n", "\\n"))
+        print_error(traceback.format_exc())
+    print_error(f"zorkgpt: {error}".replace("\n", "\\n"))
     sys.exit(status)

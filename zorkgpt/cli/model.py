@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from session.errors import LanguageModelUnavailable
+from zorkgpt.cli.download_bar import DownloadBar
 from zorkgpt.cli.printable import printable
-from zorkgpt.cli.progress import DownloadBar
 from zorkgpt.llm.embedded.model_store import ModelStore
 
 app = typer.Typer(help="The embedded model: fetch it, find it.", no_args_is_help=True)

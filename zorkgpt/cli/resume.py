@@ -13,7 +13,7 @@ from session.files.run_folders import find_run
 from session.resolved_configuration import load_configuration
 from zorkgpt.cli import play_options
 from zorkgpt.cli.printable import printable
-from zorkgpt.cli.streams import complain
+from zorkgpt.cli.streams import print_error
 from zorkgpt.cli.watching import watching
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def resume(
 def warn_of_unused_key(then: GameConfiguration, now: GameConfiguration) -> None:
     """A key without an address is not sent to the address of a run; whoever set it for that is told what to add."""
     if now.llm.api_key is not None and now.llm.base_url is None and then.llm.base_url is not None:
-        complain(
+        print_error(
             f"The key is not sent to {then.llm.base_url}: --base-url {then.llm.base_url} says that it is for there."
         )
 

@@ -32,21 +32,21 @@ def open_missing_streams() -> None:
             setattr(sys, name, stream)
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """``text`` is on stderr, its control characters shown; or nobody can read that, and it is lost.
 
-    Past Python's buffers, so that a signal handler may complain while something else is being written.
+    Past Python's buffers, so that a signal handler may call it while something else is being written.
     """
     with suppress(OSError):
         os.write(_STDERR, f"{printable(text)}\n".encode(errors="backslashreplace"))
 
 
-class Complaints(logging.Handler):
+class LogToStderr(logging.Handler):
     """Shows what is logged as lines on stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """The message was complained of."""
-        complain(f"zorkgpt: {record.getMessage()}")
+        """Print the message."""
+        print_error(f"zorkgpt: {record.getMessage()}")
 
 
 def discard_stdout() -> None:
@@ -76,4 +76,4 @@ class WatchedScreen:
             self._stop.set()
         except OSError as error:
             discard_stdout()
-            complain(f"zorkgpt: nothing more is shown, only journaled: {error.strerror}")
+            print_error(f"zorkgpt: nothing more is shown, only journaled: {error.strerror}")

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from session.events import Event
+from zorkgpt.cli.download_bar import DownloadBar
 from zorkgpt.cli.printable import printable
-from zorkgpt.cli.progress import DownloadBar
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
-from zorkgpt.cli.streams import WatchedScreen, complain
+from zorkgpt.cli.streams import WatchedScreen, print_error
 from zorkgpt.telemetry.listener import open_listener
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _stopping_on_interrupt(stop: Flag) -> Iterator[None]:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        complain("\nStopping after this turn. Ctrl-C again to stop now.")
+        print_error("\nStopping after this turn. Ctrl-C again to stop now.")
 
     previous = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from session.events import EpisodeEnd
-from zorkgpt.report.repetition import FailureLedger
+from zorkgpt.report.failed_commands import FailedCommands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -53,7 +53,7 @@ class EpisodeFigures:
 
 def episode_figures(episodes: Iterable[PlayedEpisode], *, has_memories: bool) -> tuple[EpisodeFigures, ...]:
     """The figures of the episodes of one run, given in order."""
-    ledger = FailureLedger()
+    ledger = FailedCommands()
     return tuple(_figures(episode, ledger, has_memories=has_memories) for episode in episodes)
 
 
@@ -63,7 +63,7 @@ def mean(values: Iterable[float | None]) -> float | None:
     return sum(there) / len(there) if there else None
 
 
-def _figures(episode: PlayedEpisode, ledger: FailureLedger, *, has_memories: bool) -> EpisodeFigures:
+def _figures(episode: PlayedEpisode, ledger: FailedCommands, *, has_memories: bool) -> EpisodeFigures:
     seen, turns, ended = episode.observations, episode.turns, episode.ended
     return EpisodeFigures(
         episode=episode.started.episode,

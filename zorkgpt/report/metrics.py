@@ -17,7 +17,7 @@ from session.events import ModelAnswered, TurnPlayed
 from session.memory import MemoryStatus
 from zorkgpt.report.core_memories import core_downgrades
 from zorkgpt.report.episode_figures import EpisodeFigures, mean
-from zorkgpt.report.repetition import FailureLedger
+from zorkgpt.report.failed_commands import FailedCommands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -77,7 +77,7 @@ def metrics_of(run: PlayedRun, episodes: Sequence[EpisodeFigures]) -> Metrics:
     turns = [event for event in run.events if isinstance(event, TurnPlayed)]
     updates = list(_objective_updates(run.events))
     found = [objective for update in updates for objective in update.found]
-    ledger = FailureLedger()
+    ledger = FailedCommands()
     return Metrics(
         repeated_actions=mean(ledger.repeats(turn.record) for turn in turns),
         memory_tokens=None if run.memories is None else mean(turn.memory_tokens for turn in turns),

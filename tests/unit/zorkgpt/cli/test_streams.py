@@ -12,7 +12,7 @@ from tests.fixtures.command_line import COMMAND, environment
 
 FULL = Path("/dev/full")
 pytestmark = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-COMPLAIN = "import sys; from zorkgpt.cli.streams import complain; complain(sys.argv[1])"
+PRINT_ERROR = "import sys; from zorkgpt.cli.streams import print_error; print_error(sys.argv[1])"
 INTERRUPTED_WRITE = """
 import io, os, signal, sys
 from threading import Event
@@ -62,7 +62,7 @@ def test_where_not_even_the_error_can_be_printed_the_status_says_it() -> None:
 
 
 def test_a_complaint_is_shown_not_obeyed_and_lost_where_nobody_can_read_it() -> None:
-    command = [sys.executable, "-c", COMPLAIN, "a\x1b[2Jb"]
+    command = [sys.executable, "-c", PRINT_ERROR, "a\x1b[2Jb"]
     assert subprocess.run(command, capture_output=True, timeout=60, check=True).stderr == b"a\\x1b[2Jb\n"
     assert to_full(*command, both=True).returncode == 0
 

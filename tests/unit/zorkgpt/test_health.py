@@ -11,7 +11,7 @@ import pytest
 
 from session.resolved_configuration import load_configuration
 from tests.fixtures.misbehaving_server import MisbehavingServer, says_error
-from zorkgpt.health.health import Finding, examine
+from zorkgpt.health import Finding, examine
 from zorkgpt.llm.embedded.model_store import SMOLLM2, ModelStore
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """What the critic lets through and what it stops, without a model's opinion of its own.
 
-    python -m benchmarks.critic [STORY ...]
+    python -m benchmarks.critic_verdicts [STORY ...]
 
 replays the walkthrough of each story (of the folder ZORKGPT_STORIES and our own, where none is named) past the critic,
 whose model accepts whatever it is asked about, and then has it judge commands that the story itself was seen to

@@ -1,6 +1,6 @@
 """Whether circling and repetitions are noticed where there are some, and not where play goes well.
 
-    python -m benchmarks.repetitions [STORY ...]
+    python -m benchmarks.going_in_circles [STORY ...]
 
 plays the walkthrough of each story (Zork I in the folder ZORKGPT_STORIES, and our own, where none is named) and
 aimless commands past what watches for both; twice: by what the player can notice, and by the whole world's object
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from benchmarks.critic import Play, walkthrough_of
+from benchmarks.critic_verdicts import Play, walkthrough_of
 from game_interface.core.jericho_interface import JerichoInterface
 from managers.circling import CirclingDetector
 from session.game_configuration import GameConfiguration
@@ -28,7 +28,7 @@ from session.game_state import GameState
 from session.token_counter import FIRST_GUESS
 from session.values import Proposal, TurnRecord, Verdict
 from zorkgpt.players.repetitions import Repetitions
-from zorkgpt.report.repetition import FailureLedger
+from zorkgpt.report.failed_commands import FailedCommands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -101,7 +101,7 @@ def _turns(
 
 def watch(turns: Sequence[TurnRecord], *, whole_tree: bool) -> Watch:
     """What was noticed in these turns of one game; a failure is one that the player noticed, whatever is watched."""
-    seen, ledger, repetitions = Watch(len(turns)), FailureLedger(), Repetitions()
+    seen, ledger, repetitions = Watch(len(turns)), FailedCommands(), Repetitions()
     circling = CirclingDetector(structlog.get_logger(), GameConfiguration(), GameState())
     for turn in turns:
         known = _by_the_tree(turn) if whole_tree else turn

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from session.values import TurnRecord
 
 
-class FailureLedger:
+class FailedCommands:
     """Every command that has failed so far, by place. It outlives an episode, as memories are meant to."""
 
     def __init__(self) -> None:

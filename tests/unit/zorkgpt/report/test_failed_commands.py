@@ -9,7 +9,7 @@ import pytest
 
 from session.values import GameObject, Observation
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, turn
-from zorkgpt.report.repetition import FailureLedger, has_failed
+from zorkgpt.report.failed_commands import FailedCommands, has_failed
 
 VAT = GameObject(7, "vat", parent=31)
 BANNER = GameObject(8, "banner", parent=31)
@@ -58,7 +58,7 @@ def test_where_no_object_tree_is_known_only_a_refusal_is_certain() -> None:
 
 
 def test_the_same_command_at_the_same_place_repeats_a_failure() -> None:
-    ledger = FailureLedger()
+    ledger = FailedCommands()
     assert ledger.repeats(turn(1, "pull chain")) is False
     assert ledger.repeats(turn(2, "Pull   CHAIN")) is True
     assert ledger.repeats(turn(3, "push chain")) is False
@@ -66,22 +66,22 @@ def test_the_same_command_at_the_same_place_repeats_a_failure() -> None:
 
 
 def test_a_command_that_worked_before_is_no_repeated_failure() -> None:
-    ledger = FailureLedger()
+    ledger = FailedCommands()
     ledger.repeats(turn(1, "pull chain", world_hash="00000002"))
     assert ledger.repeats(turn(2, "pull chain")) is False
 
 
 def test_a_repetition_counts_though_it_works_this_time() -> None:
-    ledger = FailureLedger()
+    ledger = FailedCommands()
     ledger.repeats(turn(1, "north"))
     assert ledger.repeats(turn(2, "north", location=LOFT)) is True
 
 
 def test_a_failure_of_an_earlier_episode_counts() -> None:
-    ledger = FailureLedger()
+    ledger = FailedCommands()
     ledger.repeats(turn(1, "pull chain"))
     assert ledger.repeats(turn(1, "pull chain", episode=2)) is True
 
 
 def test_where_the_place_is_not_known_nothing_can_be_said() -> None:
-    assert FailureLedger().repeats(turn(1, "pull chain", Observation("Fog.", world_hash="00000001"))) is None
+    assert FailedCommands().repeats(turn(1, "pull chain", Observation("Fog.", world_hash="00000001"))) is None
