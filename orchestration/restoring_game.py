@@ -1,29 +1,32 @@
-"""A game that outlives its interpreter: what crashes or hangs it counts as a command that did not work."""
+"""A game that goes on after its interpreter died: the command over which it died counts as one that did not work."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from session.closing import Closing
+from typing_extensions import override
+
+from game_interface.core.game import Game
 from session.errors import GameError
 from session.events import GameFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from game_interface.core.game import Game
     from game_interface.core.machine.saved_state import SavedState
     from session.events import Event
     from session.files.recording import Recording
     from session.values import Observation, StoryFacts
 
 
-class RestoringGame(Closing):
-    """A ``Game`` around ``inner`` that is put back to before a command over which the interpreter died.
+class RestoringGame(Game):
+    """A game around ``inner`` that is put back to before any command over which the interpreter dies.
 
     emit: told of every such failure
     recording: a failure that comes next in it is repeated without asking the interpreter
+
+    ``GameError`` is raised where the game cannot be put back either.
     """
 
     def __init__(self, inner: Game, emit: Callable[[Event], None], recording: Recording) -> None:
@@ -34,24 +37,21 @@ class RestoringGame(Closing):
         self._saved = inner.save()
 
     @property
+    @override
     def facts(self) -> StoryFacts:
-        """What is fixed for the story file."""
         return self._inner.facts
 
     @property
+    @override
     def observation(self) -> Observation:
-        """The latest observation."""
         return self._observation
 
+    @override
     def reset(self, seed: int) -> Observation:
-        """The story is at its opening. Raises ``GameError``."""
         return self._kept(self._inner.reset(seed))
 
+    @override
     def step(self, command: str) -> Observation:
-        """The story has answered ``command``, or is as it was before, with the reason as ``refusal``.
-
-        Raises ``GameError`` where not even that can be had.
-        """
         recorded = self._recording.next_event
         if isinstance(recorded, GameFailed) and recorded.command == command:
             return self._put_back(recorded)
@@ -60,8 +60,8 @@ class RestoringGame(Closing):
         except GameError as error:
             return self._put_back(GameFailed(command, str(error)))
 
+    @override
     def valid_actions(self) -> tuple[str, ...]:
-        """Commands that would change the world now; none where the interpreter died over it."""
         recorded = self._recording.next_event
         if isinstance(recorded, GameFailed) and not recorded.command:
             self._put_back(recorded)
@@ -72,16 +72,16 @@ class RestoringGame(Closing):
             self._put_back(GameFailed("", str(error)))
             return ()
 
+    @override
     def save(self) -> SavedState:
-        """The whole state as of the latest observation."""
         return self._saved
 
+    @override
     def restore(self, state: SavedState) -> Observation:
-        """The story is where ``state`` was saved. Raises ``GameError``."""
         return self._kept(self._inner.restore(state))
 
+    @override
     def close(self) -> None:
-        """The inner game is closed."""
         self._inner.close()
 
     def _kept(self, observation: Observation) -> Observation:

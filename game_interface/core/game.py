@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-if TYPE_CHECKING:
-    from types import TracebackType
+from session.errors import ConfigurationError, GameError
 
+if TYPE_CHECKING:
     from typing_extensions import Self
 
     from game_interface.core.machine.saved_state import SavedState
     from session.values import Observation, StoryFacts
 
+_HIGHEST_SEED = 2**31 - 1
+"""The interpreter takes a C int; it would cut a higher seed, perhaps to 0, which means none."""
+
 
 class Game(Protocol):
-    """One story being played; ready as soon as it exists, by one thread at a time."""
+    """A story that is being played. It is ready as soon as it exists, and only one thread may use it at a time.
+
+    A ``with`` block closes it at its end.
+    """
 
     @property
     def facts(self) -> StoryFacts:
@@ -27,50 +33,61 @@ class Game(Protocol):
         ...
 
     def reset(self, seed: int) -> Observation:
-        """The story is at its opening, its random numbers drawn from ``seed`` (1 or more).
+        """Begin the story anew with random numbers drawn from ``seed``, which is 1 or more.
 
         The same seed and commands give the same observations. Raises ``ConfigurationError`` for any other seed.
         """
         ...
 
     def step(self, command: str) -> Observation:
-        """One command was given to the story, which answered.
+        """Give the story one command and return what can be observed after its answer.
 
-        A command that must not reach the story (see ``commands.refusal``), and any command once the story has
-        ended, until ``reset`` or ``restore``, leaves everything as it was and gives the latest observation with the
-        reason as ``text`` and ``refusal``.
-        Raises ``GameError`` where the command is no text, and where the interpreter died or hung.
+        A command that must not reach the story (see ``commands.refusal``) changes nothing: the result is the latest
+        observation with the reason as its ``text`` and ``refusal``. So it is with any command once the story has
+        ended, until ``reset`` or ``restore``. Raises ``GameError`` where the command is no text, and where the
+        interpreter died or hung.
         """
         ...
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Commands that would change the world now, one for each outcome, in a fixed order.
+        """Find commands that would change the world now, one for each different change, in a fixed order.
 
-        A look-ahead, hence assistance (decision 28). The story is as it was before. Empty where the story asks
-        a question, once it has ended, and where nothing was found in time.
+        They are found by trying, so a player who is shown them gets assistance (docs/specification.md, Assistance). The
+        story is left as it was. Empty where the story asks a question, has ended, or nothing was found in time.
         """
         ...
 
     def save(self) -> SavedState:
-        """The whole state, random numbers and latest observation included."""
+        """Return the whole state, with the random numbers and the latest observation."""
         ...
 
     def restore(self, state: SavedState) -> Observation:
-        """The story is where ``state`` was saved; the observation equals the one of then.
+        """Put the story back to where ``state`` was saved and return the observation of then.
 
-        Raises ``GameError`` for a state of another story or a corrupt one.
+        Raises ``GameError`` for a state that is damaged or belongs to another story.
         """
         ...
 
     def close(self) -> None:
-        """The interpreter and what it held are gone: all other methods raise ``GameError``; closing twice is fine."""
+        """End the interpreter, after which all other methods raise ``GameError``; closing twice is fine."""
         ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def require_seed(seed: object) -> None:
+    """Raise ``ConfigurationError`` unless ``seed`` is a whole number that the interpreter takes as it is."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 1 <= seed <= _HIGHEST_SEED:
+        raise ConfigurationError(
+            f"A story's seed has to be a whole number, 1 or more and at most {_HIGHEST_SEED}, not {seed!r}."
+        )
+
+
+def require_command(command: object) -> None:
+    """Raise ``GameError`` unless ``command`` is a text: C would crash on anything else."""
+    if not isinstance(command, str):
+        raise GameError(f"A command has to be a text, not {command!r}.")

@@ -1,24 +1,18 @@
-"""A folder of one's own among the temporary ones."""
+"""Temporary folders for interpreters and the processes that they run in."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
-from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from session.errors import GameError
 
 
-class PrivateFolder:
-    """An empty folder; gone with ``remove``, with this object, or with the process, whichever comes first.
+def private_folder() -> TemporaryDirectory[str]:
+    """Make an empty temporary folder, which is gone with ``cleanup`` or with this process at the latest.
 
-    Raises ``GameError`` where there is no room for one.
+    Raises ``GameError`` where none can be made.
     """
-
-    def __init__(self) -> None:
-        try:
-            self.path = Path(tempfile.mkdtemp(prefix="zorkgpt-"))
-        except OSError as error:
-            raise GameError(f"no temporary folder can be made: {error.strerror or error}") from error
-        self.remove = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+    try:
+        return TemporaryDirectory(prefix="zorkgpt-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise GameError(f"no temporary folder can be made: {error.strerror or error}") from error

@@ -96,7 +96,7 @@ def files_around() -> set[str]:
 
 
 def files_in(game: IsolatedGame) -> set[str]:
-    return {path.name for path in game._folder.path.rglob("*")}
+    return {path.name for path in Path(game._folder.name).rglob("*")}
 
 
 @pytest.fixture

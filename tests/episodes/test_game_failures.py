@@ -37,8 +37,8 @@ TURNS = 12
 
 
 def child_of(game: IsolatedGame) -> int:
-    assert game._child is not None
-    return game._child._pid
+    assert game._process is not None
+    return game._process._pid
 
 
 def kill(game: IsolatedGame) -> None:

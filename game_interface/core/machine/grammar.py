@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from game_interface.core.machine.binary import word
+from game_interface.core.machine.story import read_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ def free_verbs(story: Story, entries: Sequence[Entry]) -> frozenset[str] | None:
     verbs = [entry for entry in entries if len(entry.marks) > 1 and entry.marks[0] & _VERB]
     numbers = {verb.text: _HIGHEST_VERB - verb.marks[1] for verb in verbs}
     count = 1 + max(numbers.values(), default=0)
-    addresses = [word(story.content, story.dynamic_size + 2 * number) for number in range(count)]
+    addresses = [read_word(story.content, story.dynamic_size + 2 * number) for number in range(count)]
     if addresses[0] != story.dynamic_size + 2 * count or max(addresses) >= len(story.content):
         return None
     for read in (_new_lines, _old_lines):
@@ -64,7 +64,7 @@ def _new_lines(content: bytes, address: int) -> _Lines:
         while content[at : at + 1] not in (_NEW_LINE_END, b""):
             kind = content[at] & 0x0F
             free |= kind in _NEW_FREE
-            free |= kind == _NEW_ELEMENTARY and word(content, at + 1) >= _NEW_FIRST_FREE_ELEMENTARY
+            free |= kind == _NEW_ELEMENTARY and read_word(content, at + 1) >= _NEW_FIRST_FREE_ELEMENTARY
             at += _NEW_TOKEN
         at += 1
     return _Lines(free, at)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from jericho import FrotzEnv
@@ -12,15 +13,14 @@ from jericho.defines import BINDINGS_DICT
 from jericho.template_action_generator import TemplateActionGenerator
 
 from game_interface.core.commands import LONGEST_LINE
-from game_interface.core.machine.binary import word
 from game_interface.core.machine.containment import Containment
 from game_interface.core.machine.dictionary import Dictionary
-from game_interface.core.private_folder import PrivateFolder
+from game_interface.core.machine.story import read_word
+from game_interface.core.private_folder import private_folder
 from session.errors import GameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from game_interface.core.machine.story import Story
 
@@ -90,9 +90,9 @@ class Interpreter:
 
     def __init__(self, story: Story, *, use_profile: bool = True) -> None:
         self._story = story
-        self._folder = PrivateFolder()
+        self._folder = private_folder()
         # A copy under a name of ours: the interpreter crashes on a name without a dot, and a file may change.
-        self._file = self._folder.path / ("tw-story.z8" if _is_textworld(story) else "story.z8")
+        self._file = Path(self._folder.name) / ("tw-story.z8" if _is_textworld(story) else "story.z8")
         try:
             self._file.write_bytes(story.content)
         except OSError as error:
@@ -216,11 +216,11 @@ class Interpreter:
         code = bytes(self._buffer) if at < len(self._buffer) else self._story.content
         kind, operand = code[at] >> 6, code[at + 1]
         if kind == _LARGE_CONSTANT:
-            return word(code, at + 1)
+            return read_word(code, at + 1)
         if kind == _SMALL_CONSTANT:
             return operand
         if operand >= _FIRST_GLOBAL:
-            return word(bytes(self._buffer), self._story.globals + 2 * (operand - _FIRST_GLOBAL))
+            return read_word(bytes(self._buffer), self._story.globals + 2 * (operand - _FIRST_GLOBAL))
         self._library.getStack(self._stack)
         place = self._library.getFP() - operand if operand else self._library.getSP()
         return int.from_bytes(bytes(self._stack)[2 * place : 2 * place + 2], sys.byteorder)
@@ -243,7 +243,7 @@ class Interpreter:
             self._library.shutdown()
             self._open = False
         self._closed = True
-        self._folder.remove()
+        self._folder.cleanup()
 
 
 def _is_textworld(story: Story) -> bool:

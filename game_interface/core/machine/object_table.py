@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from zlib import crc32
 
-from game_interface.core.machine.binary import word
+from game_interface.core.machine.story import read_word
 from game_interface.core.machine.zstring import TextDecoder
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class ObjectTable:
         layout, end = self._layout, dynamic_size
         entry = self._entries
         while entry + layout.entry <= end and len(addresses) < layout.most_objects:
-            address = word(self._content, entry + layout.entry - 2)
+            address = read_word(self._content, entry + layout.entry - 2)
             if not self._entries < address < dynamic_size:
                 break
             addresses.append(address)

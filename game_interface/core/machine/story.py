@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from game_interface.core.machine.binary import word
 from session.errors import StoryError
 
 if TYPE_CHECKING:
@@ -67,18 +66,23 @@ class Story:
             sha256=hashlib.sha256(content).hexdigest(),
             md5=hashlib.md5(content, usedforsecurity=False).hexdigest(),
             version=content[0],
-            release=word(content, 0x02),
+            release=read_word(content, 0x02),
             serial=content[0x12:0x18].decode("ascii", "replace"),
-            dynamic_size=word(content, 0x0E),
-            object_table=word(content, 0x0A),
-            globals=word(content, 0x0C),
-            abbreviations=word(content, 0x18),
-            dictionary=word(content, 0x08),
+            dynamic_size=read_word(content, 0x0E),
+            object_table=read_word(content, 0x0A),
+            globals=read_word(content, 0x0C),
+            abbreviations=read_word(content, 0x18),
+            dictionary=read_word(content, 0x08),
         )
         fault = _damage(content) or _misplaced_table(story)
         if fault:
             raise StoryError(f"{path} is a damaged story file: {fault}.")
         return story
+
+
+def read_word(content: bytes, address: int) -> int:
+    """Return the big-endian 16-bit number at ``address``; 0 beyond the end."""
+    return int.from_bytes(content[address : address + 2], "big") if address + 1 < len(content) else 0
 
 
 def _read(path: Path) -> bytes:
@@ -113,7 +117,7 @@ def _misplaced_table(story: Story) -> str:
     size = len(story.content)
     if not HEADER_SIZE <= story.dynamic_size <= size:
         return f"static memory cannot start at {story.dynamic_size} in a file of {size} bytes"
-    first_instruction = word(story.content, 0x06)
+    first_instruction = read_word(story.content, 0x06)
     places = {
         "the object table": (story.object_table, story.dynamic_size - _SMALLEST_OBJECT_TABLE),
         "the table of globals": (story.globals, story.dynamic_size - _STATUS_GLOBALS),
@@ -129,10 +133,10 @@ def _misplaced_table(story: Story) -> str:
 
 def _damage(content: bytes) -> str:
     """How the header's own length and checksum contradict the file, or ``""``; 0 means that they are not set."""
-    length = word(content, 0x1A) * _LENGTH_UNIT[content[0]]
+    length = read_word(content, 0x1A) * _LENGTH_UNIT[content[0]]
     if length > len(content):
         return f"it is cut off, {len(content)} bytes of the {length} that its header names"
-    checksum = word(content, 0x1C)
+    checksum = read_word(content, 0x1C)
     if length and checksum and sum(content[HEADER_SIZE:length]) % 0x10000 != checksum:
         return "its checksum is wrong"
     return ""

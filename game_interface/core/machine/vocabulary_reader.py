@@ -6,10 +6,10 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from game_interface.core.machine.binary import word
 from game_interface.core.machine.dictionary import Dictionary, read_entries
 from game_interface.core.machine.grammar import free_verbs
 from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.story import read_word
 from session.vocabulary import ParserFamily, Vocabulary
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def _by_word(words: Mapping[int, Iterable[str]]) -> dict[str, tuple[int, ...]]:
 
 
 def _addresses(value: bytes) -> list[int]:
-    return [word(value, at) for at in range(0, len(value) - 1, 2)]
+    return [read_word(value, at) for at in range(0, len(value) - 1, 2)]
 
 
 class _WordReader:
@@ -133,5 +133,5 @@ class _WordReader:
             if kind == _OMITTED:
                 return
             if kind == _LARGE:
-                yield word(self._content, at)
+                yield read_word(self._content, at)
             at += 2 if kind == _LARGE else 1

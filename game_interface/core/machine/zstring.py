@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from game_interface.core.machine.binary import word
+from game_interface.core.machine.story import read_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ class TextDecoder:
     def _characters(self, address: int, length: int) -> Iterator[int]:
         """The 5-bit Z-characters of a string."""
         for at in range(address, min(address + length, len(self._content) - 1), 2):
-            triple = word(self._content, at)
+            triple = read_word(self._content, at)
             yield triple >> 10 & 31
             yield triple >> 5 & 31
             yield triple & 31
@@ -84,12 +84,12 @@ class TextDecoder:
         """The text that an abbreviation stands for, which has none itself."""
         if not self._abbreviations:
             return ""
-        address = 2 * word(self._content, self._abbreviations + 2 * number)
+        address = 2 * read_word(self._content, self._abbreviations + 2 * number)
         return "".join(self._letters(self._characters(address, _LONGEST_ABBREVIATION), abbreviated=False))
 
     def _own_alphabets(self, story: Story) -> list[Sequence[str]]:
         """The alphabets that the story brings along (Z-Machine Standard 1.1 §3.5.5), if any."""
-        address = word(self._content, _ALPHABET_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
+        address = read_word(self._content, _ALPHABET_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
         if not 0 < address <= len(self._content) - 3 * len(_LETTERS):
             return []
         starts = range(address, address + 3 * len(_LETTERS), len(_LETTERS))
@@ -116,9 +116,9 @@ def _standard_alphabets(version: int) -> list[Sequence[str]]:
 
 def _extra_characters(story: Story) -> str:
     """The characters of the ZSCII codes from 155 on: the story's own table, or the Standard's."""
-    extension = word(story.content, _EXTENSION_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
-    has_table = extension and word(story.content, extension) >= _UNICODE_TABLE_WORD
-    table = word(story.content, extension + 2 * _UNICODE_TABLE_WORD) if has_table else 0
+    extension = read_word(story.content, _EXTENSION_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
+    has_table = extension and read_word(story.content, extension) >= _UNICODE_TABLE_WORD
+    table = read_word(story.content, extension + 2 * _UNICODE_TABLE_WORD) if has_table else 0
     if not 0 < table < len(story.content):
         return _EXTRA_CHARACTERS
     end = table + 1 + 2 * story.content[table]

@@ -1,10 +1,10 @@
 """Child processes for stories that may crash or hang the interpreter.
 
-One helper process loads the interpreter once and forks a fresh child for each game, in about the time that a game
+A helper process loads the interpreter once and forks a fresh child for each game, in about the time that a game
 takes to open. (The standard library's fork server would run the caller's main module again in every child.)
 
 The helper lives as long as this process: its end of a socket closes with us, and the kernel ends the children with
-the helper. Their folders it removes, since a process that is killed cannot. It has its own session, so that an
+the helper. The helper removes their folders, since a process that is killed cannot. It has its own session, so that an
 interrupt from the terminal reaches this process only.
 """
 
@@ -22,13 +22,9 @@ import sys
 import tempfile
 import threading
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING
 
+from game_interface.core.process.served_game import serve
 from session.errors import GameError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 _HELLO_LIMIT = 30.0  # seconds; the helper loads the interpreter first
 _END_LIMIT = 5.0  # seconds; the helper removes folders first
@@ -40,23 +36,23 @@ _helpers: dict[int, _ForkHelper] = {}  # by process id: a forked copy of this pr
 
 
 class GameProcess:
-    """A fresh process that has loaded the interpreter and answers requests, its working folder being ``folder``.
+    """A fresh process that has loaded the interpreter and answers requests (see ``served_game``).
 
-    The folder is for children alone: it is gone soon after this process at the latest.
+    folder: its working folder, which is for such processes alone: it is gone soon after this process at the latest
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: str) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(_helper(), [os.fsencode(folder)], [theirs.fileno()])
+            socket.send_fds(_running_helper().requests, [os.fsencode(folder)], [theirs.fileno()])
         self._connection = Connection(ours.detach())
         self._pid = 0
         self._pid = int(self._receive(_HELLO_LIMIT))
 
     def request(self, message: bytes, limit: float) -> bytes:
-        """The answer to ``message``; ``GameError`` if the child dies or takes longer than ``limit`` seconds.
+        """Return the answer to ``message``, which has to come within ``limit`` seconds.
 
-        After an error the child is gone.
+        Raises ``GameError`` if the process dies or takes longer; it is gone then.
         """
         try:
             self._connection.send_bytes(message)
@@ -66,7 +62,7 @@ class GameProcess:
         return self._receive(limit)
 
     def kill(self) -> None:
-        """The child is gone, whatever it was doing."""
+        """End the process, whatever it is doing."""
         if self._pid and not self._connection.closed:
             try:
                 os.kill(self._pid, signal.SIGKILL)
@@ -85,13 +81,13 @@ class GameProcess:
         raise GameError(f"The interpreter gave no answer within {limit:g} seconds.")
 
 
-def _helper() -> socket.socket:
-    """Where to ask for a child; the helper is started at the first use."""
+def _running_helper() -> _ForkHelper:
+    """Return this process's helper, started at the first use."""
     with _lock:
         helper = _helpers.get(os.getpid())
         if helper is None or not helper.is_running():
             helper = _helpers[os.getpid()] = _ForkHelper()
-        return helper.requests
+        return helper
 
 
 class _ForkHelper:
@@ -112,7 +108,7 @@ class _ForkHelper:
         atexit.register(self._end)
 
     def is_running(self) -> bool:
-        """The helper can still fork a child."""
+        """Return whether the helper can still fork a child."""
         return self._process.poll() is None
 
     def _end(self) -> None:
@@ -124,8 +120,8 @@ class _ForkHelper:
             self._process.wait()
 
 
-def _serve_requests(requests: socket.socket, serve: Callable[[Connection], None]) -> None:
-    """Runs in the helper: forks a child for every socket that arrives, until nobody can send one any more."""
+def _fork_on_request(requests: socket.socket) -> None:
+    """Run in the helper: fork a child for every socket that arrives, until nobody can send one any more."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
     folders: set[bytes] = set()
     while True:
@@ -146,7 +142,7 @@ def _serve_requests(requests: socket.socket, serve: Callable[[Connection], None]
 
 
 def _confine(folder: str) -> None:
-    """The child works in ``folder`` alone and ends with its parent."""
+    """Let this process, a child, work in ``folder`` alone and end with its parent."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.chdir(folder)
@@ -154,6 +150,4 @@ def _confine(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    from game_interface.core.process.served_game import serve
-
-    _serve_requests(socket.socket(fileno=int(sys.argv[1])), serve)
+    _fork_on_request(socket.socket(fileno=int(sys.argv[1])))

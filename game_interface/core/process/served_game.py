@@ -1,4 +1,4 @@
-"""A game's side of the conversation with ``IsolatedGame``: one request, one answer, never pickle.
+"""What a game's own process does: it answers the requests of ``IsolatedGame``, in bytes, never pickle.
 
 A request is one letter and its argument: ``s`` step, ``r`` restore, ``n`` new seed, ``o`` nothing, ``a`` valid actions.
 An answer is ``+`` and its value, or the letter of an error and its message.
@@ -10,10 +10,12 @@ import json
 import resource
 import signal
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.jericho_game import JerichoGame
 from game_interface.core.machine.saved_state import SavedState
+from game_interface.core.machine.story import Story
 from session.errors import ConfigurationError, GameError, StoryError, ZorkGPTError
 
 if TYPE_CHECKING:
@@ -22,9 +24,14 @@ if TYPE_CHECKING:
 ERRORS: dict[bytes, type[ZorkGPTError]] = {b"c": ConfigurationError, b"g": GameError, b"s": StoryError}
 
 
+def opening_request(path: Path, seed: int, *, use_profile: bool) -> bytes:
+    """Return the first request, which opens a story; its answer is the story's facts."""
+    return json.dumps([str(path), seed, use_profile]).encode()
+
+
 def serve(connection: Connection) -> None:
-    """Every request on ``connection`` is answered, until the other side is gone."""
-    game: JerichoInterface | None = None
+    """Answer every request on ``connection`` until the other side is gone."""
+    game: JerichoGame | None = None
     while True:
         try:
             message = connection.recv_bytes()
@@ -43,17 +50,17 @@ def serve(connection: Connection) -> None:
             connection.send_bytes(b"+" + answer)
 
 
-def _open(message: bytes) -> JerichoInterface:
-    """The game that the first request asks for; from then on the kernel lets this process fill no file."""
+def _open(message: bytes) -> JerichoGame:
+    """Open the game that the first request asks for; from then on the kernel lets this process fill no file."""
     path, seed, use_profile = json.loads(message)
-    game = JerichoInterface(path, seed=seed, use_profile=use_profile, expendable=True)
+    game = JerichoGame(Story.load(Path(path)), seed=seed, use_profile=use_profile)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     return game
 
 
-def _answer(game: JerichoInterface, request: bytes, argument: bytes) -> bytes:
-    """Valid actions as JSON, or the state that the request led to, with its observation."""
+def _answer(game: JerichoGame, request: bytes, argument: bytes) -> bytes:
+    """Return valid actions as JSON, or the state that the request led to, with its observation."""
     if request == b"a":
         return json.dumps(game.valid_actions()).encode()
     if request == b"s":

@@ -1,15 +1,15 @@
-"""A story file is loaded first in a process that may die of it."""
+"""Loads a story file that nobody knows in a process that may die of it, before it is loaded in this one."""
 
 from __future__ import annotations
 
-import json
 import threading
 from typing import TYPE_CHECKING
 
 from jericho.defines import BINDINGS_DICT
 
-from game_interface.core.private_folder import PrivateFolder
+from game_interface.core.private_folder import private_folder
 from game_interface.core.process.fork_helper import GameProcess
+from game_interface.core.process.served_game import opening_request
 from session.errors import GameError, StoryError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _faults: dict[str, str | None] = {}
 
 
 def require_loadable(story: Story) -> None:
-    """The interpreter does not die of ``story``, or ``StoryError`` says what happened to the process that tried.
+    """Raise ``StoryError`` if the interpreter dies of ``story``, with what happened to the process that tried.
 
     Each file is tried once per process; those that Jericho knows are not tried.
     """
@@ -38,15 +38,11 @@ def require_loadable(story: Story) -> None:
 
 
 def _fault(story: Story) -> str | None:
-    folder = PrivateFolder()
-    child = None
-    try:
-        child = GameProcess(folder.path)
-        answer = child.request(json.dumps([str(story.path.absolute()), 1, True]).encode(), OPENING_LIMIT)
-    except GameError as error:
-        return str(error)
-    finally:
-        if child:
-            child.kill()
-        folder.remove()
+    with private_folder() as folder:
+        try:
+            process = GameProcess(folder)
+            answer = process.request(opening_request(story.path.absolute(), 1, use_profile=True), OPENING_LIMIT)
+        except GameError as error:
+            return str(error)
+        process.kill()
     return None if answer.startswith(b"+") else answer[1:].decode()

@@ -27,8 +27,8 @@ def game(own_story: Path) -> Iterator[IsolatedGame]:
 
 
 def child_of(game: IsolatedGame) -> int:
-    assert game._child is not None
-    return game._child._pid
+    assert game._process is not None
+    return game._process._pid
 
 
 def ends_within(seconds: float, pid: int) -> bool:
@@ -72,7 +72,7 @@ def test_a_hang_past_the_limit_is_a_game_error_and_the_child_is_gone(own_story: 
 
 
 def test_closing_ends_the_child_and_removes_its_folder(game: IsolatedGame) -> None:
-    child, folder = child_of(game), game._folder.path
+    child, folder = child_of(game), Path(game._folder.name)
     game.close()
     assert ends_within(5, child)
     assert not folder.exists()
@@ -87,7 +87,7 @@ def test_the_child_ends_and_its_folder_goes_when_its_parent_is_killed(own_story:
         "import sys\n"
         "from game_interface.core.isolated import IsolatedGame\n"
         "game = IsolatedGame(sys.argv[1])\n"
-        "print(game._child._pid, flush=True)\n"
+        "print(game._process._pid, flush=True)\n"
         "sys.stdin.read()\n"
     )
     command = [sys.executable, "-c", script, str(own_story)]

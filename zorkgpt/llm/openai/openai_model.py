@@ -6,7 +6,6 @@ import time
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from session.closing import Closing
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from zorkgpt.llm.language_model import ROLES, Answer, Completion, Prompt, Role
 from zorkgpt.llm.openai.exchange import Exchange
@@ -19,10 +18,12 @@ from zorkgpt.llm.openai.structured import AnswerIncomplete
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from typing_extensions import Self
+
     from zorkgpt.llm.openai.settings import RoleSettings
 
 
-class OpenAIModel(Closing):
+class OpenAIModel:
     """Each role's model on its server; roles that share address and key share the connections.
 
     Answers are held to their schema by the server, or by words in the prompt where it cannot do
@@ -100,6 +101,12 @@ class OpenAIModel(Closing):
     def describe(self) -> str:
         """Each distinct model and its server, in the order of the roles; asks no server."""
         return ", ".join(dict.fromkeys(model.label for model in self._models.values()))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """All connections are closed."""
