@@ -1,4 +1,4 @@
-"""A command as far as the story's vocabulary lets one read it without its grammar."""
+"""Reads a command by the story's vocabulary alone, without its grammar."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _WORD = re.compile(r"[a-z0-9'-]+")
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One plain clause: a verb, and the words behind it in phrases that prepositions part.
+    """A command of one clause: a verb, then phrases with prepositions between them.
 
-    words: in full, in lower case, the verb first
-    phrases: each not empty, of words as the dictionary cuts them, without articles
-    frame: verb and prepositions in full, with ``None`` where a phrase stands
+    words: all words in full and in lower case, the verb first
+    phrases: the words of each phrase as the dictionary cuts them, without articles; no phrase is empty
+    frame: the verb and the prepositions in full, with ``None`` in the place of each phrase
     """
 
     words: tuple[str, ...]
@@ -29,7 +29,7 @@ class Command:
 
 
 def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
-    """The command in ``action``; ``None`` where it is empty, quotes, lists, or is more than one."""
+    """Return the command in ``action``, or ``None`` for an empty one, a quotation, a list, or more than one command."""
     text = action.lower().strip(" .!")
     if not text or _NOT_ONE_CLAUSE.search(text):
         return None
@@ -48,7 +48,7 @@ def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
 
 
 def words_of(text: str, vocabulary: Vocabulary) -> frozenset[str]:
-    """Every word of a story's prose as the dictionary cuts it, a hyphenated one also in its parts."""
+    """Return every word of a text as the dictionary cuts it; of a word with hyphens its parts, too."""
     found = {part for word in _WORD.findall(text.lower()) for part in (word, *word.split("-"))}
     return frozenset(map(vocabulary.cut, found))
 

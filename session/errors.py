@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 class ZorkGPTError(Exception):
-    """Something went wrong that ZorkGPT knows how to say in one line."""
+    """The base of all errors of ZorkGPT: its message says in one line what went wrong."""
 
     exit_status = 1
 
 
 class ConfigurationError(ZorkGPTError):
-    """An option is wrong or missing; the message names it, its source and the mend."""
+    """An option is wrong or missing; the message names it, where it was given and what would be right."""
 
     exit_status = 2
 
@@ -48,7 +48,7 @@ class GameError(ZorkGPTError):
 class LanguageModelError(ZorkGPTError):
     """A model call gave no usable answer.
 
-    model, usage: who answered something all the same, and what that took; "" and zeros where nobody did
+    model, usage: the model that gave an unusable answer, and its tokens; "" and zeros where none came
     """
 
     model = ""
@@ -66,7 +66,7 @@ class ResponseInvalid(LanguageModelError):
 class BudgetSpent(ZorkGPTError):
     """The run's own limit on tokens, money or time is reached.
 
-    No ``LanguageModelError``: what goes on without an answer has to stop all the same.
+    It is no ``LanguageModelError``, because whoever can go on without an answer has to stop all the same.
     """
 
 

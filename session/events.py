@@ -1,4 +1,4 @@
-"""What happens in a run, in order: the lines of the journal and the news for whoever watches."""
+"""The events of a run: each is a line of the journal, and is shown to whoever watches the run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ EpisodeEnd = Literal["won", "lost", "over", "turn_limit"]
 class RunStarted:
     """A run begins.
 
-    folder: where it is written down
-    story_choice, model: in words, which story and model, and why those
-    assistance: the help that the agent is given
+    folder: the run folder
+    story_choice, model: which story and model are used, and why, in words
+    assistance: the kinds of help that the agent gets
     files: SHA-256 of the manifest and of the copies of the shared files, by their names in the run folder
     """
 
@@ -37,7 +37,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeStarted:
-    """The story is at its opening, its random numbers drawn from ``seed``."""
+    """An episode begins: the story was restarted, with ``seed`` for its random numbers."""
 
     episode: int
     seed: int
@@ -47,10 +47,11 @@ class EpisodeStarted:
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswered:
-    """A model call gave a usable answer. Token counts are the server's; ``seconds`` is wall time.
+    """A model call gave a usable answer.
 
-    prompt_tokens, cached_tokens, completion_tokens: of all requests that it took
-    question_tokens: of the prompt alone, in the request that was answered; 0 where that is not known
+    prompt_tokens, cached_tokens, completion_tokens: of all requests that the call took, as the server counted them
+    question_tokens: of the prompt of the one request that was answered; 0 where the server did not count it
+    seconds: from the call to the answer
     """
 
     role: str
@@ -69,7 +70,7 @@ class ModelAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ModelFailed:
-    """A model call gave no usable answer, after all retries. Tokens are as in ``ModelAnswered``, of what came back."""
+    """A model call gave no usable answer after all retries; the tokens are those of the answers that came."""
 
     role: str
     prompt_sha256: str
@@ -84,9 +85,10 @@ class ModelFailed:
 
 @dataclass(frozen=True, slots=True)
 class TurnPlayed:
-    """A turn is complete; ``seconds`` from the observation before it to the one after.
+    """A turn was played.
 
-    memory_tokens: tokens of the location memory that the agent was shown
+    seconds: from the observation before it to the one after
+    memory_tokens: of the location memories that the agent was shown
     """
 
     record: TurnRecord
@@ -97,10 +99,10 @@ class TurnPlayed:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeEnded:
-    """An episode is over.
+    """An episode ended.
 
-    score, best_score: ``None`` where the story keeps none
-    rooms: how many were seen in it
+    score, best_score, max_score: at its end, at best in it, and the most there is; ``None`` where the story keeps none
+    rooms: how many locations were seen in it
     """
 
     episode: int
@@ -116,7 +118,10 @@ class EpisodeEnded:
 
 @dataclass(frozen=True, slots=True)
 class GameFailed:
-    """The interpreter crashed or hung over ``command`` and was put back to before it; ``command`` "" looked ahead."""
+    """The interpreter crashed or hung over a command and was put back to the state before it.
+
+    command: "" where that happened while it looked ahead for valid actions
+    """
 
     command: str
     error: str
@@ -125,11 +130,11 @@ class GameFailed:
 
 @dataclass(frozen=True, slots=True)
 class FileEdited:
-    """Somebody else has written a shared file.
+    """Somebody else was found to have written a shared file.
 
     file: its name in the work folder
-    read: in the how many-th look at the file that was found
-    text: what the file holds since
+    read: how often the run had looked at the file, this time included
+    text: what the file holds now
     """
 
     file: str
@@ -140,7 +145,7 @@ class FileEdited:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRemoved:
-    """A person has the run go on without the memories of that title, from before the next turn."""
+    """The memories with that title were removed before the next turn: a fork was asked to go on without them."""
 
     title: str
     kind: Literal["memory_removed"] = "memory_removed"
@@ -148,9 +153,10 @@ class MemoryRemoved:
 
 @dataclass(frozen=True, slots=True)
 class RunPaused:
-    """The run does not go on now and can be resumed; ``reason`` is one line for a person.
+    """The run stopped and can be resumed.
 
-    episode, turns: where it stands: turns played of that episode
+    reason: one line for a person
+    episode, turns: the episode that it stopped in, and how many turns of it were played
     """
 
     reason: str
@@ -163,7 +169,7 @@ class RunPaused:
 class RunEnded:
     """All episodes were played.
 
-    files: a digest of what each shared file holds, by its name in the work folder
+    files: SHA-256 of what each shared file holds, by its name in the work folder
     """
 
     episodes: int

@@ -1,4 +1,4 @@
-"""``GameConfiguration``: every option of a session, documented where it is defined.
+"""``GameConfiguration``: every option of a session, with its default and its description.
 
 ``GameConfiguration()`` alone is valid and reads nothing from outside; ``session.resolved_configuration`` fills
 one from the command line, the environment and files.
@@ -54,10 +54,10 @@ FALLBACKS: Mapping[Role, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class RoleOptions:
-    """What one role's model is and where, fallbacks resolved.
+    """The model of one role, where it is served and how it is sampled, after all fallbacks.
 
-    model: ``None`` takes the server's first
-    base_url: ``None`` is the client's own default
+    model: ``None`` means the first one that the server lists
+    base_url: ``None`` means the client's own default
     """
 
     engine: Engine
@@ -68,7 +68,7 @@ class RoleOptions:
 
 
 class GameConfiguration(Options):
-    """A whole session's options. The flat ones are the seeds'; what is new is in groups."""
+    """All options of a session (docs/specification.md, Configuration options)."""
 
     aliases: ClassVar[Mapping[str, str]] = {
         "memory.show_persistence_markers": "show_persistence_markers",
@@ -129,7 +129,7 @@ class GameConfiguration(Options):
 
     @classmethod
     def from_toml(cls, path: Path | str) -> GameConfiguration:
-        """The options of that file's ``[tool.zorkgpt]`` (or of a whole ``zorkgpt.toml``), the rest defaults.
+        """Return the options of that file's ``[tool.zorkgpt]``, or of a whole ``zorkgpt.toml``; the rest are defaults.
 
         Raises ``ConfigurationError`` with file and key, or with file and line for broken TOML.
         """
@@ -137,10 +137,10 @@ class GameConfiguration(Options):
         return configuration
 
     def role(self, role: Role) -> RoleOptions:
-        """The role's model, server and sampling.
+        """Return the role's model, server and sampling (docs/specification.md, Roles and fallbacks).
 
-        A role without a model of its own has the model of the role it falls back to, and that one's server
-        unless it has its own. A key goes to no other address than the one it was given with.
+        A role without a model of its own has the model of the role that it falls back to, and the server of that role
+        unless it has its own. A key is sent to no other address than the one it was given with.
         """
         model, server = self._model_and_server(role)
         return RoleOptions(
@@ -172,11 +172,14 @@ class GameConfiguration(Options):
         return "embedded" if is_file or not is_served else "openai"
 
     def without_keys(self) -> dict[str, Any]:
-        """Every option's value as JSON has it, in nested groups; keys are left out."""
+        """Return the values of all options but keys, in nested groups, as JSON has them."""
         return self.model_dump(mode="json")
 
     def get_memory_history_window(self) -> int:
-        """Recent turns that the memory prompt shows, at least 1 (seed 2)."""
+        """Return how many recent turns the memory prompt shows, at least 1.
+
+        Warns of a window that is too small to be used, or so wide that it costs many tokens.
+        """
         window = self.memory_sampling.memory_history_window
         if window < 1:
             warnings.warn(

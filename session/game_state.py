@@ -1,4 +1,4 @@
-"""What is true of the episode being played. A new episode gets a new ``GameState``."""
+"""The state of the episode being played. A new episode gets a new ``GameState``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class PlayedAction(NamedTuple):
-    """A command and what the story answered: one entry of ``GameState.action_history``."""
+    """A command and the story's answer: one entry of ``GameState.action_history``."""
 
     action: str
     response: str
@@ -20,20 +20,20 @@ class PlayedAction(NamedTuple):
 
 @dataclass(slots=True)
 class GameState:
-    """One episode, with one writer: :meth:`record`. Everybody else reads.
+    """One episode as it was played so far. Only :meth:`begin` and :meth:`record` change it.
 
-    episode: its number, counted up across runs
-    episode_id: names it (seed 1); where none is given, its number as text
+    episode: its number, which goes up across the runs of a work folder
+    episode_id: its name; where none is given, its number as text
     turn_count: turns recorded so far; the turn being played is ``turn_count + 1``
-    current_room_id, current_room_name_for_map: where the player is; ``None`` and "" where not known
+    current_room_id, current_room_name_for_map: where the player is; ``None`` and "" where that is not known
     previous_zork_score: points after the last recorded turn; ``None`` where the story keeps no score
     opening: what the story printed before the first turn
     action_history: every command with its response, oldest first
     action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
-    memory_log_history: a list that seed 4 names; what has been learnt is in ``Memories.md``, so nothing writes to it
-    visited_locations: location ids in which a turn was begun (seed 1: the flag falls after the first turn there)
+    memory_log_history: always empty, kept because users of this class expect it; ``Memories.md`` has what was learnt
+    visited_locations: ids of the locations in which at least one turn was begun
     times_played: how often each command was played at each location, by (location id, command)
-    last_room_description…: original text, turn and location id of the last text read as a room description
+    last_room_description…: text, turn and location id of the last text that was read as a room description
     """
 
     episode: int = 1
@@ -59,12 +59,12 @@ class GameState:
         self.episode_id = self.episode_id or str(self.episode)
 
     def begin(self, opening: Observation) -> None:
-        """The state shows the opening of the story; no turn has been played."""
+        """Take over the opening of the story, before any turn is played."""
         self.opening = opening.text
         self._look_at(opening)
 
     def record(self, turn: TurnRecord) -> None:
-        """The turn is part of the episode's history and the present is what it led to."""
+        """Add a played turn to the history, and take over what it led to."""
         self.turn_count = turn.turn
         self.times_played[self.current_room_id, turn.action] += 1
         if turn.before.location is not None:
@@ -78,7 +78,7 @@ class GameState:
         self._look_at(turn.after)
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
-        """The reasoning behind a turn's command is part of the history."""
+        """Add the reasoning behind a turn's command to the history."""
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.action_reasoning_history.append({"turn": turn, "reasoning": reasoning, "action": action, "timestamp": now})
 

@@ -1,4 +1,4 @@
-"""What the player is after, and the facts by which it is judged (seed 4)."""
+"""Objectives of an episode, and the evidence by which they are judged (docs/specification.md, Objectives)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROGRESS: frozenset[EvidenceKind] = frozenset({"score_up", "new_room", "item_gai
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A fact of one turn, read off the machine and never out of prose.
+    """A fact of one turn, read from the Z-machine's state and never from text (docs/specification.md, Evidence).
 
     location_id: where it happened; for a new room, that room; ``None`` where the story does not say
     """
@@ -48,11 +48,14 @@ class Objective:
 
     @property
     def is_active(self) -> bool:
-        """It is neither completed nor dropped."""
+        """Whether it is neither completed nor dropped."""
         return self.status == "active"
 
     def last_progress(self, evidence: tuple[Evidence, ...]) -> int:
-        """The turn of the newest progress at its place, or anywhere where it has none; else the turn it was found."""
+        """Return the last turn with progress at the objective's place, or the turn in which it was found.
+
+        For an objective without a place, progress anywhere counts.
+        """
         turns = (
             each.turn for each in evidence if each.kind in PROGRESS and self.location_id in {None, each.location_id}
         )
@@ -61,10 +64,11 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class ObjectivesState:
-    """All that the search for objectives knows of an episode: plain values, for snapshots.
+    """The objectives of an episode with their evidence and counts: plain values, for snapshots.
 
-    asked_turn: the last turn at which the model was asked, answer or not
-    updates, failures, refused: answers taken, calls that gave none, and parts of answers that made no sense
+    asked_turn: the last turn at which the model was asked, whether it answered or not
+    updates, failures: calls that were answered, and calls that were not
+    refused: parts of answers that were not used because they made no sense
     """
 
     objectives: tuple[Objective, ...] = ()
@@ -76,5 +80,5 @@ class ObjectivesState:
 
     @property
     def active(self) -> tuple[Objective, ...]:
-        """The objectives that are open, oldest first."""
+        """The active objectives, oldest first."""
         return tuple(each for each in self.objectives if each.is_active)

@@ -47,7 +47,7 @@ EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
 
 @dataclass(frozen=True, slots=True)
 class ShownOption:
-    """An option fit to be seen. ``value`` of a key is ``set`` or ``None``, never the key."""
+    """An option as it may be shown. The value of a key is ``set`` or ``None``, never the key."""
 
     name: str
     value: JsonValue
@@ -56,16 +56,16 @@ class ShownOption:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedConfiguration:
-    """A configuration, and in words where each option came from, by dotted name.
+    """A configuration, and where each of its options was given.
 
-    Options that ``origins`` lacks have their default.
+    origins: in words, by dotted name; an option that is not in it has its default
     """
 
     configuration: GameConfiguration
     origins: Mapping[str, str]
 
     def shown(self) -> Iterator[ShownOption]:
-        """Every option, in the order of their definition."""
+        """Yield every option, in the order of their definition."""
         values: Any = self.configuration.without_keys()
         for option in options_of(GameConfiguration):
             value: JsonValue

@@ -1,4 +1,4 @@
-"""The values that a turn is made of: frozen, without behaviour beyond reading themselves."""
+"""The values that a turn is made of: what was seen, what was proposed and judged, what was played."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Ending = Literal["won", "lost", "over"]
-"""``over``: the story ended and does not let us know how."""
+"""``over``: the story ended and does not tell how."""
 
 Role = Literal["agent", "critic", "info_ext", "analysis", "memory"]
 ROLES: tuple[Role, ...] = ("agent", "critic", "info_ext", "analysis", "memory")
@@ -15,9 +15,10 @@ ROLES: tuple[Role, ...] = ("agent", "critic", "info_ext", "analysis", "memory")
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """Where the player is. ``num`` is the Z-machine's object number: the only key of a room.
+    """A room of the story.
 
-    ``name`` is the full short name; it may be empty and several rooms may share one.
+    num: the Z-machine's object number, the only thing that tells rooms apart
+    name: the room's short name in full; it may be empty, and several rooms may share one
     """
 
     num: int
@@ -25,16 +26,16 @@ class Location:
 
     @property
     def label(self) -> str:
-        """A name to show: ``Location #ID`` where the story gives none (decision 21)."""
+        """The room's name, or ``Location #ID`` where it has none (docs/specification.md, Rooms without a name)."""
         return self.name or f"Location #{self.num}"
 
 
 @dataclass(frozen=True, slots=True)
 class GameObject:
-    """An object of the story as it stands at one moment.
+    """An object of the story at one moment.
 
-    ``num``, ``parent`` are Z-machine object numbers (``parent`` 0: nowhere); ``attributes`` are the
-    numbers of the attributes that are set.
+    num, parent: Z-machine object numbers: its own, and of what it is in (0: nowhere)
+    attributes: the numbers of the attributes that are set
     """
 
     num: int
@@ -45,20 +46,21 @@ class GameObject:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """All that one step of the game shows, read from the machine once.
+    """Everything that one step of the game shows.
 
-    ``None`` means that the story does not let us know; it never stands for zero or empty.
+    ``None`` means that the story does not tell; it never stands for zero or empty.
 
     text: what the story printed in answer, without a status line
     location: the room the player is in (for a vehicle: the room around it)
     inventory: what the player carries, one level deep, in the machine's order
     visible: what can be seen here besides the inventory, open containers and surfaces looked into
-    score, max_score, moves: points, points and the story's own count of turns
-    world_hash: 8 hex digits; equal when the object tree with its attributes and properties is equal
-    died: the player died in this very step (some stories go on after that)
-    ending: how the story ended; once set it stays set until a restart or restore
-    refusal: why the command never reached the story (then nothing else changed and no turn was spent)
-    parents: the object that each object of the story is in, at the object's own number; ``()``: there is no tree
+    score, max_score: points
+    moves: the story's own count of turns
+    world_hash: 8 hex digits, equal when all objects, their attributes and their properties are equal
+    died: the player died in this very step; some stories go on after that
+    ending: how the story ended; it stays set until a restart or a restore
+    refusal: why the command was not given to the story; nothing else changed then, and no turn of the story passed
+    parents: for each object number the object that it is in; empty where there is no object tree
     awaits_key: the story waits for a single key, not for a command
     """
 
@@ -78,21 +80,21 @@ class Observation:
 
     @property
     def won(self) -> bool:
-        """The story ended in victory."""
+        """Whether the story ended in victory."""
         return self.ending == "won"
 
     @property
     def lost(self) -> bool:
-        """The story ended in defeat."""
+        """Whether the story ended in defeat."""
         return self.ending == "lost"
 
     @property
     def noticed(self) -> tuple[object, ...] | None:
-        """What the player can tell of the moment: equal, and hashed the same, when all of it is as it was.
+        """A value that is equal for two moments which the player cannot tell apart; ``None`` where too little is known.
 
-        That is place, score, belongings and what can be seen with its attributes, in any order. The whole object tree
-        will not do: in many stories something moves out of sight in every turn. Its hash stands in where belongings or
-        sight are not known; ``None`` where it is not known either: then nothing can be said.
+        It is made of place, score, belongings, and the visible objects with their attributes, in any order. The hash of
+        the object tree would not do, for in many stories something out of sight moves in every turn; it is used only
+        where belongings or visible objects are not known.
         """
         standing = (self.location.num if self.location else None, self.score)
         if self.inventory is not None and self.visible is not None:
@@ -102,9 +104,9 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model read out of the prose of an observation (decision 24).
+    """What a model read out of the text of an observation (docs/specification.md, Reading the text).
 
-    ``exits`` are the ways out that the text names, as the model words them.
+    exits: the ways out that the text names, in the model's words
     """
 
     is_room_description: bool = False
@@ -114,7 +116,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A command that the agent wants to play, with its reasoning and its reading of the text before."""
+    """A command that the agent wants to play, why, and what the agent read out of the text before it."""
 
     action: str
     reasoning: str = ""
@@ -123,7 +125,11 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the critic says of a proposal. ``source`` names who decided."""
+    """What the critic says about a proposal.
+
+    source: who or what decided
+    confidence: of a model, 0 to 1; ``None`` where no model decided
+    """
 
     accepted: bool
     reason: str = ""
@@ -133,10 +139,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One turn, whole: what was seen, what was proposed and judged, what was played, what came of it.
+    """One whole turn: what was seen, what was proposed and judged, what was played and what came of it.
 
-    turn: counts from 1 within an episode; a proposal that is sent back costs none
-    proposals, verdicts: in the order they were made, pairwise; the last proposal is the one played
+    turn: its number within the episode, from 1; a rejected proposal takes no turn
+    proposals, verdicts: one verdict for each proposal, in the order they were made; the last proposal was played
     """
 
     episode: int
@@ -153,35 +159,36 @@ class TurnRecord:
 
     @property
     def reasoning(self) -> str:
-        """Why the agent wanted it."""
+        """Why the agent wanted to play it."""
         return self.proposals[-1].reasoning
 
     @property
     def reading(self) -> Reading | None:
-        """What was read out of the text before the turn, by whoever read it."""
+        """What was read out of the text before the turn; ``None`` where nobody read it."""
         return self.proposals[0].reading
 
     @property
     def score_change(self) -> int | None:
-        """Points won or lost in this turn; ``None`` where the score is not known."""
+        """The points won (or lost, below 0) in this turn; ``None`` where the score is not known."""
         if self.before.score is None or self.after.score is None:
             return None
         return self.after.score - self.before.score
 
     @property
     def moved(self) -> bool:
-        """The player's location is known before and after, and differs."""
+        """Whether the player is known to have come to another location."""
         before, after = self.before.location, self.after.location
         return before is not None and after is not None and before.num != after.num
 
 
 @dataclass(frozen=True, slots=True)
 class StoryFacts:
-    """What is fixed for a story file.
+    """What does not change about a story file.
 
     sha256: of the whole file
-    known: Jericho has a profile of this very file
-    directions: the words of the story's own dictionary that move the player, where they are known
+    known: whether Jericho has a profile of this very file
+    directions: the words of the story's dictionary that move the player, as far as they are known
+    attribute_names: the attribute numbers whose meaning is known, by a name for it
     """
 
     path: str
@@ -198,7 +205,7 @@ class StoryFacts:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """Tokens as the server counted them; ``cached`` are those of ``prompt`` it had already."""
+    """The tokens of a model call as the server counted them; ``cached`` is the part of ``prompt`` in its cache."""
 
     prompt: int = 0
     completion: int = 0

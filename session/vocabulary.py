@@ -1,4 +1,4 @@
-"""The words of a story, as far as its own tables tell what they are for."""
+"""The words that a story's parser knows, and what they are for as far as the story's own tables tell."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 ParserFamily = Literal["infocom", "inform", "unknown"]
-"""Infocom's parser knows no noun but those of its dictionary, and one noun names a thing; in Inform's each word of a
-phrase has to name the thing, and a story may read words in ways of its own."""
+"""Who wrote the parser of a story.
+
+Infocom's parser knows only nouns of its dictionary, and one noun is enough to name a thing. In Inform's parser each
+word of a phrase has to name the thing, and a story may read words in ways of its own.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What is fixed for a story. All words are in lower case, cut to ``letters`` as the story's parser cuts them.
+    """The words of a story, in lower case and cut to ``letters`` letters as its parser cuts them.
 
-    words: all that the parser knows
-    verbs: words that a command may start with; not each may stand alone
-    free_verbs: verbs with words behind them that need not name a thing at hand: speech, topics, far places
-    nouns: words that the tables mark as such, whether or not a thing answers to them
+    words: all words that the parser knows
+    verbs: words that a command may start with; some need more words after them
+    free_verbs: verbs that may be followed by words which name nothing at hand: speech, topics, far places
+    nouns: words that the tables mark as nouns, whether or not an object has them as a name
     directions: words that move the player by themselves
-    objects: for a word the Z-machine objects that have it in their list of names; none where no such list is known
-    mentions: for a word the objects whose properties, or the routines there, hold it at all: they may answer to it
+    objects: for each word the Z-machine objects with it in their list of names; empty where no such list is known
+    mentions: for each word the objects that have it anywhere in their properties or in the routines there, and so may
+        have it as a name
     """
 
     letters: int
@@ -36,5 +40,5 @@ class Vocabulary:
     family: ParserFamily = "unknown"
 
     def cut(self, word: str) -> str:
-        """``word`` as the parser compares it."""
+        """Return the word as the parser compares it: in lower case, and cut to its first letters."""
         return word.lower()[: self.letters]

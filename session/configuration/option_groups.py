@@ -1,4 +1,4 @@
-"""The groups of options that a ``GameConfiguration`` is made of, and the kinds of values they hold."""
+"""The groups of options that a ``GameConfiguration`` is made of, and the kinds of values in them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from session.file_names import is_plain_name
 
 DEFAULT_MEMORY_HISTORY_WINDOW = 3
 HIGHEST_SEED = 2_000_000_000
-"""The interpreter takes no more than 2**31 - 1: that leaves the next ones to 147 million episodes."""
+"""The interpreter takes seeds up to 2**31 - 1, and each further episode of a run takes the next one."""
 
 Default = TypeVar("Default")
 
@@ -77,7 +77,7 @@ Duration = Annotated[PositiveFloat, BeforeValidator(_in_seconds)]
 
 
 class Sampling(Options):
-    """How a model's answer is drawn. What is not set is not sent: the server's own default holds."""
+    """How a model draws its answer. An option that is not set is not sent, and the server's default holds."""
 
     temperature: float | None = Field(None, ge=0, description="0 always takes the likeliest token")
     top_p: float | None = Field(None, gt=0, le=1, description="only the likeliest tokens of this total probability")
@@ -87,13 +87,13 @@ class Sampling(Options):
     seed: int | None = Field(None, description="the same seed asks for the same answer again")
 
     def get(self, name: str, default: Default) -> object | Default:
-        """The value of that name, or ``default`` where it is not set."""
+        """Return the option of that name, or ``default`` where it is not set."""
         value: object = getattr(self, name, None)
         return default if value is None else value
 
 
 class MemorySampling(Sampling):
-    """Sampling of the memory role, with the window of turns that its prompt shows (seed 2)."""
+    """Sampling of the memory role, and how many recent turns its prompt shows."""
 
     temperature: float | None = Field(0.3, ge=0, description="0 always takes the likeliest token")
     max_tokens: PositiveInt | None = Field(1000, description="longest answer, in tokens")
@@ -117,14 +117,14 @@ class GameOptions(Options):
 
 
 class ServerOptions(Options):
-    """Where one role's model is served, when that is not where the others are."""
+    """Where the model of one role is served, if not where the others are."""
 
     base_url: Address | None = Field(None, description="OpenAI-compatible address for this role alone")
     api_key: Key | None = Field(None, exclude=True, description="key for this role alone")
 
 
 class LanguageModelOptions(Options):
-    """Where the models are and how long to wait for them."""
+    """Where the models are served, and how long to wait for them."""
 
     engine: Literal["auto", "openai", "embedded"] = Field(
         "auto",
@@ -150,7 +150,7 @@ class AgentOptions(Options):
     """What the agent sees of the past."""
 
     history_window: PositiveInt = Field(
-        6, description="recent turns in the agent's prompt, with their reasoning: so many to twice as many"
+        6, description="recent turns in the agent's prompt, with their reasoning: this many to twice as many"
     )
     show_reasoning: bool = Field(True, description="those turns are shown with the reasoning behind them")
     reasoning_length: NonNegativeInt | None = Field(
@@ -159,34 +159,40 @@ class AgentOptions(Options):
 
 
 class CriticOptions(Options):
-    """Who judges a proposal before it is played (decisions 22, 23)."""
+    """What judges a proposal before it is played (docs/specification.md, Critic)."""
 
     mode: Literal["object_tree", "hybrid", "llm"] = Field(
         "hybrid",
-        description="object_tree: no model; hybrid: the model where the tree has no opinion; llm: always",
+        description="object_tree: no model; hybrid: the model where the object tree decides nothing; "
+        "llm: the model, always",
     )
-    max_rejections: NonNegativeInt = Field(2, description="rejected proposals in a turn; the next is played")
+    max_rejections: NonNegativeInt = Field(
+        2, description="proposals that may be rejected in a turn; the next one is played"
+    )
 
 
 class ExtractorOptions(Options):
-    """Who reads the prose of an observation (decision 24)."""
+    """What reads the text of an observation (docs/specification.md, Reading the text)."""
 
     mode: Literal["inline", "separate", "none"] = Field(
         "inline",
-        description="inline: the agent, in its own answer; separate: the info_ext role, in its own call; none: nobody",
+        description="inline: the agent, in its own answer; separate: the info_ext role, in a call of its own; "
+        "none: nobody does",
     )
 
 
 class MapOptions(Options):
     """How the map learns and how much of it is shown."""
 
-    prune_after: PositiveInt = Field(3, description="failures after which an exit that never worked is struck off")
-    local_radius: PositiveInt = Field(2, description="moves from here that the map in a prompt reaches")
+    prune_after: PositiveInt = Field(
+        3, description="failures after which an exit that never worked is taken off the map"
+    )
+    local_radius: PositiveInt = Field(2, description="how many moves from the player the map in a prompt reaches")
     shown: bool = Field(True, description="the map is in prompts; it is learnt either way")
 
 
 class ObjectiveOptions(Options):
-    """How many objectives, and for how long."""
+    """How many objectives there are, and for how long."""
 
     enabled: bool = Field(True, description="find, track and complete objectives")
     max_active: PositiveInt = Field(8, description="objectives open at once")
@@ -194,7 +200,7 @@ class ObjectiveOptions(Options):
 
 
 class KnowledgeOptions(Options):
-    """The knowledge of the game as a whole (seed 2)."""
+    """What is learned about the game as a whole."""
 
     enabled: bool = Field(True, description="learn knowledge and show it")
     max_tokens: PositiveInt = Field(
@@ -203,16 +209,16 @@ class KnowledgeOptions(Options):
 
 
 class CirclingOptions(Options):
-    """When the agent is told that it goes round in circles."""
+    """When the agent is told that it goes round in circles (docs/specification.md, Context signals)."""
 
     repeated_states: PositiveInt = Field(
-        3, description="earlier turns after which all that can be seen was as it is now"
+        3, description="earlier turns that left everything the player can see as it is now"
     )
     turns_without_score: PositiveInt = Field(40, description="turns in which no point was scored")
 
 
 class SimpleMemoryOptions(Options):
-    """Location memories (seed 3)."""
+    """What is learned about each location."""
 
     enabled: bool = Field(True, description="learn location memories and show them")
     memory_file: FileName = Field("Memories.md", description="file of memories, in the work folder")
@@ -226,7 +232,7 @@ class SimpleMemoryOptions(Options):
 
 
 class PromptBudgetOptions(Options):
-    """The longest prompt of each role, in tokens (decision 26)."""
+    """The longest prompt of each role, in tokens (docs/specification.md, Prompt budgets)."""
 
     agent: PositiveInt = Field(4000, description="tokens in the agent's prompt")
     critic: PositiveInt = Field(2000, description="tokens in the critic's prompt")
@@ -236,7 +242,7 @@ class PromptBudgetOptions(Options):
 
 
 class BudgetOptions(Options):
-    """What a run may use up before it pauses. A model call under way is finished."""
+    """What a run may use up before it pauses. A model call that has begun is finished."""
 
     max_cost: PositiveFloat | None = Field(None, description="US dollars that the models of a run may cost")
     max_tokens: PositiveInt | None = Field(None, description="tokens of a run's prompts and answers, cached ones too")

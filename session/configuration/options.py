@@ -1,4 +1,4 @@
-"""Groups of options, the list of all options in a tree of groups, and a tree made from what sources give."""
+"""Options in nested groups: a list of all of them, and groups filled with what the sources give."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class Options(BaseModel):
-    """A group of options: frozen, and an option it does not know is an error.
+    """A group of options, which cannot be changed and refuses options that it does not know.
 
-    aliases: other dotted names under which sources may give an option, to its own
+    aliases: other dotted names under which sources may give an option, each with the option's own name
     """
 
     model_config = ConfigDict(
@@ -35,7 +35,7 @@ Group = TypeVar("Group", bound=Options)
 class Option:
     """One option as its group defines it.
 
-    name: dotted from the root, ``llm.base_url``
+    name: with the names of its groups, as in ``llm.base_url``
     schema: the JSON schema of its values, with ``description`` and ``default``
     """
 
@@ -44,20 +44,20 @@ class Option:
 
     @property
     def secret(self) -> bool:
-        """Its value must not be shown."""
+        """Whether its value must not be shown."""
         return any(kind.get("writeOnly", False) for kind in (self.schema, *self.schema.get("anyOf", ())))
 
     def value_in(self, root: Options) -> object:
-        """The option's value in a tree of groups."""
+        """Return the option's value in a tree of groups."""
         return reduce(getattr, self.name.split("."), root)
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What one source gives for one option, or for a whole group as a mapping.
+    """What one source gives for one option, or, as a mapping, for a whole group.
 
     name: dotted
-    key, source: its name as the source spells it, and the source: ``ZORKGPT_SEED``, ``in the environment``
+    key, source: the name as the source spells it, and the source, as in ``ZORKGPT_SEED``, ``in the environment``
     """
 
     name: str
@@ -67,12 +67,12 @@ class Setting:
 
     @property
     def origin(self) -> str:
-        """Where it stands, in words."""
+        """Where the setting was given, in words."""
         return f"{self.key} {self.source}"
 
 
 def options_of(group: type[Options], prefix: str = "") -> Iterator[Option]:
-    """Every option in the group and in the groups within it, in the order of their definition."""
+    """Yield every option of the group and of the groups within it, in the order of their definition."""
     schemas = group.model_json_schema()["properties"]
     for name, definition in group.model_fields.items():
         inner = definition.annotation
@@ -83,7 +83,7 @@ def options_of(group: type[Options], prefix: str = "") -> Iterator[Option]:
 
 
 def resolve(root: type[Group], settings: Iterable[Setting]) -> tuple[Group, dict[str, str]]:
-    """A ``root`` with the settings, later ones over earlier ones, and the origin of each option so set.
+    """Return a ``root`` with the settings, later ones over earlier ones, and where each option in them was given.
 
     Raises ``ConfigurationError`` for an option that does not exist and for a value that does not fit.
     """

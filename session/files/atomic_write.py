@@ -1,4 +1,4 @@
-"""Files that are replaced whole or not at all."""
+"""Writes files so that they are replaced whole or not at all (docs/specification.md, Atomic writes)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from session.files.shared_files import real_place
 
 
 def write_atomically(path: Path | str, content: bytes, *, durable: bool = True) -> None:
-    """The file holds ``content`` and is on the disk; a kill at any instant leaves the old or the new file.
+    """Replace the file by one with this content; a kill at any instant leaves the old or the new file.
 
-    durable: false does not wait for the disk, which takes milliseconds: a power cut may then lose the file
-    A kill may also leave a hidden ``.NAME.….tmp`` beside it, which nothing reads. A symbolic link stays one:
-    the file behind it is replaced, unless that is outside the link's folder. Raises ``StoreError``.
+    durable: wait until it is on the disk, which takes milliseconds; without that a power cut may lose the file
+    A kill may also leave a hidden ``.NAME.….tmp`` beside it, which nothing reads. Of a symbolic link the file behind
+    it is replaced. Raises ``StoreError``, also for a link out of its folder.
     """
     target = real_place(Path(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
@@ -41,7 +41,7 @@ def _write(path: Path, content: bytes, *, durable: bool) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """The rename itself is on the disk: without this a power cut could undo it."""
+    """Wait until the rename itself is on the disk: without this a power cut could undo it."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,8 +1,8 @@
-"""The run folder: ``manifest.json`` says what is run, ``journal.jsonl`` what happened, one event a line.
+"""The files of a run folder: ``manifest.json`` says what is run, ``journal.jsonl`` what happened, one event a line.
 
 Both are plain JSON. A line of the journal is ``{"v": 2, "seq": N, "at": ISO-8601, "event": {"kind": ...}, "sum":
-HEX}``; it is appended and flushed before anybody learns from the event: a kill loses at most the turn in flight.
-``sum`` is over the line and all before it: a journal that was changed anywhere says in which line.
+HEX}``. It is written before anything is learned from the event, so that a kill loses at most the turn that is being
+played. ``sum`` is a checksum of the line and all lines before it, so that a change anywhere is found in its line.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 class Manifest(BaseModel):
-    """What is run, complete enough to run it again.
+    """What is run, in enough detail to run it again (docs/specification.md, Runs and journals).
 
-    configuration: every option in force, without keys
-    story_path, story_sha256: the story file
-    seeds, first_episode: the seed of each episode, and the number of the first
+    configuration: the value of every option but the keys
+    story_path, story_sha256: the story file and its checksum
+    seeds, first_episode: the seed of each episode, and the number of the first one
     versions: of Python and of the packages that decide what happens
-    assistance: the help that the agent is given (decision 28)
-    forked_from: the run that this one repeats up to a turn, "" for none
+    assistance: the kinds of help that the agent gets
+    forked_from: the id of the run that this one is a fork of, "" for none
     """
 
     model_config = ConfigDict(frozen=True)
@@ -65,11 +65,13 @@ class Manifest(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class JournalLine:
-    """One event with its place (``seq`` counts from 1) and time (ISO 8601, UTC).
+    """One line of a journal.
 
-    event: ``None`` for one of a kind that this program does not know
-    sum: of this line and all before it
-    start, end: where the line begins in the file, and where the next one does, in bytes
+    seq: its number, from 1
+    at: when it was written (ISO 8601, UTC)
+    event: ``None`` for a kind of event that this program does not know
+    sum: the checksum of this line and all before it
+    start, end: where the line and the next one begin, in bytes
     """
 
     seq: int
@@ -83,7 +85,7 @@ class JournalLine:
 class Journal:
     """Appends events to the ``journal.jsonl`` of a run folder.
 
-    last: seq and sum of the latest line; of none before the first
+    last: the line after which to go on; ``None`` for an empty journal
     """
 
     def __init__(self, folder: Path, last: JournalLine | None = None) -> None:
@@ -98,10 +100,7 @@ class Journal:
 
     @classmethod
     def create(cls, runs: Path, manifest: Manifest) -> Self:
-        """A new run folder ``runs/<run-id>`` holds the manifest and an empty journal.
-
-        Raises ``StoreError`` where it cannot be made.
-        """
+        """Make a new run folder ``runs/<run-id>`` with the manifest and an empty journal. Raises ``StoreError``."""
         folder = runs / manifest.run_id
         try:
             content = manifest.model_dump_json(indent=2).encode() + b"\n"
@@ -116,16 +115,16 @@ class Journal:
 
     @classmethod
     def reopen(cls, folder: Path, lines: Sequence[JournalLine], last: JournalLine | None) -> Self:
-        """The journal of that run folder goes on after ``last`` of its ``lines``; one that was cut is gone.
+        """Open the journal of a run folder to go on after ``last``, with ``lines`` still in the file.
 
-        Raises ``StoreError``.
+        What a kill left behind these lines is cut off. Raises ``StoreError``.
         """
         journal = cls(folder, last)
         journal.cut(lines[-1].end if lines else 0)
         return journal
 
     def append(self, event: Event) -> None:
-        """The event is in the file; a played turn is also on the disk (fsync). Raises ``StoreError``."""
+        """Write the event to the file, and after a played turn wait for the disk (fsync). Raises ``StoreError``."""
         body = json.dumps(
             {
                 "v": JOURNAL_VERSION,
@@ -144,32 +143,32 @@ class Journal:
         self.seq, self.sum = self.seq + 1, line_sum
 
     def skip(self, line: JournalLine) -> None:
-        """That line is the latest; it is in the file already."""
+        """Go on after that line, which is in the file already."""
         self.seq, self.sum = line.seq, line.sum
 
     def cut(self, start: int) -> None:
-        """The file ends before that byte. Raises ``StoreError``."""
+        """Cut the file off before that byte. Raises ``StoreError``."""
         try:
             os.ftruncate(self._file.fileno(), start)
         except OSError as error:
             raise self._unwritable(error) from error
 
     def sync(self) -> None:
-        """All lines are on the disk (fsync). Raises ``StoreError``."""
+        """Wait until all lines are on the disk (fsync). Raises ``StoreError``."""
         try:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise self._unwritable(error) from error
 
     def close(self) -> None:
-        """The file is closed; nothing more can be appended. Raises ``StoreError``."""
+        """Close the file, after which nothing can be appended. Raises ``StoreError``."""
         try:
             self._file.close()
         except OSError as error:
             raise self._unwritable(error) from error
 
     def _write(self, line: bytes) -> None:
-        """The line is in the file whole, or none of it is."""
+        """Write the line whole, or nothing of it."""
         before = os.fstat(self._file.fileno()).st_size
         try:
             while line:
@@ -184,12 +183,12 @@ class Journal:
 
 
 def new_run_id() -> str:
-    """A name for a run that sorts by time and meets no other: ``20260131-184500-1a2b``."""
+    """Return a new run id, which sorts by time and is like no other: ``20260131-184500-1a2b``."""
     return f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a run folder. Raises ``StoreError`` where it is missing or broken."""
+    """Return the manifest of a run folder. Raises ``StoreError`` where it is missing or broken."""
     try:
         return Manifest.model_validate_json(read_whole(folder / "manifest.json"))
     except OSError as error:
@@ -200,10 +199,9 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def read_journal(folder: Path) -> Iterator[JournalLine]:
-    """The events of a run folder, in order; a last line that was cut by a kill is left out.
+    """Yield the lines of a run's journal in order, but not a last one that a kill cut short.
 
-    Raises ``StoreError`` naming the line that cannot be understood, that is not what was written, or that a later
-    version wrote.
+    Raises ``StoreError`` naming the line that cannot be understood, that was changed, or that another version wrote.
     """
     path = folder / JOURNAL_FILE
     try:
@@ -229,7 +227,7 @@ def read_journal(folder: Path) -> Iterator[JournalLine]:
 
 
 def _is_whole(line: bytes) -> bool:
-    """It is no line that was cut off."""
+    """Say whether the line is whole JSON, and not one that was cut short."""
     try:
         json.loads(line)
     except ValueError:
@@ -238,7 +236,7 @@ def _is_whole(line: bytes) -> bool:
 
 
 def _event(entry: object) -> Event | None:
-    """``None`` for a kind that is not known: other versions have others."""
+    """Return the event, or ``None`` for a kind that only another version knows."""
     try:
         return _EVENTS.validate_python(entry)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The recorded events that a run is to repeat: the tail of a journal, or all of it."""
+"""The recorded events that a run has to repeat: the end of a journal, or all of it."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _TIMED = (ModelAnswered, ModelFailed, TurnPlayed, EpisodeEnded)
 
 
 class RecordingEnded(ZorkGPTError):
-    """What was recorded is repeated whole, and the run was recorded no further."""
+    """Everything that was recorded was repeated, and the recording has no end of the run."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where a repetition leaves its recording.
+    """The first place where a repetition is not as it was recorded.
 
     line: of the journal, from 1
-    expected: the event there, ``None`` where the journal has ended
-    found: the event that came instead; text for a prompt that nobody was asked
+    expected: the event in that line, ``None`` where the journal has no such line
+    found: the event that came instead; text where a model was asked something that was not recorded
     """
 
     line: int
@@ -36,7 +36,7 @@ class Difference:
 
 
 class Diverged(ZorkGPTError):
-    """A run did not repeat its recording."""
+    """A run was not repeated as it was recorded."""
 
     def __init__(self, difference: Difference) -> None:
         super().__init__(f"line {difference.line} of the journal is not repeated")
@@ -44,7 +44,7 @@ class Diverged(ZorkGPTError):
 
 
 class Recording:
-    """Recorded events in order, each there until it was repeated."""
+    """The recorded events that are still to be repeated, in order."""
 
     def __init__(self, lines: Iterable[JournalLine] = ()) -> None:
         self._lines = deque(lines)
@@ -52,52 +52,52 @@ class Recording:
 
     @property
     def next_line(self) -> JournalLine | None:
-        """The line that comes next, ``None`` when all were repeated."""
+        """The next line to repeat, ``None`` when all were repeated."""
         return self._lines[0] if self._lines else None
 
     @property
     def next_event(self) -> Event | None:
-        """The event that comes next, ``None`` when all were repeated."""
+        """The next event to repeat, ``None`` when all were repeated."""
         return self._lines[0].event if self._lines else None
 
     @property
     def turns(self) -> int:
-        """Played turns that are still to be repeated."""
+        """How many played turns are still to be repeated."""
         return sum(isinstance(line.event, TurnPlayed) for line in self._lines)
 
     @property
     def is_over(self) -> bool:
-        """All were repeated, or all but that the run was paused then, for whatever reason of that day."""
+        """Whether everything was repeated, except that the run was paused then."""
         return not self._lines or isinstance(self.next_event, RunPaused)
 
     def answer(self, role: str, prompt_sha256: str) -> ModelAnswered | ModelFailed | None:
-        """How that prompt was answered, where this is what comes next."""
+        """Return the recorded answer to the prompt, if that is the next event, else ``None``."""
         event = self.next_event
         if not isinstance(event, ModelAnswered | ModelFailed):
             return None
         return event if (event.role, event.prompt_sha256) == (role, prompt_sha256) else None
 
     def take(self, event: Event) -> JournalLine | None:
-        """The next line, which is past now, if it holds this event, times aside; else ``None``."""
+        """Take away and return the next line if it holds this event, durations aside; else return ``None``."""
         if not self._lines or self._lines[0].event is None or not is_same(self._lines[0].event, event):
             return None
         self._repeated = self._lines[0].seq
         return self._lines.popleft()
 
     def drop(self) -> None:
-        """Nothing more is to be repeated."""
+        """Forget everything that is still to be repeated."""
         self._lines.clear()
 
     def difference(self, found: Event | str) -> Difference:
-        """That ``found`` came instead of what comes next."""
+        """Return the difference between the next event and ``found``, which came instead."""
         return Difference(self._repeated + 1, self.next_event, found)
 
 
 def is_same(one: Event, other: Event) -> bool:
-    """Equal, durations aside."""
+    """Say whether two events are equal, durations aside."""
     return timeless(one) == timeless(other)
 
 
 def timeless(event: Event) -> Event:
-    """The event without its durations."""
+    """Return the event with its duration set to 0."""
     return replace(event, seconds=0.0) if isinstance(event, _TIMED) else event

@@ -1,4 +1,4 @@
-"""Files of the work folder as others may have left them: too big, a pipe, a link to somewhere else."""
+"""Reads, locks and opens files that others may have left in any state: too big, a pipe, a link to somewhere else."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LARGEST = 16 * 1024 * 1024
-"""Bytes: a hundred times what years of play leave in a file."""
+"""In bytes: a hundred times what years of play leave in a file."""
 LOCK_TIMEOUT = 10.0  # seconds; a write takes milliseconds
 LOCK_POLL = 0.005  # seconds
 
 
 @contextmanager
 def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
-    """Nobody else who asks for ``NAME.lock`` writes the file within the block; its folder is there.
+    """Lock the file against other writers within the block, by ``NAME.lock`` beside it; its folder is made if need be.
 
-    Raises ``StoreError`` where that cannot be, or another holds the lock for more than ``timeout`` seconds.
+    Raises ``StoreError`` where that is not possible, or where another has it locked for more than ``timeout`` seconds.
     """
     lock = FileLock(f"{path}.lock", timeout=timeout)
     try:
@@ -43,10 +43,10 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
 
 
 def read_shared(path: Path) -> bytes | None:
-    """What the file holds; ``None`` where there is none.
+    """Return what the file holds, or ``None`` where there is no file.
 
-    Raises ``StoreError`` in one line for what cannot be read, and before any of it is read for a file of more than
-    ``LARGEST`` bytes, for a pipe, folder or device, and for a link that leads out of the file's folder.
+    Raises ``StoreError`` for a file that cannot be read, and without reading any of it for one of more than
+    ``LARGEST`` bytes, for a pipe, a folder or a device, and for a link out of its folder.
     """
     try:
         with open(real_place(path), "rb", opener=_without_waiting) as file:
@@ -58,16 +58,19 @@ def read_shared(path: Path) -> bytes | None:
 
 
 def read_whole(path: Path) -> bytes:
-    """The same of a file of a run, however long it is. Raises ``OSError`` where it cannot be read."""
+    """Return what a file holds, however long it is.
+
+    Raises ``OSError`` where it cannot be read, ``StoreError`` for what :func:`read_shared` refuses.
+    """
     with open(real_place(path), "rb", opener=_without_waiting) as file:
         _require_ordinary(path, file)
         return file.read()
 
 
 def open_to_append(path: Path) -> FileIO:
-    """The file, made where there is none, for writing at its end at once.
+    """Open the file for writing at its end without a buffer; it is made where there is none.
 
-    Raises ``OSError``, and ``StoreError`` for a pipe, folder or device, and for a link that leads out of its folder.
+    Raises ``OSError``, and ``StoreError`` for a pipe, a folder or a device, and for a link out of its folder.
     """
     file = FileIO(real_place(path), "ab", opener=_without_waiting)
     _require_ordinary(path, file)
@@ -75,10 +78,10 @@ def open_to_append(path: Path) -> FileIO:
 
 
 def real_place(path: Path) -> Path:
-    """Where the file is, behind a link if ``path`` is one.
+    """Return where the file is, behind a link if ``path`` is one.
 
-    Raises ``StoreError`` for a link that leads out of the folder it is in: nothing outside is read or written. The
-    folder itself may be reached through links.
+    Raises ``StoreError`` for a link out of the folder that it is in: nothing outside is read or written. The folder
+    itself may be reached through links.
     """
     target, folder = Path(os.path.realpath(path)), Path(os.path.realpath(path.parent))
     if not target.is_relative_to(folder):
@@ -89,7 +92,7 @@ def real_place(path: Path) -> Path:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """A pipe opens at once, whether somebody writes to it or not."""
+    """Open a file; a pipe, too, opens at once, whether somebody writes to it or not."""
     return os.open(path, flags | os.O_NONBLOCK, 0o666)
 
 

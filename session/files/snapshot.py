@@ -1,4 +1,4 @@
-"""A snapshot on the disk: plain text under a seal, replaced whole."""
+"""The snapshot of a run on the disk: plain text with a checksum, replaced whole."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORMAT = b"zorkgpt-snapshot-1 "
 
 
 def write_snapshot(folder: Path, content: bytes) -> None:
-    """The snapshot of the run folder is ``content``, on the disk. Raises ``StoreError``."""
+    """Replace the snapshot of the run folder, and wait until it is on the disk. Raises ``StoreError``."""
     path = folder / SNAPSHOT
     try:
         path.parent.mkdir(exist_ok=True)
@@ -28,7 +28,7 @@ def write_snapshot(folder: Path, content: bytes) -> None:
 
 
 def read_snapshot(folder: Path) -> bytes | None:
-    """The snapshot of the run folder, ``None`` where there is none yet. Raises ``StoreError`` for a damaged one."""
+    """Return the snapshot of the run folder, ``None`` where there is none. Raises ``StoreError`` for a damaged one."""
     path = folder / SNAPSHOT
     try:
         sealed = read_whole(path)
@@ -43,7 +43,7 @@ def read_snapshot(folder: Path) -> bytes | None:
 
 
 def mark_committed(folder: Path, seq: int) -> None:
-    """The shared files have what they were to get after the snapshot of the journal's line ``seq``.
+    """Note that everything known at the journal's line ``seq`` was written to the shared files.
 
     Raises ``StoreError``.
     """
@@ -51,7 +51,7 @@ def mark_committed(folder: Path, seq: int) -> None:
 
 
 def is_committed(folder: Path, seq: int) -> bool:
-    """It was marked so; a power cut may have lost the mark."""
+    """Say whether that was noted by :func:`mark_committed`; a power cut may have lost the note."""
     try:
         return (folder / COMMITTED).read_bytes() == b"%d\n" % seq
     except OSError:
