@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Event as Flag
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from game_interface.core.game import Game
 from orchestration.learning import Learning
 from orchestration.turn import Turn
+from session.episode_progress import EpisodeProgress
 from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError
 from session.events import EpisodeEnd, EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
 from session.game_state import GameState
-from session.values import Observation
 
 if TYPE_CHECKING:
-    from session.values import TurnRecord
+    from session.values import Observation, TurnRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,45 +40,31 @@ class Commit(Protocol):
         ...
 
 
-@dataclass(slots=True)
 class Episode:
-    """An episode being played: its state, and the figures that its end will tell."""
+    """An episode being played: its state, and what it has come to so far."""
 
-    state: GameState
-    opening: Observation
-    best_score: int | None = None
-    rooms: set[int] = field(default_factory=set)
-    seconds: float = 0.0
-    latest: Observation = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.state.begin(self.opening)
-        self._see(self.opening)
+    def __init__(self, state: GameState, opening: Observation) -> None:
+        self.state = state
+        self.state.begin(opening)
+        self._progress = EpisodeProgress(opening)
 
     def count(self, record: TurnRecord, seconds: float) -> None:
-        """The turn is part of the figures."""
-        self.seconds += seconds
-        self._see(record.after)
+        """Add a turn to the figures that the end of the episode tells."""
+        self._progress.count(record, seconds)
 
     def ended(self, end: EpisodeEnd) -> EpisodeEnded:
-        """The figures."""
+        """Return the event of this end, with the figures of the episode."""
+        progress = self._progress
         return EpisodeEnded(
             episode=self.state.episode,
             end=end,
             turns=self.state.turn_count,
-            score=self.latest.score,
-            best_score=self.best_score,
-            max_score=self.latest.max_score,
-            rooms=len(self.rooms),
-            seconds=round(self.seconds, 1),
+            score=progress.latest.score,
+            best_score=progress.best_score,
+            max_score=progress.latest.max_score,
+            rooms=len(progress.rooms),
+            seconds=round(progress.seconds, 1),
         )
-
-    def _see(self, observation: Observation) -> None:
-        self.latest = observation
-        if observation.score is not None:
-            self.best_score = observation.score if self.best_score is None else max(self.best_score, observation.score)
-        if observation.location is not None:
-            self.rooms.add(observation.location.num)
 
 
 @dataclass(frozen=True, slots=True)

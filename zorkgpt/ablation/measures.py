@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 from session.errors import StoreError
 from session.files.run_folders import run_folders
-from zorkgpt.report.episode_figures import EpisodeFigures, episode_figures, mean
-from zorkgpt.report.metrics import metrics_of
+from zorkgpt.report.figures import EpisodeFigures, figures_of, mean
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.run_summary import summarise
-from zorkgpt.report.usage import usage_by_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -85,9 +83,8 @@ def measure(folder: Path, arm: str, pair: int) -> RunMeasures:
     run = read_run(folder)
     if run.summary.state != "done":
         raise StoreError(f"{run.summary.reason}; without {folder.parent.parent} the same command plays it again")
-    episodes = episode_figures(run.episodes, has_memories=run.memories is not None)
-    metrics = metrics_of(run, episodes)
-    usage = usage_by_role(run)
+    figures = figures_of(run)
+    episodes, metrics, usage = figures.episodes, figures.metrics, figures.usage
     learning = [each.seconds for each in usage if each.role in LEARNING_ROLES]
     best = max((each.best_score for each in episodes if each.best_score is not None), default=None)
     return RunMeasures(
@@ -119,4 +116,5 @@ def turns_to(score: int | None, episodes: Iterable[EpisodeFigures]) -> int | Non
     """
     if score is None:
         return None
-    return next((best.turn for each in episodes for best in each.milestones if best.score >= score), None)
+    turns = (episode.turns_to(score) for episode in episodes)
+    return next((turn for turn in turns if turn is not None), None)

@@ -13,14 +13,15 @@ from pydantic import BaseModel, ConfigDict
 from session.files.atomic_write import write_atomically
 from zorkgpt.ablation.comparison import Comparison, compare_all
 from zorkgpt.ablation.conclusions import conclusions
-from zorkgpt.ablation.measures import MEASURES, RunMeasures, turns_to
+from zorkgpt.ablation.measures import MEASURES, RunMeasures
 from zorkgpt.ablation.plan import WrittenPlan
+from zorkgpt.report.figures import new_best_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from zorkgpt.report.episode_figures import EpisodeFigures
+    from zorkgpt.report.figures import EpisodeFigures
 
 UNIT = "a pair is two runs from the same seeds; the episodes of a run share what was learnt, so they count once"
 
@@ -126,10 +127,10 @@ def _csv(lines: Iterable[Mapping[str, object]]) -> bytes:
 
 def _milestones(runs: Sequence[RunMeasures]) -> Iterator[ReachedScore]:
     """Every new maximum that any episode had, for every arm that came as far."""
-    scores = sorted({best.score for run in runs for episode in run.episodes for best in episode.milestones})
+    scores = new_best_scores(episode for run in runs for episode in run.episodes)
     for arm in dict.fromkeys(run.arm for run in runs):
         episodes = [episode for run in runs if run.arm == arm for episode in run.episodes]
         for score in scores:
-            turns = [turn for episode in episodes if (turn := turns_to(score, [episode])) is not None]
+            turns = [turn for episode in episodes if (turn := episode.turns_to(score)) is not None]
             if turns:
                 yield ReachedScore(arm, score, len(turns), len(episodes), median(turns))

@@ -12,9 +12,7 @@ from session.text import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from zorkgpt.report.episode_figures import EpisodeFigures
-    from zorkgpt.report.figures import RunFigures
-    from zorkgpt.report.metrics import Metrics
+    from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures
     from zorkgpt.report.run_summary import RunSummary
     from zorkgpt.report.usage import RoleUsage
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, played, started, turn
-from zorkgpt.report.core_memories import core_downgrades
+from zorkgpt.report.figures import core_downgrades
 
 if TYPE_CHECKING:
     from session.events import Event

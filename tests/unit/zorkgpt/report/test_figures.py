@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from session.episode_progress import NewBest
 from session.errors import StoreError
 from session.events import RunEnded
 from session.files.journal import JOURNAL_FILE
 from session.values import Observation
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
-from zorkgpt.report.episode_figures import NewBest
-from zorkgpt.report.figures import RunFigures, figures_of
-from zorkgpt.report.metrics import Milestone
+from zorkgpt.report.figures import Milestone, RunFigures, figures_of
 from zorkgpt.report.played_run import read_run
 
 if TYPE_CHECKING:
