@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from managers.base_manager import BaseManager, ManagerStatus
+from managers.prompting import LONGEST_ACTION, HistoryStyle, fit_sections
 from session.context import AgentContext, Notes, PromptSection, render_sections
 from session.text import cut_at
 from session.token_counter import TokenCounter
@@ -21,14 +22,11 @@ if TYPE_CHECKING:
     from session.values import Observation
 
 OPENING_TOKENS = 300
-RESPONSE_TOKENS = 200
-REASONING_TOKENS = 120
+ROOM_DESCRIPTION_TOKENS = 200
 STORY_TOKENS = 1000
-LONGEST_ACTION = 200
-LONGEST_INVENTORY = 800
-LONGEST_REASON = 400
-NO_REASONING = "(No reasoning recorded)"
-NO_RESPONSE = "(No response recorded)"
+LONGEST_INVENTORY = 800  # characters
+LONGEST_REASON = 400  # characters
+HISTORY = HistoryStyle(reasoning_tokens=120, response_tokens=200)
 NOTHING_LEARNT = Notes()
 
 
@@ -143,7 +141,7 @@ class ContextManager(BaseManager):
         return self._formatted(entries[max(0, len(entries) - max(0, num_turns)) :])
 
     def _formatted(self, entries: Sequence[dict[str, Any]]) -> str:
-        return "\n\n".join(map(self._turn_text, entries))
+        return HISTORY.text(entries, self.game_state.action_history, self.tokens)
 
     def _entries(self, history: Sequence[Any]) -> list[dict[str, Any]]:
         return [entry for entry in history if self._is_entry(entry)]
@@ -154,21 +152,8 @@ class ContextManager(BaseManager):
         self.log_warning("an entry of the reasoning history is no dict", found=type(entry).__name__)
         return False
 
-    def _turn_text(self, entry: dict[str, Any]) -> str:
-        action = cut_at(str(entry.get("action") or "(No action recorded)"), LONGEST_ACTION)
-        reasoning = self.tokens.cut(str(entry.get("reasoning") or NO_REASONING), REASONING_TOKENS)
-        return (
-            f"Turn {entry.get('turn', '?')}:\nReasoning: {reasoning}\n"
-            f"Action: {action}\nResponse: {self._response(entry)}"
-        )
-
     def _response(self, entry: dict[str, Any]) -> str:
-        """What the story answered in the entry's turn, or to the latest command like it."""
-        played, action, turn = self.game_state.action_history, entry.get("action"), entry.get("turn")
-        answer = next((answer for done, answer in reversed(played) if done == action), NO_RESPONSE)
-        if isinstance(turn, int) and 0 < turn <= len(played) and played[turn - 1][0] == action:
-            answer = played[turn - 1][1]
-        return self.tokens.cut(answer.strip(), RESPONSE_TOKENS)
+        return HISTORY.response(entry, self.game_state.action_history, self.tokens)
 
     def _history_blocks(self) -> tuple[str, str]:
         """The history in append order, as two texts. Its window slides in blocks, not every turn (decision 25)."""
@@ -205,7 +190,7 @@ class ContextManager(BaseManager):
         text = self.game_state.last_room_description.strip()
         if age is None or age > self.config.room_description_age_window or text == observation.text.strip():
             return ""
-        return self.tokens.cut(text, RESPONSE_TOKENS)
+        return self.tokens.cut(text, ROOM_DESCRIPTION_TOKENS)
 
     def _room_description_age(self, observation: Observation) -> int | None:
         state = self.game_state
@@ -230,30 +215,11 @@ class ContextManager(BaseManager):
             lines.append(f"{speaker}:\n{self.tokens.cut(observation.text.strip(), STORY_TOKENS)}")
         return "\n".join(lines)
 
-    def _fit(self, sections: list[PromptSection], budget: int, system: str) -> list[PromptSection]:
-        """The sections within ``budget`` tokens together with ``system``: the least wanted are dropped, the rest cut.
-
-        Holds as long as ``system`` leaves room for their titles.
-        """
-        kept, room = sections, self.tokens.characters(budget) - len(system)
-        while len(render_sections(kept)) > room:
-            worst = max(kept, key=lambda section: section.priority)
-            if worst.priority == 0:
-                return _cut_to(kept, room)
-            kept = [section for section in kept if section is not worst]
-            self._dropped += 1
+    def _fit(self, sections: Sequence[PromptSection], budget: int, system: str) -> list[PromptSection]:
+        """Return the sections that have room beside the text ``system`` in ``budget`` tokens, cut where needed."""
+        kept = fit_sections(sections, self.tokens.characters(budget) - len(system))
+        self._dropped += len(sections) - len(kept)
         return kept
-
-
-def _cut_to(sections: list[PromptSection], characters: int) -> list[PromptSection]:
-    """The sections, rendered within so many characters; what the short ones leave of their share goes to the long."""
-    room = characters - len(render_sections([replace(section, text="") for section in sections]))
-    cut: dict[str, PromptSection] = {}
-    for place, section in enumerate(sorted(sections, key=lambda section: len(section.text))):
-        text = cut_at(section.text, room // (len(sections) - place))
-        cut[section.title] = replace(section, text=text)
-        room -= len(text)
-    return [cut[section.title] for section in sections]
 
 
 def _rejected(rejection: Rejection) -> str:

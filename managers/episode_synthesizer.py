@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Protocol
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.episodes.answer import EpisodeAnswer, Wisdom, known_insights
 from managers.episodes.notes import EpisodeNotes, notes_of_opening
-from managers.episodes.prompt import episode_prompt, has_room, numbered, with_room
+from managers.episodes.prompt import episode_prompt, has_room, nameable
 from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, KeepSummary, Summaries, parse_summaries
 from managers.episodes.texts import handover_text, plain_lesson
+from managers.knowledge.view import most_useful
 from session.errors import LanguageModelError
 from session.files.document_store import DocumentStore, StoreState
 from session.token_counter import TokenCounter
@@ -237,7 +238,7 @@ class EpisodeSynthesizer(BaseManager):
     def _ask(self, summary: EpisodeSummary) -> bool:
         budget = self.config.prompt_budgets.analysis
         known = known_insights(self.knowledge_manager.insights())
-        shown = with_room(known, self.tokens.characters(budget // SHARE_OF_BUDGET))
+        shown = most_useful(known, self.tokens.characters(budget // SHARE_OF_BUDGET))
         prompt = episode_prompt(
             summary,
             insights=shown,
@@ -246,7 +247,7 @@ class EpisodeSynthesizer(BaseManager):
             budget=budget,
             tokens=self.tokens,
         )
-        wisdom = Wisdom(summary, known, numbered(shown), self.knowledge_manager.admits)
+        wisdom = Wisdom(summary, known, nameable(shown), self.knowledge_manager.admits)
         wisdom.enter(self.knowledge_manager.model.complete("analysis", prompt, EpisodeAnswer).value)
         return self._enter(wisdom, known)
 

@@ -12,7 +12,6 @@ from managers.objectives.evidence import evidence_of
 from managers.objectives.prompt import (
     KNOWLEDGE_TOKENS,
     NO_MEMORIES,
-    NONE,
     format_map,
     format_memories,
     format_neighbourhood,
@@ -20,6 +19,7 @@ from managers.objectives.prompt import (
     objectives_prompt,
     play_texts,
 )
+from managers.prompting import NONE, as_many_as_fit
 from session.errors import LanguageModelError
 from session.memory import MemoryStatus
 from session.objective import ObjectivesState
@@ -127,15 +127,9 @@ class ObjectiveManager(BaseManager):
 
         Changes at updates only, so that a prompt's prefix stays cached (decision 25).
         """
-        lines: list[str] = []
-        room = LONGEST_TEXT
-        for objective in reversed(self._state.active):
-            line = f"- {objective.text}"
-            room -= len(line) + 1
-            if room < 0:
-                break
-            lines.insert(0, line)
-        return "\n".join(lines)
+        newest_first = (f"- {objective.text}" for objective in reversed(self._state.active))
+        lines = as_many_as_fit(newest_first, lambda lines: len("\n".join(lines)) < LONGEST_TEXT)
+        return "\n".join(reversed(lines))
 
     def learn(self, record: TurnRecord) -> None:
         """What the turn changed is evidence: points, new rooms, belongings, a death."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from managers.episodes.notes import STEPS_KEPT
 from managers.episodes.texts import death_lines, outcome_line, points_text, step_text
-from managers.knowledge.view import by_usefulness, within
-from zorkgpt.llm.language_model import Prompt
+from managers.knowledge.view import numbered_list
+from managers.prompting import LEFT_OUT, NONE, fit_prompt, is_for_a_small_model
 from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from managers.episodes.summary import Death, EpisodeSummary
     from session.knowledge import KnowledgeEntry
     from session.token_counter import TokenCounter
+    from zorkgpt.llm.language_model import Prompt
 
 INSTRUCTIONS_SHARE: Final = 3  # at most one in so many tokens of the prompt
 EARLIER_SHOWN: Final = 5
@@ -24,23 +24,15 @@ POINTS_SHOWN: Final = 40
 LATEST_POINTS: Final = 5
 DEATHS_SHOWN: Final = 5
 LATEST_STEPS: Final = 2
-NONE: Final = "(none)"
-LEFT_OUT: Final = "(left out for want of room)"
 
 
 def has_room(budget: int, tokens: TokenCounter) -> bool:
-    """The instructions take at most a third of the budget; else it is a small model's, which would invent things."""
-    return INSTRUCTIONS_SHARE * tokens.estimate(fill_prompt("episode")) <= budget
+    """Tell whether a model with prompts of ``budget`` tokens is asked; a small one would invent lessons."""
+    return not is_for_a_small_model(budget, "episode", tokens, share=INSTRUCTIONS_SHARE)
 
 
-def with_room(insights: Sequence[KnowledgeEntry], characters: int) -> list[KnowledgeEntry]:
-    """Those that there is room for in so many characters, the most useful ones, in their own order."""
-    shown = set(within(by_usefulness(insights), characters))
-    return [entry for entry in insights if entry in shown]
-
-
-def numbered(insights: Sequence[KnowledgeEntry]) -> list[KnowledgeEntry]:
-    """Those that a model can name, by their place counted from 1: the program's."""
+def nameable(insights: Sequence[KnowledgeEntry]) -> list[KnowledgeEntry]:
+    """Return the insights that a model can name by their number, the first of which is 1: the program's own."""
     return [entry for entry in insights if entry.is_ours]
 
 
@@ -62,7 +54,7 @@ def episode_prompt(
     """
     points = list(map(points_text, summary.scored))
     texts = {
-        "insights": _listed(insights) or NONE,
+        "insights": numbered_list(insights, nameable(insights)),
         "knowledge": knowledge or NONE,
         "earlier": "\n".join(map(_earlier, earlier[-EARLIER_SHOWN:])) or NONE,
         "episode": outcome_line(summary),
@@ -70,32 +62,17 @@ def episode_prompt(
         "deaths": _deaths(summary.deaths) or NONE,
     }
     shorter = (
-        ("knowledge", LEFT_OUT),
-        ("earlier", LEFT_OUT),
-        ("points", "\n".join(points[-LATEST_POINTS:]) or NONE),
-        ("deaths", _deaths(summary.deaths, LATEST_STEPS) or NONE),
-        ("deaths", _deaths(summary.deaths[-1:], LATEST_STEPS) or NONE),
+        {"knowledge": LEFT_OUT},
+        {"earlier": LEFT_OUT},
+        {"points": "\n".join(points[-LATEST_POINTS:]) or NONE},
+        {"deaths": _deaths(summary.deaths, LATEST_STEPS) or NONE},
+        {"deaths": _deaths(summary.deaths[-1:], LATEST_STEPS) or NONE},
     )
-    system, longest = fill_prompt("episode"), tokens.characters(budget)
-    for name, text in shorter:
-        if len(system) + len(fill_prompt("episode_play", **texts)) <= longest:
-            break
-        texts[name] = text
-    return Prompt(system, fill_prompt("episode_play", **texts))
+    return fit_prompt(fill_prompt("episode"), ["episode_play"], texts, shorter, budget=budget, tokens=tokens)
 
 
 def _earlier(summary: EpisodeSummary) -> str:
     return "\n".join([outcome_line(summary), *death_lines(summary, 1)])
-
-
-def _listed(insights: Sequence[KnowledgeEntry]) -> str:
-    """The insights below their headings, as they are in the order of these."""
-    numbers = {entry: f"{number}." for number, entry in enumerate(numbered(insights), start=1)}
-    return "\n".join(
-        line
-        for heading, below in groupby(insights, lambda entry: entry.section)
-        for line in (f"{heading}:", *(f"{numbers.get(entry, '-')} {entry.line.text}" for entry in below))
-    )
 
 
 def _deaths(deaths: Sequence[Death], steps: int = STEPS_KEPT) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from managers.prompting import turn_text
 from session.knowledge import KnowledgeLine, Source
 from session.text import counted, cut_at, one_line
 
@@ -60,7 +61,7 @@ def place(location: Location | None) -> str:
 
 def step_text(step: Step) -> str:
     """The turn on two lines."""
-    return f"Turn {step.turn}, {place(step.location)}: {_short(step.action)}\n  Response: {step.response}"
+    return turn_text(step.turn, _short(step.action), f"  Response: {step.response}", where=f", {place(step.location)}")
 
 
 def plain_lesson(death: Death, episode: int) -> KnowledgeLine:

@@ -1,19 +1,21 @@
-"""What is known, as the agent reads it: the most useful lines that there is room for."""
+"""Which of what is known is shown, in which order, and how it is laid out in a prompt."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from managers.prompting import NONE, as_many_as_fit
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry
 from session.text import cut_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 CHARACTERS_A_TOKEN = 4  # fixed: an estimate that drifts would change the text between updates and undo a cache
 LONGEST_LINE = 400  # characters
 LONGEST_MARK = len("999. \n")
+TITLE_MARKS = len(":\n\n")
 
 _DANGERS, _PUZZLES, _PATTERNS, _DEATHS, _, _LESSONS, _ = SECTIONS
 _MOST_USEFUL_FIRST = (_DANGERS, _PUZZLES, *INSIGHTS, _PATTERNS, _DEATHS, _LESSONS, COMMAND_SYNTAX)
@@ -21,7 +23,7 @@ _RANK = {title: rank for rank, title in enumerate(_MOST_USEFUL_FIRST)}
 
 
 def by_usefulness(entries: Iterable[KnowledgeEntry]) -> list[KnowledgeEntry]:
-    """The best line of each section, then the second of each, and so on; dangers before all else.
+    """Return the best entry of each section, then the second of each, and so on, those about dangers first.
 
     Within a section people's lines come first, then those that most episodes bear out, then the newest.
     """
@@ -36,37 +38,61 @@ def by_usefulness(entries: Iterable[KnowledgeEntry]) -> list[KnowledgeEntry]:
     return sorted(places, key=lambda entry: (places[entry], _rank(entry.section)))
 
 
+def most_useful(entries: Sequence[KnowledgeEntry], characters: int) -> list[KnowledgeEntry]:
+    """Return the most useful entries that there is room for when they are listed, in their own order."""
+    chosen = set(within(by_usefulness(entries), characters))
+    return [entry for entry in entries if entry in chosen]
+
+
 def within(entries: Iterable[KnowledgeEntry], characters: int) -> list[KnowledgeEntry]:
-    """Those of the entries that there is room for in so many characters when they are listed, earlier ones first."""
-    kept: list[KnowledgeEntry] = []
-    sections: set[str] = set()
-    for entry in entries:
-        length = min(len(entry.line.text), LONGEST_LINE) + LONGEST_MARK
-        if entry.section not in sections:
-            length += len(entry.section) + 3
-        if length <= characters:
-            characters -= length
-            sections.add(entry.section)
-            kept.append(entry)
-    return kept
+    """Return the entries that there is room for when they are listed, earlier ones before later ones.
+
+    A later, shorter entry may still find room where an earlier one did not.
+    """
+    return as_many_as_fit(entries, lambda kept: _listed_length(kept) <= characters, skips=True)
 
 
 def laid_out(entries: Sequence[KnowledgeEntry]) -> str:
-    """A list below the title of each section, the most useful section first; "" where there is nothing."""
+    """Return a list below the title of each section, the most useful section first; "" where there is nothing."""
     sections: dict[str, list[str]] = defaultdict(list)
     for entry in sorted(entries, key=lambda entry: _rank(entry.section)):
         sections[entry.section].append(f"- {shown(entry)}")
-    return "\n\n".join("\n".join([*([f"{title}:"] if title else []), *lines]) for title, lines in sections.items())
+    return "\n\n".join("\n".join(_titled(title, lines)) for title, lines in sections.items())
+
+
+def numbered_list(entries: Iterable[KnowledgeEntry], numbered: Sequence[KnowledgeEntry]) -> str:
+    """Return the entries below the titles of their sections, those that a model may name with their number.
+
+    numbered: the first of these has the number 1; all other entries have a dash
+    """
+    numbers = {entry: number for number, entry in enumerate(numbered, start=1)}
+    sections: dict[str, list[str]] = defaultdict(list)
+    for entry in entries:
+        mark = f"{numbers[entry]}." if entry in numbers else "-"
+        sections[entry.section].append(f"{mark} {shown(entry)}")
+    return "\n".join("\n".join(_titled(title, lines)) for title, lines in sections.items()) or NONE
 
 
 def shown(entry: KnowledgeEntry) -> str:
-    """The words of the line, those of a very long one cut."""
+    """Return the text of the entry, or the beginning of a very long one."""
     return cut_at(entry.line.text, LONGEST_LINE)
 
 
 def size(entries: Iterable[KnowledgeEntry]) -> int:
-    """Characters of the words alone."""
+    """Return how many characters the texts of the entries have."""
     return sum(len(entry.line.text) for entry in entries)
+
+
+def _listed_length(entries: Sequence[KnowledgeEntry]) -> int:
+    """Return the most characters that the entries can have in a list, with the titles of their sections."""
+    lines = sum(min(len(entry.line.text), LONGEST_LINE) + LONGEST_MARK for entry in entries)
+    return lines + sum(len(title) + TITLE_MARKS for title in {entry.section for entry in entries})
+
+
+def _titled(title: str, lines: Iterable[str]) -> Iterator[str]:
+    if title:
+        yield f"{title}:"
+    yield from lines
 
 
 def _worth(entry: KnowledgeEntry) -> tuple[bool, int, int, int]:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from managers.prompting import as_many_as_fit
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -42,8 +44,7 @@ class Summary:
         for title in whole:
             del reserved[title]
             room = characters - sum(len(line) + 1 for line in lines) - sum(reserved.values())
-            kept = _fitting(kinds[title], room - len(_line(title, ())))
-            lines += [_line(title, kept)] if kept else []
+            lines += _line_within(title, kinds[title], room)
         return "\n".join(lines)
 
 
@@ -119,15 +120,11 @@ def _most_frequent_first(counts: Mapping[str, int]) -> list[str]:
     return sorted(counts, key=lambda form: (-counts[form], form))
 
 
+def _line_within(title: str, forms: Iterable[str], characters: int) -> list[str]:
+    """Return a line with the forms that there is room for, or none where there is no room for any."""
+    kept = as_many_as_fit(forms, lambda forms: len(_line(title, forms)) <= characters)
+    return [_line(title, kept)] if kept else []
+
+
 def _line(title: str, forms: Iterable[str]) -> str:
     return f"{title}: {_SEPARATOR.join(forms)}"
-
-
-def _fitting(forms: Iterable[str], characters: int) -> list[str]:
-    kept: list[str] = []
-    for form in forms:
-        characters -= len(form) + len(_SEPARATOR)
-        if characters < -len(_SEPARATOR):
-            break
-        kept.append(form)
-    return kept

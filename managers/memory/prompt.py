@@ -1,14 +1,14 @@
-"""The texts in which a model is asked what a visit taught (seed 1, Synthesis Prompt Logic; seed 2, Multi-Step)."""
+"""The prompt that asks a model what to remember of a visit (docs/specification.md, Memory prompts)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from managers.memory.signals import signals_of
+from managers.prompting import NONE, HistoryStyle, as_many_as_fit, fit_prompt, is_for_a_small_model, turn_text
 from session.memory import MemoryStatus
 from session.text import one_line
-from zorkgpt.llm.language_model import Prompt
-from zorkgpt.prompts.loader import fill_prompt, prompt_fields
+from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,104 +18,90 @@ if TYPE_CHECKING:
     from session.game_state import GameState
     from session.memory import Memory
     from session.token_counter import TokenCounter
+    from zorkgpt.llm.language_model import Prompt
 
 ARRIVAL_TOKENS = 300
 EXISTING_TOKENS = 800
 MEMORY_TOKENS = 60
 RESPONSE_TOKENS = 200
-REASONING_TOKENS = 100
-REASONED_RESPONSE_TOKENS = 40  # the whole response stands in the action sequence
-NO_ACTION = "(No action recorded)"
-NO_REASONING = "(No reasoning recorded)"
-NO_RESPONSE = "(No response recorded)"
 BRIEF_ARRIVAL_TOKENS = 40
 BRIEF_RESPONSE_TOKENS = 25
-NONE = "(none)"
+REASONING = HistoryStyle(reasoning_tokens=100, response_tokens=40, on_one_line=True, by_turn=False)
+"""Responses are short here, since they stand in full among the recent actions."""
 NO_SIGNALS = "• No strong signals from context"
 
 
 def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:
-    """The full instructions would take more than half of the budget: it is a small model's."""
-    return 2 * tokens.estimate(fill_prompt("memory")) > budget
+    """Tell whether a prompt of ``budget`` tokens has to be the brief one."""
+    return is_for_a_small_model(budget, "memory", tokens)
 
 
 def visit_prompt(
     visit: VisitNews, state: GameState, tokens: TokenCounter, *, window: int, budget: int, syntax: str = ""
 ) -> Prompt:
-    """The question what to remember of the visit, within ``budget`` tokens if leaving out the oldest turns can do it.
+    """Return the prompt that asks what to remember of a visit.
 
-    window: turns up to the first news that are shown with all later ones. What never changes is in the system role, so
-    that it caches (decision 25).
+    It is kept within ``budget`` tokens by leaving out the oldest turns. What never changes is in the system role, so
+    that the server can cache it.
+
+    window: how many turns up to the first news are shown, besides all later ones
     syntax: how forms of commands fared; the brief prompt of a small model has no room for it
     """
     is_brief = wants_brief_prompt(budget, tokens)
     name = "memory_brief" if is_brief else "memory"
-    system, template = fill_prompt(name), f"{name}_visit"
     turns = max(state.turn_count, visit.outcomes[-1].turn) - visit.outcomes[0].turn + window
-    prompt = Prompt(system, "")
-    for count in range(turns, 0, -1):
-        texts = {**_texts(visit, state, tokens, count, is_brief=is_brief), "syntax": syntax or NONE}
-        prompt = Prompt(system, fill_prompt(template, **{field: texts[field] for field in prompt_fields(template)}))
-        if tokens.estimate(prompt.system + prompt.user) <= budget:
-            break
-    return prompt
+    texts = {
+        **_visit_texts(visit, tokens, is_brief=is_brief),
+        **_latest_turns(visit, state, tokens, turns),
+        "syntax": syntax or NONE,
+    }
+    shorter = (_latest_turns(visit, state, tokens, count) for count in range(turns - 1, 0, -1))
+    return fit_prompt(fill_prompt(name), [f"{name}_visit"], texts, shorter, budget=budget, tokens=tokens)
 
 
 def format_existing(memories: Sequence[Memory], tokens: TokenCounter) -> str:
-    """A line a memory with its status, those that stand first; of those given up only the titles."""
-    lines = []
-    room = EXISTING_TOKENS
-    for memory in sorted(memories, key=lambda memory: memory.status == MemoryStatus.SUPERSEDED):
-        line = f"- [{memory.category} - {memory.persistence.upper()} - {memory.status}] {memory.title}"
-        if memory.status != MemoryStatus.SUPERSEDED:
-            line += f": {tokens.cut(one_line(memory.text), MEMORY_TOKENS)}"
-        room -= tokens.estimate(line)
-        if room < 0:
-            break
-        lines.append(line)
+    """Return a line for each memory with its status, superseded ones last and without their text."""
+    superseded_last = sorted(memories, key=lambda memory: memory.status == MemoryStatus.SUPERSEDED)
+    lines = as_many_as_fit(
+        (_existing_line(memory, tokens) for memory in superseded_last),
+        lambda lines: sum(map(tokens.estimate, lines)) <= EXISTING_TOKENS,
+    )
     return "\n".join(lines) or NONE
 
 
 def format_recent_actions(actions: Sequence[tuple[str, str]], start_turn: int, tokens: TokenCounter) -> str:
-    """Commands with their responses, oldest first, the first of them played in ``start_turn`` (seed 2)."""
+    """Return commands with their responses as text, the first of them having been played in ``start_turn``."""
     return "\n\n".join(
-        f"Turn {turn}: {action}\nResponse: {tokens.cut(response.strip(), RESPONSE_TOKENS)}"
+        turn_text(turn, action, f"Response: {tokens.cut(response.strip(), RESPONSE_TOKENS)}")
         for turn, (action, response) in enumerate(actions, start=start_turn)
     )
 
 
-def format_recent_reasoning(entries: Sequence[object], played: Sequence[tuple[str, str]], tokens: TokenCounter) -> str:
-    """Why the player did what, with the command and its response, oldest first (seed 2); what is no entry is left out.
-
-    played: every command of the episode with its response; one is found by its command, the latest first
-    """
-    return "\n\n".join(_reasoned_turn(entry, played, tokens) for entry in entries if isinstance(entry, dict))
+def _existing_line(memory: Memory, tokens: TokenCounter) -> str:
+    line = f"- [{memory.category} - {memory.persistence.upper()} - {memory.status}] {memory.title}"
+    is_superseded = memory.status == MemoryStatus.SUPERSEDED
+    return line if is_superseded else f"{line}: {tokens.cut(one_line(memory.text), MEMORY_TOKENS)}"
 
 
-def _reasoned_turn(entry: dict[str, object], played: Sequence[tuple[str, str]], tokens: TokenCounter) -> str:
-    action = str(entry.get("action") or NO_ACTION)
-    reasoning = one_line(str(entry.get("reasoning") or "")) or NO_REASONING
-    response = next((answer for done, answer in reversed(played) if done == action), NO_RESPONSE)
-    return (
-        f"Turn {entry.get('turn', '?')}:\nReasoning: {tokens.cut(reasoning, REASONING_TOKENS)}\n"
-        f"Action: {action}\nResponse: {tokens.cut(one_line(response), REASONED_RESPONSE_TOKENS)}"
-    )
+def _latest_turns(visit: VisitNews, state: GameState, tokens: TokenCounter, count: int) -> dict[str, str]:
+    """Return the fields that tell of the latest ``count`` turns."""
+    played = _played_until(visit.outcomes[-1], state)
+    recent, reasoned = played[-count:], state.action_reasoning_history[-count:]
+    last_turn = max(state.turn_count, visit.outcomes[-1].turn)
+    return {
+        "actions": format_recent_actions(recent, last_turn - len(recent) + 1, tokens),
+        "reasoning": REASONING.text(reasoned, played, tokens) or NONE,
+    }
 
 
-def _texts(visit: VisitNews, state: GameState, tokens: TokenCounter, count: int, *, is_brief: bool) -> dict[str, str]:
-    """The fields of the templates, with the latest ``count`` turns."""
+def _visit_texts(visit: VisitNews, tokens: TokenCounter, *, is_brief: bool) -> dict[str, str]:
+    """Return the fields that do not depend on how many turns are told."""
     arrival_tokens = BRIEF_ARRIVAL_TOKENS if is_brief else ARRIVAL_TOKENS
     last = visit.outcomes[-1]
-    last_turn = max(state.turn_count, last.turn)
-    played = _played_until(last, state)
-    recent = played[-count:]
-    reasoned = state.action_reasoning_history[-count:]
     return {
         "location": one_line(last.location_name) or f"Location #{last.location_id}",
         "location_id": str(last.location_id),
         "memories": format_existing(visit.memories, tokens),
-        "actions": format_recent_actions(recent, last_turn - len(recent) + 1, tokens),
-        "reasoning": format_recent_reasoning(reasoned, played, tokens) or NONE,
         "arrival": "\n".join(_arrival_lines(visit, tokens, arrival_tokens)),
         "outcomes": "\n".join(_answered_lines(visit, tokens) if is_brief else _outcome_lines(visit)),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
@@ -124,8 +110,8 @@ def _texts(visit: VisitNews, state: GameState, tokens: TokenCounter, count: int,
 
 
 def _played_until(outcome: ActionOutcome, state: GameState) -> list[tuple[str, str]]:
-    """Every command of the episode with its response, that of ``outcome`` too where the state has not got it yet."""
-    played = [(entry[0], entry[1]) for entry in state.action_history]
+    """Return the commands of the episode with their responses, up to that of ``outcome``."""
+    played: list[tuple[str, str]] = list(state.action_history)
     if outcome.turn > state.turn_count:
         played.append((outcome.action, outcome.response))
     return played
@@ -139,11 +125,11 @@ def _arrival_lines(visit: VisitNews, tokens: TokenCounter, longest: int) -> Iter
 
 def _outcome_lines(visit: VisitNews) -> Iterator[str]:
     for outcome in visit.outcomes:
-        yield f"Turn {outcome.turn}: {outcome.action} ({', '.join(_effects(outcome))})"
+        yield turn_text(outcome.turn, f"{outcome.action} ({', '.join(_effects(outcome))})")
 
 
 def _answered_lines(visit: VisitNews, tokens: TokenCounter) -> Iterator[str]:
-    """The same with the beginning of the story's answer, where that is not another place."""
+    """Yield the same lines with the beginning of the story's answer, unless that describes another place."""
     for outcome, line in zip(visit.outcomes, _outcome_lines(visit), strict=True):
         told = "" if outcome.moved else tokens.cut(one_line(outcome.response), BRIEF_RESPONSE_TOKENS)
         yield f"{line} {told}".rstrip()

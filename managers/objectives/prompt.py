@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from managers.prompting import LEFT_OUT, NONE, fit_prompt, turn_text
 from session.memory import MemoryStatus
 from session.text import one_line
-from zorkgpt.llm.language_model import Prompt
 from zorkgpt.mapping.map_render import MAX_ADJACENT
-from zorkgpt.prompts.loader import fill_prompt, prompt_fields
+from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from session.memory import Memory
     from session.objective import Evidence, Objective, ObjectivesState
     from session.token_counter import TokenCounter
+    from zorkgpt.llm.language_model import Prompt
     from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.mapping.navigation import FrontierRoom
 
@@ -31,21 +32,19 @@ LATEST_TURNS = 3
 KNOWLEDGE_TOKENS = 5000
 LINE_TOKENS = 50
 MEMORY_TOKENS = 60
-LEFT_OUT = "(left out for want of room)"
-NONE = "(none)"
 NO_MEMORIES = "No memories available for current or adjacent locations"
-LEAVING_ORDER = (
+SHORTENED_FIRST = (
     ("map", "routing"),
-    ("knowledge", None),
-    ("map", None),
-    ("syntax", None),
-    ("memories", None),
+    ("knowledge", ""),
+    ("map", ""),
+    ("syntax", ""),
+    ("memories", ""),
     ("play", "latest_play"),
     ("facts", "latest_facts"),
-    ("facts", None),
-    ("play", None),
+    ("facts", ""),
+    ("play", ""),
 )
-"""What goes when room is wanted, and the text that stays in its place (decision 26)."""
+"""What is shortened when there is no room, step by step, and the short form; "" where it is left out."""
 
 
 def format_memories(memories: Sequence[Memory], tokens: TokenCounter) -> str:
@@ -99,9 +98,12 @@ def format_play(state: GameState, tokens: TokenCounter, turns: int) -> str:
     first = len(state.action_history) - turns + 1
     reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
     lines = [
-        f"Turn {turn}: {tokens.cut(one_line(played.action), LINE_TOKENS)}\n"
-        f"  Why: {tokens.cut(one_line(str(reasons.get(turn) or NONE)), LINE_TOKENS)}\n"
-        f"  Response: {tokens.cut(one_line(played.response), LINE_TOKENS)}"
+        turn_text(
+            turn,
+            tokens.cut(one_line(played.action), LINE_TOKENS),
+            f"  Why: {tokens.cut(one_line(str(reasons.get(turn) or NONE)), LINE_TOKENS)}",
+            f"  Response: {tokens.cut(one_line(played.response), LINE_TOKENS)}",
+        )
         for turn, played in enumerate(state.action_history, start=1)
         if turn >= first
     ]
@@ -158,23 +160,11 @@ def objectives_prompt(
 ) -> Prompt:
     """The prompt made of these templates and texts, within ``budget`` tokens if leaving out can do it.
 
-    Objectives and the present always stay; the rest goes as in ``LEAVING_ORDER``.
+    Objectives and the present always stay; the rest goes as in ``SHORTENED_FIRST``.
     """
     system = fill_prompt("objectives", max_active=str(max_active))
-    shown = dict(texts)
-    prompt = Prompt(system, _filled(templates, shown))
-    for name, shorter in LEAVING_ORDER:
-        if tokens.estimate(prompt.system + prompt.user) <= budget:
-            break
-        shown[name] = texts.get(shorter, LEFT_OUT) if shorter else LEFT_OUT
-        prompt = Prompt(system, _filled(templates, shown))
-    return prompt
-
-
-def _filled(templates: Sequence[str], texts: Mapping[str, str]) -> str:
-    return "\n\n".join(
-        fill_prompt(name, **{field: texts[field] for field in prompt_fields(name)}) for name in templates
-    )
+    shorter = ({name: texts.get(short_form, LEFT_OUT)} for name, short_form in SHORTENED_FIRST)
+    return fit_prompt(system, templates, texts, shorter, budget=budget, tokens=tokens)
 
 
 def _memory_lines(memory: Memory, tokens: TokenCounter) -> Iterator[str]:

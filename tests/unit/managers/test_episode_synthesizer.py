@@ -356,6 +356,15 @@ def test_a_persons_insight_is_shown_without_a_number(tmp_path: Path) -> None:
     assert f"{PATTERNS}:\n- Mind the step\n1. Put the hood on first\n" in play.prompt
 
 
+def test_a_very_long_insight_of_a_person_is_cut_so_that_the_prompt_keeps_to_its_budget(tmp_path: Path) -> None:
+    play = Play(tmp_path, [NOTHING], prompt_budgets={"analysis": SMALLEST_BUDGET})
+    play.knowledge.wisdom = {PATTERNS: (KnowledgeLine("Mind the step. " * 1000),)}
+    play.die()
+    play.manager.end("lost")
+    assert play.prompt.count("Mind the step.") == 26
+    assert TokenCounter().estimate(play.llm.calls[-1].prompt.system + play.prompt) <= SMALLEST_BUDGET
+
+
 def test_without_knowledge_nothing_is_drawn_and_nothing_handed_over(tmp_path: Path) -> None:
     play = Play(tmp_path, knowledge={"enabled": False})
     play.die()

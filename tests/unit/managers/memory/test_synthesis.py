@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from managers.memory.news import MOST_REMEMBERED, NewsLedger
 from managers.memory.outcome import ActionOutcome, ZMachineContext
-from managers.memory.prompt import NO_SIGNALS, format_recent_actions, format_recent_reasoning, visit_prompt
+from managers.memory.prompt import NO_SIGNALS, format_recent_actions, visit_prompt
 from managers.memory.synthesis import LONGEST_QUOTE, BriefMemory, VisitNews, VisitSynthesis
 from managers.memory.visits import MemoryState
 from session.errors import LanguageModelUnavailable
@@ -399,14 +399,6 @@ class TestPrompt:
         text = VisitNews((replace(DONE, response="blue dye " * 40),), ()).quoted(answer).memory_text or ""
         assert len(text) <= LONGEST_QUOTE + 2
         assert re.search(r' (blue|dye) \[…\]"$', text)
-
-    def test_a_response_is_found_by_its_command_the_latest_first(self) -> None:
-        played = [("wait", "first"), ("wait", "latest")]
-        entries = [{"turn": 2, "reasoning": "", "action": "wait"}, "rubbish", {"turn": 3, "action": "dig"}]
-        assert format_recent_reasoning(entries, played, TokenCounter()) == (
-            "Turn 2:\nReasoning: (No reasoning recorded)\nAction: wait\nResponse: latest\n\n"
-            "Turn 3:\nReasoning: (No reasoning recorded)\nAction: dig\nResponse: (No response recorded)"
-        )
 
     def test_actions_are_numbered_from_their_first_turn(self) -> None:
         assert format_recent_actions([("a", " x\n"), ("b", "y")], 7, TokenCounter()) == (

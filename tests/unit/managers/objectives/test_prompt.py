@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from managers.objective_manager import NO_KNOWLEDGE, ObjectiveManager
-from managers.objectives.prompt import LEFT_OUT
+from managers.prompting import LEFT_OUT
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import Memory

@@ -1,0 +1,203 @@
+"""Keeps prompts within their token budgets, and tells played turns as text, for every manager alike.
+
+Whoever asks a model says what its prompt consists of and what goes first when there is no room
+(docs/specification.md, Prompt budgets). Here are the ways to leave something out:
+
+- :func:`first_that_fits` takes ever shorter forms of a text and returns the first one that fits;
+  :func:`fit_sections` and :func:`fit_prompt` are that for sections and for the fields of templates.
+- :func:`as_many_as_fit` takes the items of a list, most important first, while there is room.
+- :class:`PromptFiller` fills the fields of a template one by one, each with its share of the room.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from operator import or_
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from session.context import PromptSection, render_sections
+from session.text import cut_at, one_line
+from zorkgpt.llm.language_model import Prompt
+from zorkgpt.prompts.loader import fill_prompt, prompt_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from session.token_counter import TokenCounter
+
+NONE = "(none)"
+LEFT_OUT = "(left out for want of room)"
+NO_ACTION = "(No action recorded)"
+NO_REASONING = "(No reasoning recorded)"
+NO_RESPONSE = "(No response recorded)"
+LONGEST_ACTION = 200  # characters
+
+T = TypeVar("T")
+
+
+def is_for_a_small_model(budget: int, template: str, tokens: TokenCounter, *, share: int = 2) -> bool:
+    """Tell whether the instructions of a template would take more than one in ``share`` tokens of a prompt's budget.
+
+    Only a small model has such a budget; it is asked something simpler, or nothing.
+    """
+    return share * tokens.estimate(fill_prompt(template)) > budget
+
+
+def first_that_fits(forms: Iterable[T], fits: Callable[[T], bool]) -> T:
+    """Return the first of the forms that fits, or the last one where none does. There is at least one."""
+    for form in forms:
+        if fits(form):
+            break
+    return form
+
+
+def as_many_as_fit(items: Iterable[T], fits: Callable[[list[T]], bool], *, skips: bool = False) -> list[T]:
+    """Return the items that fit together, earlier ones before later ones.
+
+    skips: an item that does not fit is left out alone; otherwise everything after it is left out, too
+    """
+    kept: list[T] = []
+    for item in items:
+        if fits([*kept, item]):
+            kept.append(item)
+        elif not skips:
+            break
+    return kept
+
+
+def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[PromptSection]:
+    """Shorten the sections until they have at most so many characters when they are rendered.
+
+    Sections are dropped, that with the greatest priority number first, and those with priority 0 never; if what
+    remains is too long, its longest texts are cut. The titles stay, even where there is no room for them.
+    """
+    droppable = sorted((each for each in sections if each.priority), key=lambda section: -section.priority)
+    forms = accumulate(droppable, _without, initial=list(sections))
+    return _cut_longest(first_that_fits(forms, lambda kept: len(render_sections(kept)) <= characters), characters)
+
+
+def fit_prompt(
+    system: str,
+    templates: Sequence[str],
+    texts: Mapping[str, str],
+    shorter: Iterable[Mapping[str, str]],
+    *,
+    budget: int,
+    tokens: TokenCounter,
+) -> Prompt:
+    """Fill the templates and shorten their texts until the prompt has at most ``budget`` tokens.
+
+    templates: names of the templates that make up the user's part, which follow each other after a blank line
+    texts: by field; those that no template asks for are ignored
+    shorter: what is shortened, step by step: each step gives some fields another text
+    If all the steps are not enough, the prompt is longer than the budget.
+    """
+    forms = (Prompt(system, _filled(templates, form)) for form in accumulate(shorter, or_, initial=dict(texts)))
+    return first_that_fits(forms, lambda prompt: fits_budget(prompt, budget, tokens))
+
+
+def fits_budget(prompt: Prompt, budget: int, tokens: TokenCounter) -> bool:
+    """Tell whether the prompt has at most ``budget`` tokens."""
+    return tokens.estimate(prompt.system + prompt.user) <= budget
+
+
+class PromptFiller:
+    """Fills the fields of a template one by one and knows how much room there is left.
+
+    left: characters that there is still room for
+    """
+
+    def __init__(self, system: str, template: str, budget: int, tokens: TokenCounter, **texts: str) -> None:
+        """Begin a prompt of at most ``budget`` tokens.
+
+        system, template: names of the templates for the system's and the user's part
+        texts: fields whose texts are known already
+        """
+        self._system, self._template, self._texts = fill_prompt(system), template, dict(texts)
+        empty = fill_prompt(template, **dict.fromkeys(prompt_fields(template), NONE))
+        used = len(self._system) + len(empty) + sum(map(len, texts.values()))
+        self.left = self._whole = max(0, tokens.characters(budget) - used)
+
+    def share(self, of_whole: float) -> int:
+        """Return this share of the room that there was at first, in characters."""
+        return int(of_whole * self._whole)
+
+    def fill(self, name: str, text: str) -> None:
+        """Give the field this text, which takes some of the room."""
+        self._texts[name] = text
+        self.left = max(0, self.left - len(text))
+
+    def prompt(self) -> Prompt:
+        """Return the prompt. Raises ``KeyError`` for a field that was not filled."""
+        return Prompt(self._system, fill_prompt(self._template, **self._texts))
+
+
+def turn_text(turn: int, action: str, *details: str, where: str = "") -> str:
+    """Return a played turn as text: its number, where it began and its command, and the details on lines below."""
+    return "\n".join([f"Turn {turn}{where}: {action}", *details])
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryStyle:
+    """How the entries of ``GameState.action_reasoning_history`` are told in a prompt.
+
+    reasoning_tokens, response_tokens: how long either may be
+    on_one_line: line breaks become spaces
+    by_turn: a response is found by the turn of its entry; otherwise the latest response to the same command is told
+    """
+
+    reasoning_tokens: int
+    response_tokens: int
+    on_one_line: bool = False
+    by_turn: bool = True
+
+    def text(self, entries: Iterable[object], played: Sequence[tuple[str, str]], tokens: TokenCounter) -> str:
+        """Return the turns as text: why each command was chosen, the command, and what the story answered.
+
+        entries: what is no dict is left out
+        played: every command of the episode with its response
+        """
+        return "\n\n".join(self._turn(entry, played, tokens) for entry in entries if isinstance(entry, dict))
+
+    def response(self, entry: Mapping[str, Any], played: Sequence[tuple[str, str]], tokens: TokenCounter) -> str:
+        """Return what the story answered in the turn of the entry.
+
+        Where that turn is not known, it is the latest answer to the same command.
+        """
+        action, turn = entry.get("action"), entry.get("turn")
+        if self.by_turn and isinstance(turn, int) and 0 < turn <= len(played) and played[turn - 1][0] == action:
+            text = played[turn - 1][1]
+        else:
+            text = next((answer for done, answer in reversed(played) if done == action), NO_RESPONSE)
+        return tokens.cut(one_line(text) if self.on_one_line else text.strip(), self.response_tokens)
+
+    def _turn(self, entry: Mapping[str, Any], played: Sequence[tuple[str, str]], tokens: TokenCounter) -> str:
+        reasoning = str(entry.get("reasoning") or "")
+        reasoning = (one_line(reasoning) if self.on_one_line else reasoning) or NO_REASONING
+        return (
+            f"Turn {entry.get('turn', '?')}:\nReasoning: {tokens.cut(reasoning, self.reasoning_tokens)}\n"
+            f"Action: {cut_at(str(entry.get('action') or NO_ACTION), LONGEST_ACTION)}\n"
+            f"Response: {self.response(entry, played, tokens)}"
+        )
+
+
+def _filled(templates: Sequence[str], texts: Mapping[str, str]) -> str:
+    filled = (fill_prompt(name, **{field: texts[field] for field in prompt_fields(name)}) for name in templates)
+    return "\n\n".join(filled)
+
+
+def _without(sections: list[PromptSection], dropped: PromptSection) -> list[PromptSection]:
+    return [section for section in sections if section is not dropped]
+
+
+def _cut_longest(sections: Sequence[PromptSection], characters: int) -> list[PromptSection]:
+    """Cut the sections to so many characters; what a short one leaves of its share goes to the longer ones."""
+    room = characters - len(render_sections([replace(section, text="") for section in sections]))
+    cut = list(sections)
+    shortest_first = sorted(range(len(cut)), key=lambda number: len(cut[number].text))
+    for done, number in enumerate(shortest_first):
+        text = cut_at(cut[number].text, room // (len(cut) - done))
+        cut[number] = replace(cut[number], text=text)
+        room -= len(text)
+    return cut
