@@ -113,7 +113,7 @@ def measure(path: Path) -> Measurement | None:
         warnings.simplefilter("ignore")
         environment = FrotzEnv(str(path))
         commands = walkthrough(path, environment)
-    environment.seed(environment.bindings.get("seed") or 1)
+    environment.seed(environment.bindings.get("seed", 1))  # 0 means the seed of Jericho's walkthrough
     environment.reset()
     emulator, table = FrotzEmulator(environment), ObjectTable(story)
     start = time.perf_counter()

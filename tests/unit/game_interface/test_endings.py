@@ -40,3 +40,26 @@ def test_a_death_by_the_profile_is_no_ending_while_the_machine_runs() -> None:
 
 def test_a_machine_that_runs_no_more_without_a_word_is_over_and_nothing_more_is_claimed() -> None:
     assert judge_ending("", stopped=True, victory=False, defeat=False).ending == "over"
+
+
+@pytest.mark.parametrize("banner", ["You have won", "You have won... for now", "CONGRATULATIONS!"])
+@pytest.mark.parametrize("stopped", [True, False])
+def test_a_story_that_says_that_the_player_won_is_believed_where_its_profile_sees_a_defeat(
+    banner: str, *, stopped: bool
+) -> None:
+    ending = judge_ending(f"*** {banner} ***{QUESTION}", stopped=stopped, victory=False, defeat=True)
+    assert ending == StoryEnding(died=False, ending="won")
+
+
+@pytest.mark.parametrize(
+    "banner", ["You have not won", "You didn't win", "You haven\u2019t won", "You have failed to win", "Nobody has won"]
+)
+def test_a_victory_that_the_banner_denies_is_none(banner: str) -> None:
+    text = f"*** {banner} ***{QUESTION}"
+    assert judge_ending(text, stopped=False, victory=False, defeat=False).ending == "over"
+    assert judge_ending(text, stopped=False, victory=False, defeat=True).ending == "lost"
+
+
+def test_who_dies_has_not_won_whatever_else_the_banner_says() -> None:
+    text = "*** You have died, and your rival has won ***" + QUESTION
+    assert judge_ending(text, stopped=False, victory=False, defeat=False) == StoryEnding(died=True, ending="lost")
