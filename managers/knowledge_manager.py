@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.knowledge.analysis import ask_what_can_go, ask_what_is_new
-from managers.knowledge.answer import cites_unplayed, ephemeral_entries, is_ephemeral
-from managers.knowledge.base import KnowledgeBase, KnowledgeEdit
-from managers.knowledge.play import ephemeral_turns, is_trivial, learnt_turn
+from managers.knowledge.analysis import (
+    ask_what_can_go,
+    ask_what_is_new,
+    cites_unplayed,
+    ephemeral_entries,
+    is_ephemeral,
+)
+from managers.knowledge.base import BaseState, KnowledgeBase, KnowledgeEdit
+from managers.knowledge.play import LearntTurn, ephemeral_turns, is_trivial, learnt_turn
 from managers.knowledge.prompt import what_was_played
-from managers.knowledge.state import KnowledgeState
 from managers.knowledge.view import CHARACTERS_A_TOKEN, by_usefulness, laid_out, size, within
 from session.errors import LanguageModelError, StoreError
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine
@@ -23,8 +28,7 @@ if TYPE_CHECKING:
 
     from structlog.typing import FilteringBoundLogger
 
-    from managers.knowledge.answer import Judged
-    from managers.knowledge.play import LearntTurn
+    from managers.knowledge.analysis import KnowledgeUpdate
     from managers.knowledge.prompt import Played
     from managers.map_manager import MapManager
     from session.files.document_store import Watch
@@ -36,6 +40,30 @@ if TYPE_CHECKING:
 
 MOST_WAITING = 300  # turns; more than a prompt has room for
 COUNTED = ("updates", "failures", "trivial", "refused", "ephemeral", "taken", "archived", "consolidations")
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeState:
+    """All of the knowledge manager that is not in its files: plain values, for a snapshot.
+
+    asked_turn: in which the episode's last update was due
+    turns: played since the last update that was answered
+    shown: the lines that the agent may be shown until the next update, the most useful first
+    counts: of updates and what came of them, since the run began
+    files: what of the knowledge is not on the disk
+    learnt: keys of the lines that have come in this episode
+    """
+
+    asked_turn: int = 0
+    turns: tuple[LearntTurn, ...] = ()
+    shown: tuple[KnowledgeEntry, ...] = ()
+    counts: dict[str, int] = field(default_factory=dict)
+    files: BaseState = field(default_factory=BaseState)
+    learnt: tuple[str, ...] = ()
+
+    def committed(self) -> KnowledgeState:
+        """The same once what is due has reached the files."""
+        return replace(self, files=self.files.committed())
 
 
 class KnowledgeManager(BaseManager):
@@ -236,7 +264,7 @@ class KnowledgeManager(BaseManager):
         self._shown = self._most_useful()
         return is_changed
 
-    def _take(self, answered: Judged) -> bool:
+    def _take(self, answered: KnowledgeUpdate) -> bool:
         edit = answered.edit
         is_changed = self._revise(edit)
         self._counts.update(

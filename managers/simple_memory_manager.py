@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.memory.learner import MemoryLearner
+from managers.memory.learner import MemoryLearner, VisitTracker
 from managers.memory.news import NewsLedger
-from managers.memory.outcome import ZMachineContext
-from managers.memory.revision import Revision
-from managers.memory.shuffle import shuffled_location
+from managers.memory.outcome import ActionOutcome, ZMachineContext
+from managers.memory.revision import MemoryEdit, Revision
 from managers.memory.tiers import MemoryTiers
-from managers.memory.view import last_turn, location_text
-from managers.memory.visits import MemoryState, VisitTracker
+from managers.memory.view import last_turn, location_text, shuffled_location
+from session.files.document_store import StoreState
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, MemorySynthesisResponse
 from session.token_counter import TokenCounter
 from session.values import Location
@@ -41,6 +41,34 @@ __all__ = [
 ]
 
 NEWS_FILE = "memory_news.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryState:
+    """What the memory manager alone knows of an episode: plain values, for a snapshot.
+
+    ephemeral: memories by location id
+    news: of the visit that goes on, not yet considered
+    visited: locations in which a turn was begun
+    location_id: the location of the visit that goes on
+    ephemeral_turns: those whose like was once found to be true of an episode alone
+    file: what is not in ``Memories.md`` yet
+    considered: keys of outcomes that the file of news does not know yet
+    counts: the metrics of ``get_status``
+    """
+
+    ephemeral: dict[int, tuple[Memory, ...]] = field(default_factory=dict)
+    news: tuple[ActionOutcome, ...] = ()
+    visited: frozenset[int] = frozenset()
+    location_id: int | None = None
+    ephemeral_turns: frozenset[int] = frozenset()
+    file: StoreState[MemoryEdit] = field(default_factory=StoreState)
+    considered: tuple[str, ...] = ()
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def committed(self) -> MemoryState:
+        """The same once what is due has reached the files."""
+        return replace(self, file=self.file.committed(), considered=())
 
 
 class SimpleMemoryManager(BaseManager):

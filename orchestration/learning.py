@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer, SynthesizerState
-from managers.knowledge.state import KnowledgeState
-from managers.knowledge_manager import KnowledgeManager
+from managers.knowledge_manager import KnowledgeManager, KnowledgeState
 from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager, LexiconState
 from managers.map_manager import MapManager
 from managers.map_store import MapState
-from managers.memory.visits import MemoryState
 from managers.objective_manager import ObjectiveManager
-from managers.simple_memory_manager import SimpleMemoryManager
+from managers.simple_memory_manager import MemoryState, SimpleMemoryManager
 from managers.state_manager import StateManager
 from session.context import Notes
 from session.errors import ConfigurationError

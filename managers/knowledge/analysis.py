@@ -1,20 +1,14 @@
-"""Asks a model what turns have taught, and which lines of knowledge can go."""
+"""Asks a model what turns have taught and which lines of knowledge can go, and decides what of the answer is taken."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from managers.knowledge.answer import (
-    ConsolidationAnswer,
-    Grounds,
-    Judged,
-    KnowledgeAnswer,
-    ProposedLine,
-    brief_schema,
-    consolidation,
-    judged,
-    likely_sections,
-)
+from pydantic import BaseModel, BeforeValidator, Field, create_model
+
+from managers.knowledge.base import KnowledgeEdit
 from managers.knowledge.prompt import (
     brief_question,
     consolidation_question,
@@ -22,24 +16,112 @@ from managers.knowledge.prompt import (
     update_question,
     wants_brief_prompt,
 )
+from managers.knowledge.text import read_line
+from managers.knowledge.view import by_usefulness, size
+from session.knowledge import KnowledgeEntry, KnowledgeLine, as_sources
+from session.text import cut_at, text_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from managers.knowledge.base import KnowledgeEdit
+    from managers.knowledge.play import LearntTurn
     from managers.knowledge.prompt import Played, Question
-    from session.knowledge import KnowledgeEntry
     from session.token_counter import TokenCounter
     from zorkgpt.llm.language_model import LanguageModel
+
+LONGEST_LINE = 300  # characters
+LONGEST_SPAN = 100  # turns
+
+FilledSection = Literal[
+    "DANGERS & THREATS",
+    "PUZZLE SOLUTIONS",
+    "STRATEGIC PATTERNS",
+    "DEATH & DANGER ANALYSIS",
+    "LESSONS LEARNED",
+]
+"""The sections that a model fills while it plays."""
+DEFAULT_SECTION: FilledSection = "LESSONS LEARNED"
+
+_SECTIONS = {text_key(title): title for title in get_args(FilledSection)}
+_SPAN = re.compile(r"T?([0-9]{1,9})(?:\s*[-\u2013]\s*T?([0-9]{1,9}))?", re.IGNORECASE)
+
+
+def _as_section(value: object) -> object:
+    return _SECTIONS.get(text_key(value), DEFAULT_SECTION) if isinstance(value, str) else value
+
+
+def _as_turns(value: object) -> object:
+    parts = value if isinstance(value, list) else str(value).split(",")
+    return [turn for part in parts for turn in _spelt_out(str(part))]
+
+
+def _spelt_out(part: str) -> Iterator[int]:
+    """Yield the turns of ``12``, ``T12`` or ``12-14``, and none for anything else."""
+    span = _SPAN.fullmatch(part.strip())
+    if span is not None:
+        first, last = int(span[1]), int(span[2] or span[1])
+        yield from range(first, min(last, first + LONGEST_SPAN) + 1)
+
+
+Turns = Annotated[list[int], BeforeValidator(_as_turns)]
+
+
+class ProposedLine(BaseModel):
+    """A line that the model wants to be known. ``turns``: those that show it."""
+
+    section: Annotated[FilledSection, BeforeValidator(_as_section)] = DEFAULT_SECTION
+    text: str = Field(description="one sentence that holds in every episode")
+    turns: Turns = Field(default_factory=list, description="numbers of the turns that show it")
+    replaces: list[int] = Field(default_factory=list, description="numbers of the known lines that it is better than")
+
+
+class KnowledgeAnswer(BaseModel):
+    """What the model is asked for."""
+
+    lines: list[ProposedLine] = Field(default_factory=list)
+
+
+class BriefKnowledge(BaseModel):
+    """What a small model is asked for: which turn taught most, and of what kind that is. The words are the story's."""
+
+    turn: int
+    section: FilledSection
+
+
+class MergedLine(BaseModel):
+    """One line in the place of others."""
+
+    text: str
+    replaces: list[int]
+
+
+class ConsolidationAnswer(BaseModel):
+    """Which lines say the same or belong together, and which are of no use."""
+
+    lines: list[MergedLine] = Field(default_factory=list)
+    cut: list[int] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeUpdate:
+    """What an answer changes in the knowledge base, and which of its lines were not taken.
+
+    refused: each line that breaks a rule, with the reason in front of it
+    ephemeral: lines that rest on nothing but what this episode's player did
+    """
+
+    edit: KnowledgeEdit
+    refused: tuple[str, ...] = ()
+    ephemeral: tuple[str, ...] = ()
 
 
 def ask_what_is_new(
     model: LanguageModel, played: Played, entries: Sequence[KnowledgeEntry], budget: int, tokens: TokenCounter
-) -> Judged | None:
-    """What the turns add to these lines of knowledge; ``None`` where there is nothing to ask about.
+) -> KnowledgeUpdate | None:
+    """Ask the model what the turns add to these lines of knowledge.
 
-    A small model, whose prompts may have few tokens, only chooses a turn; the words are the story's. Raises
-    ``LanguageModelError``.
+    Returns ``None`` where there is nothing to ask about. A small model, whose prompts may have few tokens, only chooses
+    a turn, and the words are the story's. Raises ``LanguageModelError``.
     """
     if wants_brief_prompt(budget, tokens):
         question = brief_question(played, budget, tokens)
@@ -47,29 +129,156 @@ def ask_what_is_new(
     else:
         question = update_question(played, entries, budget, tokens)
         answer = model.complete("analysis", question.prompt, KnowledgeAnswer).value
-    if answer is None:
-        return None
-    return judged(answer, Grounds(played.episode, question.known, question.turns, played.ephemeral_turns))
+    return None if answer is None else _update(answer, question, played)
 
 
 def ask_what_can_go(
     model: LanguageModel, entries: Sequence[KnowledgeEntry], excess: int, budget: int, tokens: TokenCounter
 ) -> KnowledgeEdit:
-    """Lines merged and cut so that ``excess`` characters less remain, as far as the model sees a way.
+    """Ask the model which lines to merge and which to cut, so that about ``excess`` characters less remain.
 
     Raises ``LanguageModelError``.
     """
     question = consolidation_question(entries, excess, budget, tokens)
     answer = model.complete("analysis", question.prompt, ConsolidationAnswer).value
-    return consolidation(answer, question.known, excess)
+    return _consolidation(answer, question.known, excess)
+
+
+def cites_unplayed(line: KnowledgeLine, episode: int, last_turn: int) -> bool:
+    """Whether the line cites a turn of the episode that was not played, ``last_turn`` being the last that was."""
+    return any(
+        source.episode == episode and not 1 <= source.first_turn <= source.last_turn <= last_turn
+        for source in line.sources
+    )
+
+
+def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: Collection[int]) -> bool:
+    """Whether all turns that the line cites are of this episode and among its ``ephemeral`` turns."""
+    return all(
+        source.episode == episode and turn in ephemeral
+        for source in line.sources
+        for turn in range(source.first_turn, source.last_turn + 1)
+    )
+
+
+def ephemeral_entries(
+    entries: Iterable[KnowledgeEntry], learnt: Collection[str], episode: int, ephemeral: Collection[int]
+) -> tuple[KnowledgeEntry, ...]:
+    """Return the program's lines that rest on ephemeral turns alone and were learnt in this episode.
+
+    learnt: the keys of the lines that were. Without it a line of an older file, whose episodes may have the same
+        numbers, would be taken for one.
+    """
+    return tuple(
+        entry
+        for entry in entries
+        if entry.is_ours and text_key(entry.line.text) in learnt and is_ephemeral(entry.line, episode, ephemeral)
+    )
 
 
 def _brief_answer(model: LanguageModel, played: Played, question: Question) -> KnowledgeAnswer:
-    """The turn that the model chose, in the section that it chose where the turn's own facts speak for that too."""
+    """Return the turn that the model chose as an answer of one line.
+
+    It goes into the section that the model chose, if the turn's own facts speak for that one too.
+    """
     shown = [turn for turn in played.turns if turn.turn in question.turns]
-    choice = model.complete("analysis", question.prompt, brief_schema(shown)).value
+    choice = model.complete("analysis", question.prompt, _brief_schema(shown)).value
     turn = next(turn for turn in shown if turn.turn == choice.turn)
-    likely = likely_sections(turn)
+    likely = _likely_sections(turn)
     section = choice.section if choice.section in likely else likely[0]
     text = quoted(turn, played.history[turn.turn - 1])
     return KnowledgeAnswer(lines=[ProposedLine(section=section, text=text, turns=[turn.turn])])
+
+
+def _brief_schema(turns: Sequence[LearntTurn]) -> type[BriefKnowledge]:
+    """Return a ``BriefKnowledge`` that allows only these turns, and only sections that are likely for one of them."""
+    offered = tuple(dict.fromkeys(section for turn in turns for section in _likely_sections(turn)))
+
+    def as_offered(value: object) -> object:
+        section = _as_section(value)
+        return section if section in offered or not isinstance(value, str) else offered[0]
+
+    turn: Any = Literal[tuple(turn.turn for turn in turns)]
+    section: Any = Annotated[Literal[offered], BeforeValidator(as_offered)]
+    return create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turn, ...), section=(section, ...))
+
+
+def _likely_sections(turn: LearntTurn) -> list[FilledSection]:
+    """Return the sections that the points and the death of a turn speak for, the likeliest first."""
+    sections: list[FilledSection] = []
+    if turn.died:
+        sections += ["DEATH & DANGER ANALYSIS", "DANGERS & THREATS"]
+    elif turn.score_change < 0:
+        sections += ["DANGERS & THREATS", "LESSONS LEARNED"]
+    if turn.score_change > 0:
+        sections += ["PUZZLE SOLUTIONS", "STRATEGIC PATTERNS", "LESSONS LEARNED"]
+    return sections
+
+
+def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> KnowledgeUpdate:
+    """Take the lines of the answer that cite turns which were shown, and not only ephemeral ones.
+
+    A line also gets the sources of those it replaces.
+    """
+    removed: list[KnowledgeEntry] = []
+    added: list[KnowledgeEntry] = []
+    refused, ephemeral = [], []
+    for proposed in answer.lines:
+        line = KnowledgeLine(_text(proposed.text), as_sources(played.episode, proposed.turns))
+        refusal = _refusal(proposed, line, question.turns)
+        if refusal:
+            refused.append(f"{refusal}: {line.text}")
+        elif is_ephemeral(line, played.episode, played.ephemeral_turns):
+            ephemeral.append(line.text)
+        else:
+            replaced = [entry for entry in _numbered(proposed.replaces, question.known) if entry not in removed]
+            added.append(KnowledgeEntry(proposed.section, _with_sources_of(replaced, line)))
+            removed += replaced
+    return KnowledgeUpdate(KnowledgeEdit(tuple(removed), tuple(added)), tuple(refused), tuple(ephemeral))
+
+
+def _consolidation(answer: ConsolidationAnswer, known: Sequence[KnowledgeEntry], excess: int) -> KnowledgeEdit:
+    """Return what the answer merges where that is shorter, and of what it cuts as much as has to go.
+
+    A merged line stands in the section of the first that it replaces, and has the sources of all. A line goes once.
+    Of the lines to cut the least useful go first, until ``excess`` characters are gone.
+    """
+    gone: list[KnowledgeEntry] = []
+    added: list[KnowledgeEntry] = []
+    for merged in answer.lines:
+        replaced = [entry for entry in _numbered(merged.replaces, known) if entry not in gone]
+        text = _text(merged.text)
+        if text and len(text) < size(replaced):
+            gone += replaced
+            added.append(KnowledgeEntry(replaced[0].section, _with_sources_of(replaced, KnowledgeLine(text))))
+    to_cut = [entry for entry in _numbered(answer.cut, known) if entry not in gone]
+    for entry in reversed(by_usefulness(to_cut)):
+        if size(gone) - size(added) >= excess:
+            break
+        gone.append(entry)
+    return KnowledgeEdit(tuple(gone), tuple(added))
+
+
+def _refusal(proposed: ProposedLine, line: KnowledgeLine, turns: Collection[int]) -> str:
+    """Return why the line may not be known, or "" where it may. ``turns``: those that the model was shown."""
+    if not line.text:
+        return "no text"
+    if not proposed.turns:
+        return "cites no turn"
+    unknown = [turn for turn in proposed.turns if turn not in turns]
+    return f"cites turn {unknown[0]}, which was not shown" if unknown else ""
+
+
+def _text(text: str) -> str:
+    """Return the text on one line without a citation of its own, for that of the prompt is easily copied."""
+    return cut_at(read_line(text).text, LONGEST_LINE)
+
+
+def _numbered(numbers: Iterable[int], known: Sequence[KnowledgeEntry]) -> list[KnowledgeEntry]:
+    """Return the known lines with these numbers, counted from 1, each once."""
+    return [known[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(known)]
+
+
+def _with_sources_of(replaced: Iterable[KnowledgeEntry], line: KnowledgeLine) -> KnowledgeLine:
+    inherited = (source for entry in replaced for source in entry.line.sources)
+    return replace(line, sources=(*line.sources, *inherited))

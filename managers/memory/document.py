@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from managers.memory.text import escape, write_memory, write_superseded
 from session.files.markdown import BYTE_ORDER_MARK, gap_after
-from session.memory import Memory, MemoryStatus
+from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
 from session.text import one_line, text_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
 TITLE = "# Location Memories"
 VISITS = re.compile(r"\*\*Visits:\*\*\s*([0-9]{1,9})\s*\|\s*\*\*Episodes:\*\*\s*([^\r\n]*)", re.IGNORECASE)
 EPISODE = re.compile(r"\b[0-9]{1,9}\b")
+
+ChangeKind = Literal["added", "changed", "superseded", "invalidated", "removed"]
 
 _LINE_END = re.compile(r"\r\n?|\n")
 _SPACE_AND_RULES = " \t\r\n-*_"
@@ -41,6 +43,19 @@ class Problem:
 
     line: int
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChange:
+    """``memory`` is as it stands afterwards, or as it last stood where it was removed.
+
+    kind: ``changed`` is one of the same title that says something else; one both learnt and given up in between is
+        ``superseded`` or ``invalidated``
+    """
+
+    location_id: int
+    kind: ChangeKind
+    memory: Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +261,16 @@ class MemoriesDocument:
         return replace(block, text=write_superseded(block.text, changed, self.line_end), content=changed)
 
 
+def changes(before: MemoriesDocument, after: MemoriesDocument) -> list[MemoryChange]:
+    """Every change, location by location in the order of ``after``."""
+    old, new = before.memories(), after.memories()
+    return [
+        change
+        for location_id in dict.fromkeys([*new, *old])
+        for change in _changes_at(location_id, old.get(location_id, []), new.get(location_id, []))
+    ]
+
+
 def _visited_once_more(block: Block, visits: VisitCount, episode: int) -> Block:
     """The same line with the new numbers in it, whatever else someone wrote there."""
     line = VISITS.search(block.text)
@@ -272,3 +297,23 @@ def _starts_blank(text: str) -> bool:
 
 def _some(text: str) -> tuple[Block, ...]:
     return (Block(text),) if text else ()
+
+
+def _changes_at(location_id: int, old: Sequence[Memory], new: Sequence[Memory]) -> Iterator[MemoryChange]:
+    known, stood, kept = set(old), _standing_titles(old), {text_key(memory.title) for memory in new}
+    for memory in new:
+        if memory not in known:
+            yield MemoryChange(location_id, _kind(memory, stood), memory)
+    for memory in old:
+        if text_key(memory.title) in stood - kept:
+            yield MemoryChange(location_id, "removed", memory)
+
+
+def _standing_titles(memories: Sequence[Memory]) -> set[str]:
+    return {text_key(memory.title) for memory in memories if memory.status != MemoryStatus.SUPERSEDED}
+
+
+def _kind(memory: Memory, stood: set[str]) -> ChangeKind:
+    if memory.status != MemoryStatus.SUPERSEDED:
+        return "changed" if text_key(memory.title) in stood else "added"
+    return "invalidated" if memory.superseded_by == INVALIDATION_MARKER else "superseded"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from managers.memory.outcome import context_of, outcome_of
 from managers.memory.prompt import visit_prompt, wants_brief_prompt
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis
-from managers.memory.visits import VisitTracker
 from session.errors import LanguageModelError, StoreError
 from session.memory import MemoryStatus
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from session.values import Location, TurnRecord
     from zorkgpt.llm.language_model import LanguageModel
 
+LONGEST_WAIT = 5  # turns that news may wait for the visit to end
 MOST_MEMORIES = 8  # of one visit
 LOGGED_REASONING = 200  # characters
 
@@ -176,3 +176,47 @@ class MemoryLearner:
         if revision.invalidated:
             self._tiers.revise(replace(revision, new=None, superseded=()))
         return None
+
+
+class VisitTracker:
+    """Follows an episode from visit to visit, and holds back news until they can be considered together.
+
+    news: of the visit that goes on, oldest first, all of one location
+    visited: locations in which a turn was begun
+    location_id: where the last turn was begun
+    """
+
+    def __init__(
+        self,
+        news: tuple[ActionOutcome, ...] = (),
+        visited: frozenset[int] = frozenset(),
+        location_id: int | None = None,
+    ) -> None:
+        self.news = news
+        self.visited = visited
+        self.location_id = location_id
+
+    def enter(self, location_id: int) -> bool:
+        """A turn begins at the location; true where it is the episode's first there."""
+        is_first = location_id not in self.visited
+        self.visited |= {location_id}
+        self.location_id = location_id
+        return is_first
+
+    def add(self, outcome: ActionOutcome) -> None:
+        """The news is held back; the same twice in a visit counts once."""
+        if outcome.key not in {pending.key for pending in self.news}:
+            self.news = (*self.news, outcome)
+
+    def take(self) -> tuple[ActionOutcome, ...]:
+        """The news, which are held back no longer."""
+        news, self.news = self.news, ()
+        return news
+
+    def is_due(self, record: TurnRecord, *, flush_on_death: bool) -> bool:
+        """After this turn the news should wait no longer: the player left or died, the story ended, or time passed."""
+        if not self.news:
+            return False
+        after = record.after
+        is_over = record.moved or after.location is None or after.ending is not None or (after.died and flush_on_death)
+        return is_over or record.turn - self.news[0].turn + 1 >= LONGEST_WAIT

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from typing_extensions import TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from session.memory import Persistence
     from session.values import GameObject, Location, TurnRecord
     from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
@@ -21,6 +22,7 @@ _FAILING = re.compile(
     r"n['\u2019]t\b|\b(?:cannot|not|no|nothing|impossible|fails?|locked|already|unable)\b", re.IGNORECASE
 )
 _WORD = re.compile(r"\w+")
+_PLACING = re.compile(r"\b(?:drop|put|place|insert|leave)\b", re.IGNORECASE)
 
 
 class ZMachineContext(TypedDict, total=False):
@@ -155,6 +157,32 @@ def outcome_of(
         died=context.get("died", False),
         arrival_text=context.get("arrival_text", ""),
     )
+
+
+def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
+    """Each sign in words, and the tier that it makes likely."""
+    if outcome.first_visit and (outcome.is_substantial or len(outcome.arrival_text) > SUBSTANTIAL):
+        yield "Long response on first visit suggests room description", "core"
+    if outcome.inventory_changed and not outcome.moved:
+        yield "Inventory changed without movement suggests item manipulation", "ephemeral"
+    if (outcome.score_change or 0) > 0:
+        yield "Score increase suggests game mechanic discovered", "permanent"
+    if outcome.seems_failed and not outcome.moved:
+        yield "Failed action suggests game constraint learned", "permanent"
+    if _PLACING.search(outcome.action):
+        yield "Placement action detected", "ephemeral"
+    if outcome.died:
+        yield "Death suggests a danger", "permanent"
+
+
+def likely_tiers(outcome: ActionOutcome) -> list[Persistence]:
+    """The tiers that a memory of what the command did may have by these signs, each once, the least persistent first.
+
+    Both but core where nothing speaks for one of the two.
+    """
+    found = {tier for _, tier in signals_of(outcome)} - {"core"}
+    tiers: list[Persistence] = ["ephemeral", "permanent"]
+    return [tier for tier in tiers if tier in found] or tiers
 
 
 def _score_change(context: ZMachineContext) -> int | None:

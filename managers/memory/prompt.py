@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from managers.memory.signals import signals_of
+from managers.memory.outcome import signals_of
 from managers.prompting import NONE, HistoryStyle, as_many_as_fit, fit_prompt, is_for_a_small_model, turn_text
 from session.memory import MemoryStatus
 from session.text import one_line

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, create_model, model_validator
 
-from managers.memory.outcome import ActionOutcome
+from managers.memory.outcome import ActionOutcome, likely_tiers
 from managers.memory.revision import Revision
-from managers.memory.signals import likely_tiers
 from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
 from session.text import one_line
 

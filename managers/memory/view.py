@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from session.memory import Memory, MemoryStatus
 from session.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from session.configuration.option_groups import SimpleMemoryOptions
     from session.token_counter import TokenCounter
@@ -45,6 +46,19 @@ def last_turn(memory: Memory) -> int:
     return int(found[-1]) if found else 0
 
 
+def shuffled_location(location_id: int, known_ids: Collection[int], seed: int) -> int | None:
+    """The location whose memories ``location_id`` is shown instead of its own.
+
+    ``None`` where it has none, and where no other location has any. Those with memories (``known_ids``) stand in a
+    circle, in an order drawn by ``seed``, and each is shown the next one's; a location that joins them changes what
+    one other is shown.
+    """
+    circle = sorted(known_ids, key=lambda known: (_place(known, seed), known))
+    if location_id not in known_ids or len(circle) == 1:
+        return None
+    return circle[(circle.index(location_id) + 1) % len(circle)]
+
+
 def _by_importance(memories: Sequence[Memory], numbers: list[int], options: SimpleMemoryOptions) -> list[int]:
     """Dangers, then the newest; of successes and of failures only as many as the options allow."""
     room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
@@ -71,3 +85,7 @@ def _laid_out(memories: Sequence[Memory], lines: dict[int, str], kept: set[int])
 def _line(memory: Memory, tokens: TokenCounter, longest: int, *, show_markers: bool) -> str:
     marker = MARKERS.get(memory.persistence, "") if show_markers else ""
     return tokens.cut(f"[{memory.category}] {memory.title}: {one_line(memory.text)}", longest) + marker
+
+
+def _place(location_id: int, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed} {location_id}".encode()).digest()

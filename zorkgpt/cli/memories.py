@@ -27,8 +27,7 @@ from zorkgpt.cli.printable import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from managers.memory.changes import MemoryChange
-    from managers.memory.document import MemoriesDocument
+    from managers.memory.document import MemoriesDocument, MemoryChange
     from session.game_configuration import GameConfiguration
 
 app = typer.Typer(help="What was learnt at each location.", no_args_is_help=True)
@@ -150,7 +149,7 @@ def diff(
     run: Annotated[str, typer.Argument(help="Id of a run, or its folder.")], workdir: WorkdirOption = None
 ) -> None:
     """Print what a run taught: what was added, superseded and invalidated since it began."""
-    from managers.memory.changes import changes
+    from managers.memory.document import changes
 
     configuration = _configuration(workdir)
     folder = find_run(configuration.zork_game_workdir, run)

@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
-from managers.knowledge.state import KnowledgeState
+from managers.knowledge_manager import KnowledgeState
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeLine, Source

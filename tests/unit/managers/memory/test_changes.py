@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from managers.memory.changes import changes
+from managers.memory.document import changes
 from managers.memory.parsing import parse
 
 BEFORE = "## Location 5: Quay\n**[NOTE] Old**\nText.\n**[NOTE - SUPERSEDED] Gone**\n~~Text.~~\n"

@@ -15,7 +15,7 @@ from managers.memory.news import MOST_REMEMBERED, NewsLedger
 from managers.memory.outcome import ActionOutcome, ZMachineContext
 from managers.memory.prompt import NO_SIGNALS, format_recent_actions, visit_prompt
 from managers.memory.synthesis import LONGEST_QUOTE, BriefMemory, VisitNews, VisitSynthesis
-from managers.memory.visits import MemoryState
+from managers.simple_memory_manager import MemoryState
 from session.errors import LanguageModelUnavailable
 from session.game_state import GameState, PlayedAction
 from session.token_counter import TokenCounter
