@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import AliasChoices, Field
 
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.memory.learner import MemoryLearner, VisitTracker
@@ -42,6 +44,8 @@ __all__ = [
 
 NEWS_FILE = "memory_news.txt"
 
+_EARLIER_NAME = Field(validation_alias=AliasChoices("ephemeral_turns", "passing_turns"))  # in older snapshots
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryState:
@@ -61,7 +65,7 @@ class MemoryState:
     news: tuple[ActionOutcome, ...] = ()
     visited: frozenset[int] = frozenset()
     location_id: int | None = None
-    ephemeral_turns: frozenset[int] = frozenset()
+    ephemeral_turns: Annotated[frozenset[int], _EARLIER_NAME] = frozenset()
     file: StoreState[MemoryEdit] = field(default_factory=StoreState)
     considered: tuple[str, ...] = ()
     counts: dict[str, int] = field(default_factory=dict)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from game_interface.core.machine.saved_state import SavedState
 from orchestration.learning import LearningState
@@ -22,6 +23,8 @@ class SessionState:
     episode_index: of the episode being played or to be played next, from 0
     game: the story's state, base64; "" between episodes
     """
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")  # a field of another version is never lost in silence
 
     seq: int
     sum: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from session.errors import ConfigurationError, LanguageModelUnavailable, StoreEr
 from session.events import FileEdited, RunEnded
 from session.files.journal import JOURNAL_FILE, read_manifest
 from session.files.run_folders import find_run
-from session.files.snapshot import SNAPSHOT
+from session.files.snapshot import SNAPSHOT, read_snapshot, write_snapshot
 from session.game_configuration import GameConfiguration
 from session.memory import Memory, MemoryStatus
 from tests.fixtures.doomed_run import STORY, go_on, killed_before_writing
@@ -59,6 +60,16 @@ def test_without_its_snapshot_a_run_whose_files_have_changed_is_refused_and_keep
     with pytest.raises(StoreError, match=r"last\.json is missing, and .* is not what it was when the run began"):
         resume_with(own_story, tmp_path)
     assert (find_run(tmp_path) / JOURNAL_FILE).read_bytes() == before
+
+
+def test_a_snapshot_with_a_part_that_this_version_does_not_know_is_refused(own_story: Path, tmp_path: Path) -> None:
+    stopped(own_story, tmp_path, at=3)
+    run = find_run(tmp_path)
+    state = json.loads(read_snapshot(run) or b"")
+    state["learning"]["memory"]["mood"] = "gloomy"
+    write_snapshot(run, json.dumps(state).encode())
+    with pytest.raises(StoreError, match=r"snapshot is of another version: learning\.memory\.mood"):
+        resume_with(own_story, tmp_path)
 
 
 def test_a_pause_before_all_is_repeated_leaves_the_rest_to_be_repeated(own_story: Path, tmp_path: Path) -> None:

@@ -280,6 +280,9 @@ class TestVisits:
 
 
 class TestEpisodeState:
+    def test_a_snapshot_of_an_earlier_version_is_read(self) -> None:
+        assert TypeAdapter(MemoryState).validate_python({"passing_turns": [3]}).ephemeral_turns == {3}
+
     def test_a_restored_manager_goes_on_as_if_it_had_never_stopped(self, tmp_path: Path) -> None:
         play = Play(tmp_path, [{"memories": [learnt()]}])
         play.manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
