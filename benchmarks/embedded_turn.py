@@ -13,11 +13,12 @@ from enum import Enum
 
 from pydantic import BaseModel, Field, create_model
 
+from session.configuration.option_groups import Sampling
 from zorkgpt.llm.embedded.embedded_server import EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.settings import RoleSettings, Sampling
+from zorkgpt.llm.openai.settings import RoleSettings
 
 TURNS = 20
 RULES = (

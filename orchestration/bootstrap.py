@@ -41,8 +41,7 @@ from session.token_counter import TokenCounter
 from session.vocabulary import Vocabulary
 from zorkgpt.llm.breaker import CircuitBreaker
 from zorkgpt.llm.budget import BudgetedModel, Spending
-from zorkgpt.llm.recorded import RecordedModel
-from zorkgpt.llm.replayed import ReplayedModel
+from zorkgpt.llm.journaled import RecordedModel, ReplayedModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

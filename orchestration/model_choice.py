@@ -1,9 +1,9 @@
-"""Which models answer, where they run, and why those."""
+"""Chooses the models that play, out of the configuration, and opens them."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from threading import Event as Flag
@@ -15,7 +15,7 @@ from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS, EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import LanguageModel
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.settings import Limits, RoleSettings, Sampling
+from zorkgpt.llm.openai.settings import Limits, RoleSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """A model that plays every role, and in words what it is and why it was chosen."""
+    """A model for every role, with words for the user: what it is and why it was chosen."""
 
     model: LanguageModel
     description: str
@@ -36,10 +36,11 @@ class ChosenModel:
 def choose_model(
     configuration: GameConfiguration, progress: Progress | None = None, stop: Flag | None = None
 ) -> Iterator[ChosenModel]:
-    """The configured models, ready to answer; embedded ones run until the end of the block.
+    """Open the configured models, ready to answer; embedded ones run until the end of the block.
 
-    ``progress`` is told of a model file that has to be fetched; ``stop`` ends a wait between two tries. Raises
-    ``ConfigurationError`` or ``LanguageModelUnavailable``.
+    progress: told of a model file that has to be fetched
+    stop: ends a wait between two tries
+    Raises ``ConfigurationError`` or ``LanguageModelUnavailable``.
     """
     with ExitStack() as stack:
         embedded: dict[str | None, EmbeddedServer] = {}
@@ -52,7 +53,7 @@ def choose_model(
                 embedded[options.model] = stack.enter_context(server)
             settings[role] = _role_settings(configuration, options, embedded)
         model = stack.enter_context(OpenAIModel(settings, sleep=partial(_wait, stop or Flag())))
-        model.settle()
+        model.find_names()
         yield ChosenModel(model, _description(configuration, model, embedded))
 
 
@@ -77,7 +78,7 @@ def _role_settings(
 ) -> RoleSettings:
     llm = configuration.llm
     limits = Limits(llm.timeout, llm.stall_timeout, llm.total_time, llm.max_attempts)
-    sampling = Sampling(**options.sampling.model_dump(include={field.name for field in fields(Sampling)}))
+    sampling = options.sampling
     if options.engine == "embedded":
         server = embedded[options.model]
         return RoleSettings(
@@ -90,7 +91,7 @@ def _role_settings(
 
 
 def _description(
-    configuration: GameConfiguration, model: LanguageModel, embedded: dict[str | None, EmbeddedServer]
+    configuration: GameConfiguration, model: OpenAIModel, embedded: dict[str | None, EmbeddedServer]
 ) -> str:
     agent = configuration.role("agent")
     if agent.engine == "openai":

@@ -19,7 +19,7 @@ from session.errors import ConfigurationError, GameError, LanguageModelUnavailab
 from session.game_configuration import GameConfiguration
 from session.values import ROLES
 from zorkgpt.llm.embedded.trial_load import prove_loadable
-from zorkgpt.llm.openai.reachability import served_models
+from zorkgpt.llm.openai.model_server import served_models
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

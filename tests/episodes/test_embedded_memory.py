@@ -37,12 +37,6 @@ class Overheard:
             self.prompts[-1].append(prompt.user)
         return self.inner.complete(role, prompt, schema)
 
-    def describe(self) -> str:
-        return self.inner.describe()
-
-    def close(self) -> None:
-        self.inner.close()
-
 
 @pytest.mark.slow
 @pytest.mark.embedded

@@ -1,4 +1,4 @@
-"""A language model that is left alone for a while where it keeps failing."""
+"""A circuit breaker: a model role that keeps failing is not asked for a while."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Circuit:
-    """How a role has fared.
+    """The failures of one role.
 
-    failures: in a row
-    refusals_left: calls that fail at once before the next one is passed on
+    failures: how many in a row
+    refusals_left: how many calls fail at once before the next one is passed on
     """
 
     failures: int = 0
@@ -32,11 +32,11 @@ class Circuit:
 
 
 class CircuitBreaker:
-    """Passes calls on to ``inner``, but spares a failing role's callers the wait for its retries.
+    """Passes calls on to ``inner``, except those of a role that keeps failing: their retries would only cost time.
 
     After ``FAILURES_TO_OPEN`` failures of a role in a row its next ``CALLS_REFUSED`` calls fail at once; then one
-    is passed on, which closes the circuit by its answer or opens it for as many calls again. The agent is always
-    asked: nothing can be played without it.
+    is passed on, and if it fails as many are refused again. The agent is always asked: nothing can be played without
+    it.
     """
 
     def __init__(self, inner: LanguageModel) -> None:
@@ -44,7 +44,7 @@ class CircuitBreaker:
         self._circuits: dict[Role, Circuit] = {role: Circuit() for role in ROLES if role != "agent"}
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """The answer of the inner model; ``LanguageModelUnavailable`` at once where ``role`` is not asked."""
+        """Return the inner model's answer, or raise ``LanguageModelUnavailable`` at once for a role that is spared."""
         circuit = self._circuits.get(role)
         if circuit is None:
             return self._inner.complete(role, prompt, schema)
@@ -59,22 +59,14 @@ class CircuitBreaker:
         return completion
 
     def state(self) -> dict[str, Circuit]:
-        """How each role fares, for a snapshot."""
+        """Return a copy of every role's failures, for a snapshot."""
         return {role: replace(circuit) for role, circuit in self._circuits.items()}
 
     def restore(self, state: Mapping[str, Circuit]) -> None:
-        """Each role fares as it did when ``state`` was taken."""
+        """Set every role's failures to those of a snapshot."""
         for role, circuit in self._circuits.items():
             kept = state.get(role, Circuit())
             circuit.failures, circuit.refusals_left = kept.failures, kept.refusals_left
-
-    def describe(self) -> str:
-        """What the inner model says of itself."""
-        return self._inner.describe()
-
-    def close(self) -> None:
-        """The inner model is closed."""
-        self._inner.close()
 
 
 def _refused(role: Role, circuit: Circuit) -> LanguageModelUnavailable:

@@ -1,33 +1,40 @@
-"""What a run has used up, and a language model that is not asked once that is enough."""
+"""What a run has spent in dollars, tokens and time, and a language model that is not asked once a limit is reached.
+
+Prices come from the configuration or from the list that ``genai-prices`` ships; nothing is fetched.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from genai_prices import Usage, calc_price
 
 from session.errors import BudgetSpent
 from session.events import ModelAnswered, ModelFailed, TurnPlayed
 from session.game_configuration import GameConfiguration
-from zorkgpt.llm.prices import cost_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from session.configuration.option_groups import PriceOptions
     from session.events import Event
     from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role
 
 _LOG = logging.getLogger(__name__)
+_OPENAI = "https://api.openai.com/v1"
+_MILLION = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A limit that is reached.
+    """A limit of a run's budget that was reached.
 
-    option: of the command line
+    option: its name on the command line, without the dashes
     allowed, spent: US dollars, tokens or seconds
-    words: the same for a person, in one line
+    words: what was reached and what was spent, in one line
     """
 
     option: str
@@ -36,7 +43,7 @@ class Limit:
     words: str
 
     def raised(self) -> tuple[str, str]:
-        """The option and its value, with the limit doubled until something can be spent again."""
+        """Return the option and a value for it that lets the run go on: the limit, doubled as often as it takes."""
         higher = self.allowed
         while higher <= self.spent:
             higher *= 2
@@ -45,11 +52,11 @@ class Limit:
 
 @dataclass(slots=True)
 class Spending:
-    """The sum of a run's events, so that one read back from a journal goes on where the run stopped.
+    """What a run has spent so far, summed from its events, so that a resumed run counts on from its journal.
 
-    dollars: of the calls whose price is known
-    tokens: of prompts, cached or not, and of answers, those that could not be used included
-    unpriced, uncounted: calls by model whose price, or whose tokens, nobody knows
+    dollars: for the calls whose price is known
+    tokens: of prompts, cached or not, and of answers, usable or not
+    unpriced, uncounted: by model, how many calls had no known price, or no count of tokens
     """
 
     configuration: GameConfiguration
@@ -62,11 +69,11 @@ class Spending:
 
     @property
     def seconds(self) -> float:
-        """Seconds of play: of each turn, or of the model calls since the turn before it where these took longer."""
+        """Return the seconds of play: for each turn its own, or those of its model calls where these are more."""
         return self._turns_seconds + self._calls_seconds
 
     def reached(self) -> list[Limit]:
-        """The limits of the configuration's ``budgets`` that are reached."""
+        """Return the limits of the configuration's ``budgets`` that are reached."""
         limits = self.configuration.budgets
         found = []
         if limits.max_cost is not None and self.dollars >= limits.max_cost:
@@ -81,7 +88,7 @@ class Spending:
         return found
 
     def count(self, event: Event) -> None:
-        """The event is part of the sum; most kinds add nothing to it."""
+        """Add what the event says was spent; most kinds of events add nothing."""
         if isinstance(event, ModelAnswered | ModelFailed):
             self._calls_seconds += event.seconds
             if isinstance(event, ModelAnswered) or event.prompt_tokens or event.completion_tokens:
@@ -105,7 +112,8 @@ class Spending:
 class BudgetedModel:
     """Passes calls on to ``inner`` until ``spending`` has reached a limit of its configuration's ``budgets``.
 
-    Somebody has to tell ``spending`` of every event. A model whose calls a limit cannot see is warned of, once.
+    The caller gives every event of the run to ``spending``. A model whose price or tokens a limit needs and nobody
+    knows is warned of, once.
     """
 
     def __init__(self, inner: LanguageModel, spending: Spending) -> None:
@@ -115,7 +123,7 @@ class BudgetedModel:
         self._warned: set[str] = set()
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """The answer of the inner model. Raises ``BudgetSpent``, which names the limit, without asking it."""
+        """Return the inner model's answer, or raise ``BudgetSpent`` with the limit that is reached."""
         for line in self._unseen():
             if line not in self._warned:
                 self._warned.add(line)
@@ -124,14 +132,6 @@ class BudgetedModel:
             raise BudgetSpent(limit.words)
         return self._inner.complete(role, prompt, schema)
 
-    def describe(self) -> str:
-        """What the inner model says of itself."""
-        return self._inner.describe()
-
-    def close(self) -> None:
-        """The inner model is closed."""
-        self._inner.close()
-
     def _unseen(self) -> Iterator[str]:
         if self._limits.max_cost is not None:
             for model in self._spending.unpriced:
@@ -139,3 +139,40 @@ class BudgetedModel:
         if self._limits.max_tokens is not None:
             for model in self._spending.uncounted:
                 yield f"max-tokens does not see the calls to {model!r}: its server does not count tokens"
+
+
+def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration) -> float | None:
+    """Return the dollars that a call cost, or ``None`` where that is not known.
+
+    The user's own price is looked up first, by the model's name as the server gives it, then as it is configured; then
+    the list that ``genai-prices`` ships, by the server's address, since a model of the same name may cost nothing
+    elsewhere. The embedded model is free. The cost of a call whose tokens were not counted is not known.
+    """
+    role = configuration.role(cast("Role", call.role))
+    own = configuration.prices.get(call.model) or configuration.prices.get(role.model or "")
+    if own is None and role.engine == "embedded":
+        return 0.0
+    if not call.prompt_tokens and not call.completion_tokens:
+        return None
+    return _by_own(own, call) if own else _by_list(call, role.base_url or _OPENAI)
+
+
+def _by_own(price: PriceOptions, call: ModelAnswered | ModelFailed) -> float:
+    cached = min(call.cached_tokens, call.prompt_tokens)
+    cached_price = price.input if price.cached is None else price.cached
+    dollars = (
+        (call.prompt_tokens - cached) * price.input + cached * cached_price + call.completion_tokens * price.output
+    )
+    return dollars / _MILLION
+
+
+def _by_list(call: ModelAnswered | ModelFailed, base_url: str) -> float | None:
+    try:
+        usage = Usage(
+            input_tokens=call.prompt_tokens,
+            cache_read_tokens=min(call.cached_tokens, call.prompt_tokens),
+            output_tokens=call.completion_tokens,
+        )
+        return float(calc_price(usage, call.model, provider_api_url=base_url).total_price)
+    except (LookupError, ValueError):  # no such model there, or a count that makes no sense
+        return None

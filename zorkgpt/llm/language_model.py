@@ -1,4 +1,4 @@
-"""The one door to a language model, and what comes back through it."""
+"""What a language model is asked, what it answers, and the one method by which it is asked."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ __all__ = ["ROLES", "Answer", "Completion", "LanguageModel", "Prompt", "Role", "
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One question. ``system`` holds what never changes within a run, so that it caches;
-    ``user`` goes from what changes rarely to the present moment (decision 25).
+    """One question to a model, in two parts, so that servers can cache its beginning.
+
+    system: never changes within a run
+    user: goes from what changes rarely to the present moment (docs/specification.md, Prompt order)
     """
 
     system: str
@@ -26,16 +28,17 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Completion(Generic[Answer]):
-    """A usable answer.
+    """A usable answer and what it cost.
 
     value: the answer, validated against the schema that was asked for
     reasoning: what the model thought before it answered (``<think>`` and the like, or the server's own field)
     text: the raw text of the answer, thoughts included
     model: the model's name as the server gave it
+    usage: tokens of all requests
     seconds: from the first request to the last byte, retries included
     requests: HTTP requests made, retries and repair included
-    question_tokens: of the prompt alone, as the server counted it in the request that was answered; 0 where it did
-        not, or where the answer was a repaired one. Unlike ``usage`` it is the same however many requests failed.
+    question_tokens: tokens of the prompt alone, as the server counted it in the request that was answered; 0 where it
+        did not, or where the answer was a repaired one. Unlike ``usage`` it is the same however many requests failed.
     """
 
     value: Answer
@@ -52,16 +55,8 @@ class LanguageModel(Protocol):
     """Answers prompts with validated values."""
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """A validated answer of type ``schema`` from the model that plays ``role``.
+        """Ask the model that plays ``role`` and return its answer as a valid ``schema``.
 
         Raises ``LanguageModelUnavailable``, ``ResponseInvalid`` or ``BudgetSpent``; never invents an answer.
         """
-        ...
-
-    def describe(self) -> str:
-        """The model and where it runs, for the first line of output; never a key."""
-        ...
-
-    def close(self) -> None:
-        """Connections and servers of this model are gone."""
         ...

@@ -1,4 +1,4 @@
-"""A language model that says what it was told to say: for tests, and for playing without a model."""
+"""A language model that gives prepared answers: for tests, and for playing without a real one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _UNCOUNTED = TokenUsage()
 
 @dataclass(frozen=True, slots=True)
 class ScriptedCall:
-    """One call that a ``ScriptedLLM`` got."""
+    """The arguments of one call to a ``ScriptedLLM``."""
 
     role: Role
     prompt: Prompt
@@ -30,10 +30,10 @@ class ScriptedCall:
 
 
 class ScriptedLLM:
-    """Answers from a list, in order, or by a function of role, prompt and schema.
+    """Answers from a list, in order, or with a function of role, prompt and schema.
 
-    A reply is validated as a real model's would be; a reply that is an error is raised. A list
-    that has run out raises ``LanguageModelUnavailable``. ``calls`` holds every call, answered or not.
+    A reply is validated as a real model's would be; a reply that is an error is raised. When the list is used up every
+    call raises ``LanguageModelUnavailable``. ``calls`` holds every call, answered or not.
     """
 
     def __init__(
@@ -43,12 +43,11 @@ class ScriptedLLM:
         usage: TokenUsage = _UNCOUNTED,
     ) -> None:
         self.calls: list[ScriptedCall] = []
-        self.closed = False
         self._usage = usage
         self._reply = replies if callable(replies) else _in_order(replies)
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """The next reply as a ``schema``; takes no time and one request."""
+        """Return the next reply as a ``schema``, as if it had taken one request and no time."""
         self.calls.append(ScriptedCall(role, prompt, schema))
         reply = self._reply(role, prompt, schema)
         if isinstance(reply, LanguageModelError | BudgetSpent):
@@ -64,14 +63,6 @@ class ScriptedLLM:
             requests=1,
             question_tokens=self._usage.prompt,
         )
-
-    def describe(self) -> str:
-        """``scripted``."""
-        return "scripted"
-
-    def close(self) -> None:
-        """``closed`` is true."""
-        self.closed = True
 
 
 def _in_order(replies: Iterable[Reply]) -> ReplyFunction:

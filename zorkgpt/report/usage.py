@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from session.events import ModelAnswered, ModelFailed
 from session.game_configuration import GameConfiguration
 from session.values import ROLES
-from zorkgpt.llm.prices import cost_of
+from zorkgpt.llm.budget import cost_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

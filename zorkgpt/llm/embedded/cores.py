@@ -1,4 +1,4 @@
-"""How many cores this process may really use."""
+"""The number of processor cores that this process may use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 
 
 def available_cores() -> int:
-    """Physical cores, within the process's affinity and its container's quota; at least 1.
+    """Return the number of physical cores within the process's affinity and its container's quota; at least 1.
 
     Two hardware threads of one core share its arithmetic: a second one only slows matrix products down.
     Where the system does not tell, every processor counts as a core.

@@ -1,4 +1,4 @@
-"""A language model inside this process: llama.cpp, answering OpenAI's protocol on loopback."""
+"""A language model in this process: llama.cpp, which answers OpenAI's protocol on loopback."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ if TYPE_CHECKING:
 
 CONTEXT_TOKENS = 2048
 SAMPLING_EXTRAS: Mapping[str, JsonValue] = {"frequency_penalty": 0.5, "repeat_last_n": 400}
-"""Fields of llama.cpp's own that keep a small model from saying what it said before."""
+"""Fields that only llama.cpp knows; they keep a small model from repeating itself."""
 _MAX_THREADS = 8
 _SILENT = -1
 
 
 class EmbeddedServer:
-    """While it is open, ``gguf`` answers at ``base_url`` whoever knows ``api_key``; nobody off this machine can ask.
+    """A server that, while it is open, answers with the model file ``gguf`` at ``base_url`` to ``api_key``.
+
+    It listens on loopback alone: no other machine can ask it.
 
     Each role has a slot of ``context_tokens`` (prompt and answer together) with its own prefix cache: the
     server gives a prompt to the slot that knows most of it, so the roles do not evict one another.
@@ -60,12 +62,12 @@ class EmbeddedServer:
 
     @property
     def model(self) -> str:
-        """The model's name, as the server gives it."""
+        """Return the model's name, as the server gives it."""
         return self.gguf.stem
 
     @property
     def base_url(self) -> str:
-        """Address of the OpenAI protocol, up to and with ``/v1``."""
+        """Return the address of the OpenAI protocol, up to and with ``/v1``."""
         if self._server is None:
             raise ConfigurationError(f"the embedded model {self.model} is not open")
         return f"{self._server.listening_address}/v1"
@@ -116,7 +118,7 @@ class EmbeddedServer:
 
 
 def _close_doors(parameters: CommonParams, api_key: str) -> None:
-    """Loopback alone, on a port the system picks; no web page and no other user gets an answer."""
+    """Listen on loopback alone, on a port that the system picks, and answer no web page and no other user."""
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
     parameters.api_keys = [api_key]

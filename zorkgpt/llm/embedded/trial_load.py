@@ -1,7 +1,7 @@
-"""Whether llama.cpp can load a model file, found out where it cannot hurt.
+"""Loads a model file once in a child process, to find out whether llama.cpp can.
 
-llama.cpp trusts its files: a mangled one can end the process, or keep it busy for ever. So a file of unknown
-making is looked at first, then loaded once in a child process.
+llama.cpp trusts its files: a damaged one can end the process, or keep it busy for ever. So a file of unknown
+origin is looked at first, then loaded in a process that may die of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOADING_ERROR = re.compile(r"error loading model: (.+)")
 
 
 def prove_loadable(gguf: Path) -> None:
-    """llama.cpp has loaded ``gguf`` once, in a child process; else a one-line ``ConfigurationError`` says why not."""
+    """Load ``gguf`` in a child process; raises ``ConfigurationError`` with the reason in one line where that fails."""
     _check_header(gguf)
     _check_memory(gguf)
     limit = _PATIENCE_SECONDS + gguf.stat().st_size / _SLOWEST_DISK

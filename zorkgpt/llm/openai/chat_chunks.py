@@ -1,4 +1,4 @@
-"""What a chat completion looks like on the wire, whole or in pieces, and its sum."""
+"""What a server sends as a chat completion, whole or in a stream of events, and the reply that it adds up to."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class ChatChunk(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What one request brought.
+class ChatReply:
+    """The text that one request brought.
 
     text: as the model wrote it; a refusal counts as text
     reasoning: from the server's own field, tags in ``text`` not looked at
@@ -75,7 +75,7 @@ class Reply:
 
 @dataclass(slots=True)
 class ReplyBuilder:
-    """The sum of the chunks so far."""
+    """Adds up the chunks of a reply."""
 
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
@@ -84,7 +84,7 @@ class ReplyBuilder:
     finish_reason: str | None = None
 
     def add(self, chunk: ChatChunk) -> None:
-        """The chunk is counted in; only its first choice is read."""
+        """Add a chunk; only its first choice is read."""
         self.model = chunk.model or self.model
         self.usage = _usage(chunk) or self.usage
         for choice in chunk.choices[:1]:
@@ -93,9 +93,9 @@ class ReplyBuilder:
             self.text.append((message.content or "") + (message.refusal or ""))
             self.reasoning.append(message.reasoning_content or message.reasoning or "")
 
-    def reply(self) -> Reply:
-        """The completion as far as it came."""
-        return Reply(
+    def reply(self) -> ChatReply:
+        """Return the reply as far as it came."""
+        return ChatReply(
             text="".join(self.text),
             reasoning="".join(self.reasoning).strip(),
             model=self.model,
@@ -105,9 +105,9 @@ class ReplyBuilder:
 
 
 def event_payloads(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The payload of each server-sent event, up to ``[DONE]``.
+    """Yield the payload of each server-sent event, up to ``[DONE]``.
 
-    Comments that keep a connection alive are left out (WHATWG HTML §9.2.6).
+    Comments, which keep a connection alive, are left out (WHATWG HTML §9.2.6).
     """
     for line in _lines(chunks):
         field_name, _, value = line.partition(b":")
@@ -141,5 +141,5 @@ def _usage(chunk: ChatChunk) -> TokenUsage | None:
 
 
 def _count(told: int | None) -> int:
-    """What a server says of tokens, 0 where that can be no count: a sum of them could never reach a limit."""
+    """Return the number of tokens that a server tells, 0 for one that is impossible and would spoil every sum."""
     return told if told is not None and 0 <= told <= MOST_TOKENS else 0

@@ -1,29 +1,36 @@
-"""One completion under way: what has been asked, what came, what is asked next."""
+"""The conversation about one answer: the question, the replies so far, and what is asked next."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic
 
+from session.configuration.option_groups import Sampling
 from session.errors import ResponseInvalid
 from zorkgpt.llm.language_model import Answer, Prompt, TokenUsage
-from zorkgpt.llm.openai.reasoning import SplitText, joined, split_reasoning
-from zorkgpt.llm.openai.settings import Sampling
-from zorkgpt.llm.openai.structured import AnswerIncomplete, SchemaIgnored, read_answer, schema_instruction
+from zorkgpt.llm.openai.answers import (
+    AnswerIncomplete,
+    SchemaIgnored,
+    SplitText,
+    joined,
+    read_answer,
+    split_reasoning,
+)
+from zorkgpt.llm.openai.schemas import schema_instruction
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
-    from zorkgpt.llm.openai.chat_chunks import Reply
+    from zorkgpt.llm.openai.chat_chunks import ChatReply
 
 _SHOWN_AGAIN = 4000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(Generic[Answer]):
-    """A usable answer, the thoughts that led to it, the raw text and who wrote it.
+class UsableAnswer(Generic[Answer]):
+    """An answer that fits its schema, the thoughts that led to it, the raw text and the model that wrote it.
 
     question_tokens: of the prompt as it was asked; 0 where it was not counted, or was asked with a rejected answer
     """
@@ -45,7 +52,7 @@ class Rejected:
 
 @dataclass(slots=True)
 class Exchange(Generic[Answer]):
-    """The questions and replies of one completion.
+    """The questions and replies that one completion takes.
 
     rejected: the answer that is being repaired; there is one repair at most
     schema_ignored: the server did not hold that answer to the schema
@@ -64,7 +71,7 @@ class Exchange(Generic[Answer]):
     schema_ignored: bool = False
 
     def messages(self, *, schema_in_prompt: bool) -> list[ChatCompletionMessageParam]:
-        """The prompt; with a rejected answer, that answer and what is wrong with it as well."""
+        """Return the prompt as messages; a rejected answer follows, with what is wrong with it."""
         instruction = schema_instruction(self.schema)
         user = f"{self.prompt.user}\n\n{instruction}" if schema_in_prompt else self.prompt.user
         messages: list[ChatCompletionMessageParam] = [
@@ -72,15 +79,15 @@ class Exchange(Generic[Answer]):
             {"role": "user", "content": _sendable(user)},
         ]
         if self.rejected is not None:
-            complaint = f"This answer cannot be used: {self.rejected.problems}\n{instruction}"
+            objection = f"This answer cannot be used: {self.rejected.problems}\n{instruction}"
             messages += [
                 {"role": "assistant", "content": _sendable(self.rejected.answer)},
-                {"role": "user", "content": _sendable(complaint)},
+                {"role": "user", "content": _sendable(objection)},
             ]
         return messages
 
-    def count(self, reply: Reply) -> None:
-        """The reply is part of what this completion has cost, whatever is in it."""
+    def count(self, reply: ChatReply) -> None:
+        """Add what the reply has cost, usable or not."""
         usage, self.model = reply.usage, reply.model
         self.usage = TokenUsage(
             self.usage.prompt + usage.prompt,
@@ -88,8 +95,8 @@ class Exchange(Generic[Answer]):
             self.usage.cached + usage.cached,
         )
 
-    def read(self, reply: Reply) -> Reading[Answer] | None:
-        """The answer, if ``reply`` holds one; ``None`` where the next request may mend it.
+    def read(self, reply: ChatReply) -> UsableAnswer[Answer] | None:
+        """Return the answer in ``reply``, or ``None`` where the next request may mend it.
 
         Raises ``AnswerIncomplete`` where another draw can help, ``ResponseInvalid`` where nothing can.
         """
@@ -107,7 +114,7 @@ class Exchange(Generic[Answer]):
             return None
         reasoning = joined([reply.reasoning, split.reasoning])
         question_tokens = 0 if self.rejected else reply.usage.prompt
-        return Reading(value, reasoning, reply.text, reply.model, question_tokens)
+        return UsableAnswer(value, reasoning, reply.text, reply.model, question_tokens)
 
     def _enlarge(self) -> None:
         limit = self.sampling.max_tokens
@@ -116,12 +123,12 @@ class Exchange(Generic[Answer]):
         if self.enlarged:
             raise ResponseInvalid(f"the answer is still cut at {limit} tokens; raise max_tokens")
         self.enlarged = True
-        self.sampling = replace(self.sampling, max_tokens=2 * limit)
+        self.sampling = self.sampling.model_copy(update={"max_tokens": 2 * limit})
 
     def _draw_anew(self) -> None:
-        """The same seed would bring the same answer."""
+        """Take the next seed: the same one would bring the same answer."""
         if self.sampling.seed is not None:
-            self.sampling = replace(self.sampling, seed=self.sampling.seed + 1)
+            self.sampling = self.sampling.model_copy(update={"seed": self.sampling.seed + 1})
 
     def _reject(self, split: SplitText, problem: ResponseInvalid) -> None:
         if self.rejected is not None:

@@ -1,4 +1,4 @@
-"""What can go wrong with one request to a model server, and whether asking again can help.
+"""The errors of a request to a model server, and whether asking again can help.
 
 LanguageModelUnavailable
   RequestFailed     one request got no answer
@@ -53,7 +53,7 @@ class RequestFailed(LanguageModelUnavailable):
 
 
 def from_status(error: openai.APIStatusError) -> RequestFailed:
-    """The failure that an HTTP status of 400 and above stands for."""
+    """Return the failure that an HTTP status of 400 and above stands for."""
     status = error.status_code
     return RequestFailed(
         f"{status}: {server_message(error.body) or 'no reason given'}",
@@ -65,12 +65,12 @@ def from_status(error: openai.APIStatusError) -> RequestFailed:
 
 
 def is_transient(status: int) -> bool:
-    """The same request may get another status later."""
+    """Tell whether the same request may get another status later."""
     return (status >= _SERVERS_OWN and status != HTTPStatus.NOT_IMPLEMENTED) or status in _TRANSIENT
 
 
 def server_message(body: object) -> str:
-    """The words of a server's error in one line, from any of the shapes in use; may be empty."""
+    """Return the words of a server's error in one line, from any of the shapes in use; "" where there are none."""
     return " ".join(_words(body).split())
 
 
@@ -88,7 +88,7 @@ def _words(body: object) -> str:
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Seconds from now that a ``Retry-After`` of either form means (RFC 9110 §10.2.3)."""
+    """Return the seconds from now that a ``Retry-After`` of either form means (RFC 9110 §10.2.3)."""
     if retry_after is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Keys kept out of what a server says: it may repeat them, in an error, in an answer, in the name of a model."""
+"""Hides keys in what a server says: it may repeat them in an error, in an answer, in the name of a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHORTEST = 8
 
 
 class Secrets:
-    """Keys that are hidden wherever they stand in a text."""
+    """Keys that must not be shown, in every form in which a text may hold them."""
 
     def __init__(self, keys: Iterable[str | None]) -> None:
         forms = {form for key in keys if key and len(key) >= _SHORTEST for form in _forms(key)}
@@ -24,7 +24,7 @@ class Secrets:
         self._pattern = re.compile("|".join(map(_spelt, longest_first))) if forms else None
 
     def hidden(self, text: str) -> str:
-        """``text`` with ``[key]`` for every key: as it is, percent-encoded, in Base64, or escaped as JSON may be."""
+        """Return ``text`` with ``[key]`` for every key, whether plain, percent-encoded, in Base64 or JSON escapes."""
         return self._pattern.sub(HIDDEN, text) if self._pattern else text
 
 
@@ -40,5 +40,5 @@ def _forms(key: str) -> Iterator[str]:
 
 
 def _spelt(form: str) -> str:
-    """Matches ``form`` with any of its characters as an escape of JSON."""
+    """Return a pattern for ``form`` in which any character may be an escape of JSON."""
     return "".join(rf"(?:\\?{re.escape(each)}|\\u(?i:{ord(each):04x}))" for each in form)

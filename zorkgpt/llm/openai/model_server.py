@@ -1,7 +1,8 @@
-"""One OpenAI-compatible server, asked over HTTP. The only place that sees the client's exceptions."""
+"""One OpenAI-compatible server, asked over HTTP. No other module sees the HTTP client and its exceptions."""
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from ipaddress import ip_address
@@ -12,8 +13,8 @@ import httpx2
 import openai
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from session.errors import ConfigurationError
-from zorkgpt.llm.openai.chat_chunks import ChatChunk, Reply, ReplyBuilder, event_payloads
+from session.errors import ConfigurationError, LanguageModelUnavailable
+from zorkgpt.llm.openai.chat_chunks import ChatChunk, ChatReply, ReplyBuilder, event_payloads
 from zorkgpt.llm.openai.faults import RequestFailed, from_status, is_transient, server_message
 from zorkgpt.llm.openai.hidden_keys import Secrets
 
@@ -21,11 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from openai.types.chat import ChatCompletionMessageParam
+    from pydantic import SecretStr
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 BASE_URL_MEND = "base URLs mostly end in /v1"
 _NO_KEY = "none"  # the client insists on a key, and would otherwise send another server's from the environment
 _CONNECT_SECONDS = 10.0
+_LISTING_SECONDS = 10.0
 _SHORTEST_SECONDS = 0.001
 _SHOWN = 400
 
@@ -39,10 +42,10 @@ class _ModelList(BaseModel):
 
 
 class ModelServer:
-    """A server's address and key with the connections to it.
+    """A server's address and key, and the connections to it.
 
-    ``address`` is the base URL fit to be shown: without a user's name and password.
-    other_keys: of other servers, hidden in what this one says as well, which may be their neighbour
+    address: the base URL fit to be shown, without a user's name and password
+    other_keys: keys of other servers, hidden in what this one says, too: it may know them
     """
 
     def __init__(
@@ -64,10 +67,10 @@ class ModelServer:
             http_client=openai.DefaultHttpxClient(trust_env=not _is_loopback(url.hostname)),
         )
 
-    def model_names(self, timeout: float) -> list[str]:
-        """The models that the server lists, in its order."""
+    def model_names(self) -> list[str]:
+        """Return the names of the models that the server lists, in its order. Raises ``RequestFailed``."""
         with self._without_keys(), _translated():
-            listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": timeout})
+            listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": _LISTING_SECONDS})
             models = _ModelList.model_validate_json(listed.content).data
         return [self._secrets.hidden(model.id) for model in models]
 
@@ -79,8 +82,8 @@ class ModelServer:
         *,
         stall: float,
         deadline: float,
-    ) -> Reply:
-        """The model's reply, read as it streams in, or whole, without the keys that it may repeat.
+    ) -> ChatReply:
+        """Return the model's reply, read as it streams in or whole, with the keys in it hidden.
 
         fields: of the request, beside model and messages
         stall: seconds of silence that are too many; an answer that does not stream is silent while it is written
@@ -107,7 +110,7 @@ class ModelServer:
         return replace(reply, text=hidden(reply.text), reasoning=hidden(reply.reasoning), model=hidden(reply.model))
 
     def close(self) -> None:
-        """Its connections are closed."""
+        """Close the connections."""
         self._client.close()
 
     def _until(self, deadline: float, chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -118,12 +121,32 @@ class ModelServer:
 
     @contextmanager
     def _without_keys(self) -> Iterator[None]:
-        """A failure says no key; what it came from may, so it is not chained."""
+        """Hide keys in a failure, and do not chain it to its cause, which may hold them, too."""
         try:
             yield
         except RequestFailed as failure:
             failure.args = (self._secrets.hidden(str(failure))[:_SHOWN],)
             raise failure from None
+
+
+def served_models(
+    base_url: str | None, api_key: SecretStr | None, other_keys: Iterable[SecretStr | None] = ()
+) -> tuple[str, ...]:
+    """Return the names of the models that a server lists, asked once and waited for ten seconds.
+
+    base_url: ``None`` is the client's own default
+    other_keys: keys of other servers, hidden in what this one says, too
+    Raises ``ConfigurationError`` for an address or a key that cannot be sent, ``LanguageModelUnavailable`` with
+    the address and the reason where no list comes.
+    """
+    hidden = [key.get_secret_value() for key in other_keys if key]
+    server = ModelServer(base_url, api_key.get_secret_value() if api_key else None, time.monotonic, hidden)
+    try:
+        return tuple(server.model_names())
+    except RequestFailed as error:
+        raise LanguageModelUnavailable(f"{server.address}: {error}") from error
+    finally:
+        server.close()
 
 
 @contextmanager
@@ -145,7 +168,7 @@ def _translated() -> Iterator[None]:
         raise RequestFailed(f"the server's answer cannot be read ({type(error).__name__})") from error
 
 
-def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> Reply:
+def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> ChatReply:
     for payload in payloads:
         try:
             chunk = ChatChunk.model_validate_json(payload)
@@ -182,7 +205,7 @@ def _sendable(api_key: str | None) -> str | None:
 
 
 def _is_loopback(host: str | None) -> bool:
-    """A proxy from the environment has no business with such a host."""
+    """Tell whether the host is this machine, which no proxy from the environment can reach."""
     if host is None or host == "localhost":
         return True
     try:

@@ -1,4 +1,4 @@
-"""Language models behind OpenAI-compatible servers."""
+"""Language models behind OpenAI-compatible servers, asked again where that can help."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import time
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
+
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from zorkgpt.llm.language_model import ROLES, Answer, Completion, Prompt, Role
+from zorkgpt.llm.openai.answers import AnswerIncomplete
 from zorkgpt.llm.openai.exchange import Exchange
 from zorkgpt.llm.openai.faults import RequestFailed
 from zorkgpt.llm.openai.model_server import ModelServer
-from zorkgpt.llm.openai.retry import retrying
 from zorkgpt.llm.openai.served_model import ServedModel
-from zorkgpt.llm.openai.structured import AnswerIncomplete
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from zorkgpt.llm.openai.settings import RoleSettings
+
+_FULL_JITTER = wait_random_exponential(multiplier=1.0, max=60.0)
 
 
 class OpenAIModel:
@@ -55,7 +58,7 @@ class OpenAIModel:
                 raise ConfigurationError(f"{role}: {error}") from None
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """A validated answer of the model that plays ``role``, after as many requests as its limits allow.
+        """Return a validated answer of the model that plays ``role``, after as many requests as its limits allow.
 
         Raises ``LanguageModelUnavailable`` (a ``ConfigurationError`` too where the user can mend it)
         or ``ResponseInvalid``, in one line that names role, model and server.
@@ -66,40 +69,39 @@ class OpenAIModel:
         exchange = Exchange(prompt, schema, settings.sampling)
         start = self._clock()
         deadline = start + settings.limits.total
-        policy = retrying(settings.limits.attempts, deadline, self._sleep, self._clock)
         try:
-            reading = policy(model.answer, exchange, settings, deadline)
+            usable = self._retrying(settings.limits.attempts, deadline)(model.answer, exchange, settings, deadline)
         except LanguageModelError as error:
             spent = f"{exchange.requests} requests in {self._clock() - start:.0f} s"
             explained = _explained(error, role, model, spent)
             explained.model, explained.usage = exchange.model, exchange.usage
             raise explained from error.__cause__
         return Completion(
-            value=reading.value,
-            reasoning=reading.reasoning,
-            text=reading.text,
-            model=reading.model,
+            value=usable.value,
+            reasoning=usable.reasoning,
+            text=usable.text,
+            model=usable.model,
             usage=exchange.usage,
             seconds=self._clock() - start,
             requests=exchange.requests,
-            question_tokens=reading.question_tokens,
+            question_tokens=usable.question_tokens,
         )
 
-    def settle(self) -> None:
-        """Every model has a name: a server whose role names none was asked for its first one.
+    def find_names(self) -> None:
+        """Ask the servers of roles without a model's name for their first model.
 
         Raises ``LanguageModelUnavailable`` in one line where a server does not say.
         """
         for role, model in self._models.items():
             try:
-                model.settle()
+                model.find_name()
             except RequestFailed as error:
                 raise model.refusal(error, f"{role}: {model.label}") from error.__cause__
             except LanguageModelError as error:
                 raise type(error)(f"{role}: {model.label}: {error}") from error.__cause__
 
     def describe(self) -> str:
-        """Each distinct model and its server, in the order of the roles; asks no server."""
+        """Return each distinct model and its server, in the order of the roles; asks no server."""
         return ", ".join(dict.fromkeys(model.label for model in self._models.values()))
 
     def __enter__(self) -> Self:
@@ -109,9 +111,37 @@ class OpenAIModel:
         self.close()
 
     def close(self) -> None:
-        """All connections are closed."""
+        """Close all connections."""
         for model in self._models.values():
             model.close()
+
+    def _retrying(self, attempts: int, deadline: float) -> Retrying:
+        """Return a caller that tries again after what may pass, and in the end raises the last error.
+
+        Pauses grow exponentially with full jitter, or are what the server asks for. No attempt begins
+        after ``deadline`` (by the clock): a pause that would end later is not begun.
+        """
+
+        def exhausted(state: RetryCallState) -> bool:
+            return state.attempt_number >= attempts or self._clock() + state.upcoming_sleep >= deadline
+
+        return Retrying(
+            retry=retry_if_exception(_may_pass),
+            wait=_pause,
+            stop=exhausted,
+            sleep=self._sleep,
+            reraise=True,
+        )
+
+
+def _may_pass(error: BaseException) -> bool:
+    return isinstance(error, AnswerIncomplete) or (isinstance(error, RequestFailed) and error.transient)
+
+
+def _pause(state: RetryCallState) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    asked_for = error.retry_after if isinstance(error, RequestFailed) else None
+    return _FULL_JITTER(state) if asked_for is None else asked_for
 
 
 def _explained(error: LanguageModelError, role: Role, model: ServedModel, spent: str) -> LanguageModelError:

@@ -1,29 +1,41 @@
-"""One model on one server, spoken to in the dialect that it has turned out to understand."""
+"""One model on one server: its name, the fields of a request that it understands, and its replies."""
 
 from __future__ import annotations
 
 import logging
+import re
 from http import HTTPStatus
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from session.configuration.option_groups import Sampling
 from session.errors import LanguageModelUnavailable
-from zorkgpt.llm.openai.dialect import Dialect
 from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses
 from zorkgpt.llm.openai.model_server import BASE_URL_MEND
+from zorkgpt.llm.openai.schemas import response_format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+    from pydantic import BaseModel, JsonValue
 
     from zorkgpt.llm.language_model import Answer
-    from zorkgpt.llm.openai.chat_chunks import Reply
-    from zorkgpt.llm.openai.exchange import Exchange, Reading
+    from zorkgpt.llm.openai.chat_chunks import ChatReply
+    from zorkgpt.llm.openai.exchange import Exchange, UsableAnswer
     from zorkgpt.llm.openai.model_server import ModelServer
     from zorkgpt.llm.openai.settings import RoleSettings
 
 _LOG = logging.getLogger(__name__)
 _NAMES_SHOWN = 8
-_LISTING_SECONDS = 10.0
 _KEY_MEND = "set llm.api_key, or OPENAI_API_KEY in the environment"
+_SAMPLING = frozenset(Sampling.model_fields)  # a role's own sampling may hold more, which is not for servers
+_REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED})
+_HINTS = {
+    # The stream first: an answer that is held to its schema is worth more than one that streams.
+    "stream": re.compile(r"\bstream(?:ing|ed)?\b", re.IGNORECASE),
+    "response_format": re.compile(r"schema|grammar|structured", re.IGNORECASE),
+}
+_TOO_LONG = re.compile(r"context[ _-]?(?:length|size|window)", re.IGNORECASE)
 
 
 class ServedModel:
@@ -38,30 +50,30 @@ class ServedModel:
 
     @property
     def label(self) -> str:
-        """The model and where it is, fit to be shown; asks no server."""
+        """Return the model and its address, fit to be shown; asks no server."""
         return f"{self._name or 'the first model'} at {self._server.address}"
 
-    def settle(self) -> str:
-        """The model's name; from now on the server's first where none was given."""
+    def find_name(self) -> str:
+        """Return the model's name; where none was given the server is asked once for its first one."""
         self._name = self._name or self._first_listed()
         return self._name
 
-    def answer(self, exchange: Exchange[Answer], settings: RoleSettings, deadline: float) -> Reading[Answer]:
-        """A usable answer, asked for again at once where another question can mend it.
+    def answer(self, exchange: Exchange[Answer], settings: RoleSettings, deadline: float) -> UsableAnswer[Answer]:
+        """Return a usable answer, asking again at once where another question can mend an unusable one.
 
         Raises ``RequestFailed``, ``ServerRefuses`` or ``ResponseInvalid``.
         """
         while True:
             reply = self._reply(exchange, settings, deadline)
             exchange.count(reply)
-            reading = exchange.read(reply)
-            if reading is not None:
-                return reading
+            usable = exchange.read(reply)
+            if usable is not None:
+                return usable
             if exchange.schema_ignored:
                 self._dialect.schema_in_prompt = True
 
     def refusal(self, failure: RequestFailed, place: str) -> LanguageModelUnavailable:
-        """The failure in one line that begins with ``place``, with the mend where there is one."""
+        """Return the failure as an error in one line that begins with ``place`` and says how to mend it."""
         if failure.status == HTTPStatus.UNAUTHORIZED:
             what = "the key is refused" if self._server.has_key else "the server wants a key"
             return ServerRefuses(f"{place}: 401: {what}; {_KEY_MEND}")
@@ -72,15 +84,15 @@ class ServedModel:
         return LanguageModelUnavailable(f"{place}: {failure}")
 
     def close(self) -> None:
-        """The connections of its server are closed."""
+        """Close the connections of its server."""
         self._server.close()
 
-    def _reply(self, exchange: Exchange[Answer], settings: RoleSettings, deadline: float) -> Reply:
+    def _reply(self, exchange: Exchange[Answer], settings: RoleSettings, deadline: float) -> ChatReply:
         while True:
             fields = self._dialect.fields(
                 exchange.sampling, exchange.schema, settings.extra_body, compact=settings.compact
             )
-            name = self.settle()
+            name = self.find_name()
             exchange.requests += 1
             try:
                 return self._server.ask(
@@ -97,14 +109,14 @@ class ServedModel:
                 self._warn(refused, failure)
 
     def _warn(self, refused: str, failure: RequestFailed) -> None:
-        """One field may be refused in several forms; one warning says enough."""
+        """Warn of a refused field once, though it may be refused in several forms."""
         if refused not in self._warned_of:
             self._warned_of.add(refused)
             _LOG.warning("%s refuses %s as sent, so it is changed or left out: %s", self.label, refused, failure)
 
     def _first_listed(self) -> str:
         try:
-            names = self._server.model_names(_LISTING_SECONDS)
+            names = self._server.model_names()
         except RequestFailed as failure:
             if failure.status != HTTPStatus.NOT_FOUND:
                 raise
@@ -115,10 +127,66 @@ class ServedModel:
 
     def _not_found(self) -> str:
         try:
-            names = self._server.model_names(_LISTING_SECONDS)
+            names = self._server.model_names()
         except RequestFailed:
             names = []
         if not names:
             return f"nothing is served there; {BASE_URL_MEND}"
         more = ", ..." if len(names) > _NAMES_SHOWN else ""
         return f"the server has no such model; it has: {', '.join(names[:_NAMES_SHOWN])}{more}"
+
+
+class Dialect:
+    """The fields that a model understands: all that we could send, less what its server has refused.
+
+    schema_in_prompt: the server does not hold the model to a schema, so the prompt has to name it
+    """
+
+    def __init__(self) -> None:
+        self.schema_in_prompt = False
+        self._formats = [True, False]  # with constraints, then without
+        self._refused: set[str] = set()
+        self._max_tokens = "max_tokens"
+
+    def fields(
+        self, sampling: Sampling, schema: type[BaseModel], extra: Mapping[str, JsonValue], *, compact: bool = False
+    ) -> dict[str, JsonValue]:
+        """Return the fields of a request beside model and messages, as this model takes them.
+
+        compact: as in ``RoleSettings``
+        """
+        fields: dict[str, JsonValue] = {"stream_options": {"include_usage": True}, "stream": True, **extra}
+        fields.update(sampling.model_dump(include=set(_SAMPLING), exclude_none=True))
+        if "max_tokens" in fields:
+            fields[self._max_tokens] = fields.pop("max_tokens")
+        if self._formats:
+            fields["response_format"] = response_format(schema, constraints=self._formats[0], compact=compact)
+        return {name: value for name, value in fields.items() if name not in self._refused}
+
+    def learn(self, failure: RequestFailed, sent: Mapping[str, JsonValue]) -> str | None:
+        """Return the field of ``sent`` that the server refused, if any, and leave it out or reword it from now on."""
+        if failure.status not in _REFUSALS or _TOO_LONG.search(str(failure)):
+            return None
+        name = _blamed(failure, sent)
+        if name is None:
+            return None
+        if name == "response_format":
+            del self._formats[0]
+            self.schema_in_prompt |= not self._formats
+        elif name == "max_tokens":
+            self._max_tokens = "max_completion_tokens"
+        elif name == "stream":
+            self._refused |= {"stream", "stream_options"}
+        else:
+            self._refused.add(name)
+        return name
+
+
+def _blamed(failure: RequestFailed, sent: Mapping[str, JsonValue]) -> str | None:
+    if failure.parameter in sent:
+        return failure.parameter
+    words = str(failure)
+    named = (name for name in sent if re.search(rf"\b{re.escape(name)}\b", words))
+    hinted = (name for name, hint in _HINTS.items() if name in sent and hint.search(words))
+    unnamed = ("stream",) if failure.status == HTTPStatus.NOT_IMPLEMENTED and "stream" in sent else ()
+    return next(chain(named, hinted, unnamed), None)

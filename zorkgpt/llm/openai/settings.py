@@ -1,4 +1,4 @@
-"""Which model plays which role, where it is, how it is sampled and how long it may take."""
+"""Which model plays a role, where it is, how its answers are drawn and how long they may take."""
 
 from __future__ import annotations
 
@@ -8,21 +8,7 @@ from types import MappingProxyType
 
 from pydantic import JsonValue
 
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How tokens are drawn. ``None`` means not sent: the server's own default holds.
-
-    max_tokens: tokens of the answer, the model's thoughts included
-    top_k, min_p: not in OpenAI's interface; sent beside it for the servers that know them
-    """
-
-    temperature: float | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    min_p: float | None = None
-    max_tokens: int | None = None
-    seed: int | None = None
+from session.configuration.option_groups import Sampling
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +41,7 @@ class RoleSettings:
     model: str | None = None
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
-    sampling: Sampling = Sampling()
+    sampling: Sampling = field(default_factory=Sampling)
     limits: Limits = Limits()
     extra_body: Mapping[str, JsonValue] = field(default_factory=lambda: MappingProxyType({}))
     compact: bool = False

@@ -13,7 +13,7 @@ from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.settings import Limits, RoleSettings
 
 if TYPE_CHECKING:
-    from zorkgpt.llm.openai.settings import Sampling
+    from session.configuration.option_groups import Sampling
 
 PROMPT = Prompt(system="You play.", user="A dark room.")
 BRIEF = Limits(request=5.0, stall=0.1, total=60.0, attempts=3)

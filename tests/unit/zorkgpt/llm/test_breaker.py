@@ -100,11 +100,3 @@ def test_it_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.messages == [
         "the critic model failed 3 times in a row: it is asked once in 21 calls until it answers"
     ]
-
-
-def test_it_is_described_and_closed_as_its_inner_model() -> None:
-    inner = ScriptedLLM()
-    model: LanguageModel = CircuitBreaker(inner)
-    assert model.describe() == "scripted"
-    model.close()
-    assert inner.closed

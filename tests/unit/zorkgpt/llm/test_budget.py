@@ -18,8 +18,8 @@ from tests.fixtures.run_events import answered, failed, turn_played
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
 from zorkgpt.llm.breaker import FAILURES_TO_OPEN, CircuitBreaker
 from zorkgpt.llm.budget import BudgetedModel, Spending
+from zorkgpt.llm.journaled import RecordedModel
 from zorkgpt.llm.language_model import LanguageModel, TokenUsage
-from zorkgpt.llm.recorded import RecordedModel
 from zorkgpt.llm.scripted import ScriptedLLM
 
 EVENTS: TypeAdapter[list[Event]] = TypeAdapter(list[Event])
@@ -189,10 +189,3 @@ def test_nobody_is_warned_who_has_no_limit(caplog: pytest.LogCaptureFixture) -> 
     for _ in range(2):
         limited.model.complete("agent", PROMPT, Move)
     assert caplog.messages == []
-
-
-def test_it_is_described_and_closed_as_its_inner_model() -> None:
-    limited = Limited({})
-    assert limited.model.describe() == "scripted"
-    limited.model.close()
-    assert limited.inner.closed

@@ -6,7 +6,7 @@ import pytest
 
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import answered
-from zorkgpt.llm.prices import cost_of
+from zorkgpt.llm.budget import cost_of
 
 OPENAI = "https://api.openai.com/v1"
 OWN = {"named": {"input": 2.0, "cached": 0.5, "output": 10.0}}

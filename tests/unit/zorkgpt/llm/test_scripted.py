@@ -6,7 +6,7 @@ import pytest
 
 from session.errors import LanguageModelUnavailable, ResponseInvalid
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
-from zorkgpt.llm.language_model import LanguageModel, TokenUsage
+from zorkgpt.llm.language_model import TokenUsage
 from zorkgpt.llm.scripted import Reply, ScriptedCall, ScriptedLLM
 
 WAIT = {"reasoning": "", "action": "wait"}
@@ -43,11 +43,3 @@ def test_a_reply_that_is_an_error_is_raised() -> None:
 def test_a_reply_that_does_not_fit_is_invalid() -> None:
     with pytest.raises(ResponseInvalid, match="no Move"):
         ScriptedLLM([{"action": "wait"}]).complete("agent", PROMPT, Move)
-
-
-def test_it_is_a_language_model_that_closes() -> None:
-    model = ScriptedLLM()
-    spoken_to: LanguageModel = model
-    assert spoken_to.describe() == "scripted"
-    spoken_to.close()
-    assert model.closed

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from session.configuration.option_groups import Sampling
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Step, Streams, says_error
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, Patience, ask, model_on
 from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.settings import RoleSettings, Sampling
+from zorkgpt.llm.openai.settings import RoleSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -369,18 +370,18 @@ def test_text_that_is_not_unicode_is_sent_all_the_same() -> None:
     assert server.asked[0].body["messages"][1]["content"] == "a \N{REPLACEMENT CHARACTER} b"
 
 
-def test_settling_gives_a_model_without_a_name_the_servers_first_one() -> None:
+def test_finding_names_gives_a_model_without_one_the_servers_first_one() -> None:
     with MisbehavingServer(Says(500), models=("alpha", "beta")) as server:
         with OpenAIModel({"agent": RoleSettings(base_url=server.base_url)}) as model:
-            model.settle()
+            model.find_names()
             assert model.describe() == f"alpha at {server.base_url}"
-            model.settle()
+            model.find_names()
         assert server.listings == 1
 
 
-def test_settling_says_in_one_line_that_no_server_answers() -> None:
+def test_finding_names_says_in_one_line_that_no_server_answers() -> None:
     settings = RoleSettings(base_url="http://127.0.0.1:9/v1")
     place = r"^agent: the first model at http://127\.0\.0\.1:9/v1: "
     with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelUnavailable, match=place) as raised:
-        model.settle()
+        model.find_names()
     assert "\n" not in str(raised.value)

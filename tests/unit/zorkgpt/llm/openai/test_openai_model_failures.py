@@ -9,6 +9,7 @@ from email.utils import format_datetime
 
 import pytest
 
+from session.configuration.option_groups import Sampling
 from session.errors import ConfigurationError, LanguageModelUnavailable, ResponseInvalid
 from session.values import TokenUsage
 from tests.fixtures.misbehaving_server import (
@@ -23,7 +24,7 @@ from tests.fixtures.misbehaving_server import (
 )
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, model_on
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.settings import Limits, RoleSettings, Sampling
+from zorkgpt.llm.openai.settings import Limits, RoleSettings
 
 HALF = MOVE[: len(MOVE) // 2]
 

@@ -11,9 +11,8 @@ from session.files.recording import Diverged, Recording, RecordingEnded
 from session.token_counter import TokenCounter
 from tests.fixtures.run_events import turn_played
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
+from zorkgpt.llm.journaled import RecordedModel, ReplayedModel, prompt_sha256
 from zorkgpt.llm.language_model import Completion, Prompt, TokenUsage
-from zorkgpt.llm.recorded import RecordedModel, prompt_sha256
-from zorkgpt.llm.replayed import ReplayedModel
 from zorkgpt.llm.scripted import ScriptedLLM
 
 WAIT = {"reasoning": "r", "action": "wait"}
@@ -89,13 +88,3 @@ def test_a_question_after_the_end_without_a_live_model_ends_the_recording(rest: 
 def test_a_question_where_a_turn_was_recorded_is_a_difference() -> None:
     with pytest.raises(Diverged):
         ReplayedModel(recording_of(turn_played(1.0))).complete("agent", PROMPT, Move)
-
-
-def test_it_is_called_what_answers() -> None:
-    live = ScriptedLLM([])
-    assert ReplayedModel(Recording()).describe() == "recorded answers"
-    model = ReplayedModel(Recording(), live)
-    assert model.describe() == "scripted"
-    model.close()
-    assert live.closed
-    ReplayedModel(Recording()).close()

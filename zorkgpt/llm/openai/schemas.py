@@ -1,4 +1,4 @@
-"""Answers as values: the schema that a server is asked to hold to, and the reading of what came."""
+"""The JSON schema of an answer, as a server takes it or as words in the prompt."""
 
 from __future__ import annotations
 
@@ -7,16 +7,10 @@ import re
 from typing import TYPE_CHECKING
 
 from openai import pydantic_function_tool
-from pydantic import BaseModel, JsonValue, ValidationError
-
-from session.errors import ResponseInvalid, problems_in
-from zorkgpt.llm.openai.json_text import breaks_off, json_objects
 
 if TYPE_CHECKING:
-    from zorkgpt.llm.language_model import Answer
-    from zorkgpt.llm.openai.reasoning import SplitText
+    from pydantic import BaseModel, JsonValue
 
-_FENCE = "```"
 _ANNOTATIONS = frozenset({"default", "examples", "discriminator"})
 _CONSTRAINTS = frozenset(
     {
@@ -28,19 +22,11 @@ _CONSTRAINTS = frozenset(
 _UNSUITED_TO_STRICT = frozenset({"prefixItems", "allOf", "patternProperties"})
 
 
-class AnswerIncomplete(ResponseInvalid):
-    """The answer is empty or breaks off: another draw may be whole."""
-
-
-class SchemaIgnored(ResponseInvalid):
-    """The answer is such as no server would have let pass that holds a model to the schema."""
-
-
 def response_format(schema: type[BaseModel], *, constraints: bool, compact: bool = False) -> dict[str, JsonValue]:
-    """The ``response_format`` that holds an answer to ``schema``: strict where a strict schema can.
+    """Return the ``response_format`` that makes a server hold its answer to ``schema``, strictly where it can be.
 
-    constraints: lengths, ranges and patterns are in it; llama.cpp honours them, OpenAI refuses some
-    compact: no white space between the fields, in the words of llguidance, which llama.cpp may be built with
+    constraints: keep lengths, ranges and patterns; llama.cpp honours them, OpenAI refuses some
+    compact: allow no white space between the fields, as llguidance spells it, which llama.cpp may be built with
     """
     parameters = pydantic_function_tool(schema)["function"].get("parameters", {})
     dropped = _ANNOTATIONS if constraints else _ANNOTATIONS | _CONSTRAINTS
@@ -55,40 +41,9 @@ def response_format(schema: type[BaseModel], *, constraints: bool, compact: bool
 
 
 def schema_instruction(schema: type[BaseModel]) -> str:
-    """The words that ask for an answer of ``schema`` where the server cannot hold the model to it."""
+    """Return the sentence that asks for an answer of ``schema``, for servers that cannot hold a model to one."""
     written = json.dumps(schema.model_json_schema(), separators=(",", ":"), ensure_ascii=False)
     return f"Answer with one JSON object that fits this JSON schema, and nothing else:\n{written}"
-
-
-def read_answer(split: SplitText, schema: type[Answer]) -> Answer:
-    """The last JSON object of the answer that fits ``schema``.
-
-    An answer that ends thoughts which were never closed counts; a draft within thoughts does not.
-    Raises ``AnswerIncomplete`` for nothing or half an object, else ``ResponseInvalid`` with what is wrong.
-    """
-    objects = list(json_objects(split.answer)) or _last_words(split.unclosed)
-    if not objects and not split.answer:
-        raise AnswerIncomplete("the answer is empty")
-    problem: ResponseInvalid = SchemaIgnored("there is no JSON object in it")
-    for written in reversed(objects):
-        try:
-            return schema.model_validate_json(written)
-        except ValidationError as error:
-            problem = _misfit(error)
-    if breaks_off(split.answer):
-        raise AnswerIncomplete("the answer breaks off in the middle of its JSON")
-    raise problem
-
-
-def _last_words(thoughts: str) -> list[str]:
-    text = thoughts.removesuffix(_FENCE).rstrip()
-    return [written for written in json_objects(text) if text.endswith(written)]
-
-
-def _misfit(error: ValidationError) -> ResponseInvalid:
-    message = "; ".join(problems_in(error, "the object"))
-    ignored = any(problem["type"] == "missing" for problem in error.errors())
-    return SchemaIgnored(message) if ignored else ResponseInvalid(message)
 
 
 def _without(node: JsonValue, dropped: frozenset[str]) -> JsonValue:

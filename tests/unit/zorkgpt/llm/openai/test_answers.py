@@ -1,0 +1,156 @@
+"""Answers are found in whatever a model writes around them: thoughts, other text, other JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from session.errors import ResponseInvalid
+from tests.unit.zorkgpt.llm.asking import MOVE, Move
+from zorkgpt.llm.openai.answers import (
+    AnswerIncomplete,
+    SchemaIgnored,
+    SplitText,
+    breaks_off,
+    json_objects,
+    read_answer,
+    split_reasoning,
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MOVE,
+        f"```json\n{MOVE}\n```",
+        f"My answer {{as asked}}: {MOVE} Good luck {{}}!",
+        f'{{"action": "draft"}} No, better: {MOVE}',
+        f"<think>Perhaps {{}}</think>{MOVE}<think>Hm",
+        f"<think>I forgot to close this.\n{MOVE}\n",
+        f"<think>I forgot to close this.\n```json\n{MOVE}\n```",
+        f"Well. <think>I forgot to close this.\n{MOVE}",
+        f"<think>{'Hm. { ' * 50_000}</think>{MOVE}",
+    ],
+    ids=range(9),
+)
+def test_the_answer_is_found_wherever_it_stands(text: str) -> None:
+    assert read_answer(split_reasoning(text), Move).action == "light lamp"
+
+
+@pytest.mark.parametrize("text", ["", " ", f"<think>{MOVE}</think>", f"<think>Or {MOVE}? No", MOVE[:-2]])
+def test_a_draft_in_thoughts_or_half_an_answer_is_none(text: str) -> None:
+    with pytest.raises(AnswerIncomplete):
+        read_answer(split_reasoning(text), Move)
+
+
+class Aims(BaseModel):
+    """An answer of which every part may be left out."""
+
+    aims: list[Move] = Field(default_factory=list)
+
+
+@pytest.mark.parametrize("text", [f'{{"aims": [{MOVE}, {{"re', f'<think>So {{"aims": [{MOVE}'])
+def test_a_part_of_an_answer_that_breaks_off_is_not_taken_for_the_whole(text: str) -> None:
+    with pytest.raises(AnswerIncomplete):
+        read_answer(split_reasoning(text), Aims)
+
+
+def test_the_last_object_that_fits_is_the_answer() -> None:
+    first = MOVE.replace("light lamp", "wait")
+    assert read_answer(split_reasoning(f"{first} {MOVE} {{}}"), Move).action == "light lamp"
+
+
+def test_what_is_wrong_is_said_by_field() -> None:
+    with pytest.raises(SchemaIgnored, match="reasoning: Field required; action: Input should be a valid string"):
+        read_answer(split_reasoning('{"action": 5}'), Move)
+    with pytest.raises(ResponseInvalid, match="reasoning: String should have at most 200 characters") as caught:
+        read_answer(split_reasoning(MOVE.replace("dark", "dark" * 60)), Move)
+    assert not isinstance(caught.value, SchemaIgnored)
+
+
+TAGS = ("think", "thinking", "reflection")
+
+
+@pytest.mark.parametrize("tag", [*TAGS, "THINK"])
+def test_a_tag_holds_thoughts(tag: str) -> None:
+    assert split_reasoning(f"<{tag}> a\nb </{tag}>\n{{}}") == SplitText("{}", "a\nb")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", SplitText("plain", "")),
+        ("", SplitText("", "")),
+        ("{} <think>after</think>", SplitText("{}", "after")),
+        ("<think>a<think>b</think>c</think>{}", SplitText("{}", "a\n\nb\n\nc")),
+        ("<think>a<reflection>b</reflection>c</think>{}", SplitText("{}", "a\n\nb\n\nc")),
+        ("{}<think>a<think>b</think>c</think>", SplitText("{}", "a\n\nb\n\nc")),
+        ("<think>a</think>x<think>b</think>y", SplitText("xy", "a\n\nb")),
+        ("a</think>{}", SplitText("{}", "a")),
+        ("<think>never ends {}", SplitText("", "never ends {}", "never ends {}")),
+        ("{}<think>never ends", SplitText("{}", "never ends", "never ends")),
+        ("<think></think>{}", SplitText("{}", "")),
+        ('{"a": "<think>"} b', SplitText('{"a": "<think>"} b', "")),
+        ('{"a": "</think>"}', SplitText('{"a": "</think>"}', "")),
+        ('{draft <think>a</think> {"b": 1}', SplitText('{draft  {"b": 1}', "a")),
+        ("<thinker>x</thinker>", SplitText("<thinker>x</thinker>", "")),
+    ],
+)
+def test_every_shape_of_thoughts(text: str, expected: SplitText) -> None:
+    assert split_reasoning(text) == expected
+
+
+VALUES = st.dictionaries(st.text(), st.text() | st.sampled_from([f"<{tag}>" for tag in TAGS]), min_size=1)
+THOUGHTS = st.text(st.characters(blacklist_characters="<"))
+
+
+@given(THOUGHTS, VALUES, st.sampled_from(TAGS))
+def test_an_answer_survives_any_thoughts_before_and_after_it(thoughts: str, value: dict[str, str], tag: str) -> None:
+    answer = json.dumps(value)
+    split = split_reasoning(f"<{tag}>{thoughts}</{tag}>{answer}<{tag}>{thoughts}")
+    assert json.loads(split.answer) == value
+    assert split.unclosed == thoughts.strip()
+
+
+@given(st.lists(st.sampled_from([*(f"<{tag}>" for tag in TAGS), "</think>", "{", "}", '"', "a", " "])))
+def test_no_letter_is_lost_in_any_tangle_of_tags(pieces: list[str]) -> None:
+    split = split_reasoning("".join(pieces))
+    assert (split.answer + split.reasoning).count("a") == pieces.count("a")
+
+
+@pytest.mark.parametrize(
+    ("text", "objects"),
+    [
+        ("", []),
+        ("none", []),
+        ('{"a": 1}', ['{"a": 1}']),
+        ('```json\n{"a": {"b": "}"}}\n``` {x} {"c": 2} {', ['{"a": {"b": "}"}}', '{"c": 2}']),
+        ('[{"a": 1}]', ['{"a": 1}']),
+        ('{{"a": 1}}', ['{"a": 1}']),
+        ('{"a":' * 3_000, []),
+        ('{"a": [{"b": 1}, {"b"', []),
+        ('{x} {"a": 1} {"a": [{"b": 1}, ', ['{"a": 1}']),
+    ],
+    ids=range(9),
+)
+def test_the_outermost_whole_objects_are_found_in_order(text: str, objects: list[str]) -> None:
+    assert list(json_objects(text)) == objects
+
+
+WHOLE = r'{"a": [true, false, null, -12.5e-3, "x\u00e9\n"], "b": {"c": "d"}}'
+
+
+@pytest.mark.parametrize("end", range(1, len(WHOLE)))
+@pytest.mark.parametrize("before", ["", "Well: ", "Well {x} {}: "])
+def test_an_object_that_stops_anywhere_breaks_off(before: str, end: int) -> None:
+    assert breaks_off(before + WHOLE[:end])
+    assert WHOLE[:end] not in json_objects(before + WHOLE[:end])
+
+
+@pytest.mark.parametrize("text", ["", "prose", '{"a": 1}', "{'a': 1}", '{"a": 1,}', '{"a": x', '{"a": 1.}'])
+def test_whole_wrong_and_missing_objects_do_not_break_off(text: str) -> None:
+    assert not breaks_off(text)

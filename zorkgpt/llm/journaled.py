@@ -1,0 +1,116 @@
+"""A language model that tells an event of every call, and one that repeats the calls of such events."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from session.errors import LanguageModelError, LanguageModelUnavailable
+from session.events import Event, ModelAnswered, ModelFailed
+from session.files.recording import Diverged, Recording, RecordingEnded
+from session.token_counter import TokenCounter
+from zorkgpt.llm.language_model import Completion, LanguageModel, TokenUsage
+
+if TYPE_CHECKING:
+    from zorkgpt.llm.language_model import Answer, Prompt, Role
+
+
+def prompt_sha256(prompt: Prompt) -> str:
+    """Return the SHA-256 of a prompt as 64 hex digits."""
+    return hashlib.sha256(f"{prompt.system}\x00{prompt.user}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedModel:
+    """Passes calls on to ``inner`` and gives ``emit`` an event for each one, answered or failed.
+
+    tokens: learns from the server's own count of each prompt
+    """
+
+    inner: LanguageModel
+    emit: Callable[[Event], None]
+    tokens: TokenCounter
+
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        """Return the inner model's answer, after its event was emitted."""
+        digest = prompt_sha256(prompt)
+        start = time.monotonic()
+        try:
+            completion = self.inner.complete(role, prompt, schema)
+        except LanguageModelError as error:
+            seconds, usage = round(time.monotonic() - start, 3), error.usage
+            counts = usage.prompt, usage.cached, usage.completion
+            self.emit(ModelFailed(role, digest, str(error), seconds, error.model, *counts))
+            raise
+        self.tokens.learn(len(prompt.system) + len(prompt.user), completion.question_tokens)
+        self.emit(
+            ModelAnswered(
+                role=role,
+                prompt_sha256=digest,
+                answer=completion.value.model_dump(mode="json"),
+                reasoning=completion.reasoning,
+                model=completion.model,
+                prompt_tokens=completion.usage.prompt,
+                cached_tokens=completion.usage.cached,
+                completion_tokens=completion.usage.completion,
+                requests=completion.requests,
+                seconds=round(completion.seconds, 3),
+                question_tokens=completion.question_tokens,
+            )
+        )
+        return completion
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedModel:
+    """Answers from ``recording`` as long as the prompts are the recorded ones, then from ``live``.
+
+    A recorded failure is repeated, except the agent's where there is a live model: that model is asked again.
+    """
+
+    recording: Recording
+    live: LanguageModel | None = None
+
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        """Return the recorded answer as a ``schema``, or the live model's.
+
+        Without a live model it raises ``Diverged`` for a prompt that is not the recorded one, and ``RecordingEnded``
+        after the last one.
+        """
+        recorded = self.recording.answer(role, prompt_sha256(prompt))
+        if isinstance(recorded, ModelAnswered):
+            return _completion(recorded, schema)
+        if recorded is not None and (role != "agent" or self.live is None):
+            raise _failure(recorded)
+        if self.live is not None:
+            return self.live.complete(role, prompt, schema)
+        if self.recording.is_over:
+            raise RecordingEnded("the recording ends here")
+        raise Diverged(self.recording.difference(f"{role} is asked {prompt_sha256(prompt)}:\n{prompt.user}"))
+
+
+def _failure(recorded: ModelFailed) -> LanguageModelUnavailable:
+    failure = LanguageModelUnavailable(recorded.error)
+    failure.model, failure.usage = recorded.model, _usage(recorded)
+    return failure
+
+
+def _usage(recorded: ModelAnswered | ModelFailed) -> TokenUsage:
+    return TokenUsage(recorded.prompt_tokens, recorded.completion_tokens, recorded.cached_tokens)
+
+
+def _completion(recorded: ModelAnswered, schema: type[Answer]) -> Completion[Answer]:
+    value = schema.model_validate(recorded.answer)
+    return Completion(
+        value=value,
+        reasoning=recorded.reasoning,
+        text=value.model_dump_json(),
+        model=recorded.model,
+        usage=_usage(recorded),
+        seconds=recorded.seconds,
+        requests=recorded.requests,
+        question_tokens=recorded.question_tokens,
+    )
