@@ -1,4 +1,4 @@
-"""Commands that would change the world, found by trying them on the machine and putting it back."""
+"""Finds commands that would change the world, by trying them on the machine and putting it back each time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MOST_TRIES = {True: 500, False: 320}
 times, so that the same turn always has the same valid actions."""
 _LAST_QUICK_VERSION = 3
 _IMPLICIT = ("(Taken)", "(first taking ")
-"""How stories say that they did something else before the command, which then is a command of its own."""
+"""What stories say when they do something else first, which then is a command of its own."""
 _MOST_NOUNS = 16
 _HOLE = "OBJ"
 _IDLE = ("wait", "look", "inventory", "drop me", "give me to me")
@@ -48,21 +48,21 @@ _RECEIVERS = {
     "show OBJ to OBJ": ("animate", "actor"),
     "throw OBJ at OBJ": ("animate", "actor"),
 }
-"""What the second thing has to be, in stories whose attributes have names; elsewhere everything is tried."""
+"""What the second object of a template has to be in stories whose attributes have names; in others all are tried."""
 _SCENERY = ("scenery", "static", "not_described")
-"""Attributes of what is part of the room; what can be taken along is tried first."""
+"""Attributes of what is part of the room; what can be carried away is tried first."""
 _GRAMMAR_WORDS = frozenset(
     (
         *("a", "all", "an", "and", "both", "but", "everything", "except", "her", "him", "it", "me", "of", "or", "the"),
         *("them", "this", "those", "to", "you"),
     )
 )
-"""Words that parsers mark as nouns, or that stand for other words."""
+"""Words that parsers mark as nouns though they name nothing, or that stand for other words."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What a command did: the bits of the object tree that it changed, and the score after it."""
+    """What a command changed: bits of the object tree, the score after it, and whether the story is over."""
 
     bits: int
     score: int
@@ -70,7 +70,10 @@ class _Effect:
 
 
 class Affordances:
-    """Tries commands on one interpreter: the templates of a known story, or some made from the story's dictionary."""
+    """Tries the commands of a story on its interpreter.
+
+    They are made of Jericho's templates where it knows the story, else of the words of the story's own dictionary.
+    """
 
     def __init__(
         self,
@@ -91,7 +94,7 @@ class Affordances:
         self._around, self._carried, self._pairs = map(self._understood, (_AROUND, _CARRIED, _PAIRS))
 
     def valid_actions(self, observation: Observation) -> tuple[str, ...]:
-        """One command for each distinct change of the world, moves first, then by how common the verb is."""
+        """Return one command for each different change of the world, moves first, then by how common the verb is."""
         start = self._interpreter.snapshot()
         try:
             trial = _Trial(self._interpreter, self._table, start)
@@ -106,7 +109,7 @@ class Affordances:
             self._interpreter.restore(start)
 
     def _understood(self, templates: tuple[str, ...]) -> tuple[str, ...]:
-        """Those of ``templates`` whose every word the story's parser knows."""
+        """Return those of ``templates`` of which the story's parser knows every word."""
         words, letters = self._dictionary.words, self._dictionary.letters
         return tuple(
             template
@@ -115,7 +118,7 @@ class Affordances:
         )
 
     def _candidates(self, nouns: tuple[str, ...], observation: Observation) -> Iterator[str]:
-        """Every command worth trying, the likeliest first: moves, usual commands, then all that the story knows."""
+        """Yield the commands worth trying, likeliest first: moves, usual commands, then all that the story knows."""
         yield from self._dictionary.moves
         held = _attributes_by_word(observation.inventory)
         seen = _attributes_by_word(observation.visible)
@@ -132,7 +135,7 @@ class Affordances:
             yield from (_filled(template, *things) for things in permutations(nouns, template.count(_HOLE)))
 
     def _nouns(self, trial: _Trial, observation: Observation) -> tuple[str, ...]:
-        """A word for each thing at hand, the object tree's things before those that are only told of."""
+        """Return a word for each thing at hand, those of the object tree before those that only the text names."""
         visible = sorted(observation.visible or (), key=lambda each: bool(each.attributes & self._scenery))
         objects = chain(observation.inventory or (), visible)
         names = [" ".join(reversed(each.name.split())) for each in objects]
@@ -148,7 +151,7 @@ class Affordances:
         return tuple(islice(things.values(), _MOST_NOUNS))
 
     def _answers_about_nothing(self, trial: _Trial, texts: Iterable[str]) -> set[str]:
-        """What the story says of things that are not here, their names left out."""
+        """Return what the story says of things that are not here, their names left out."""
         here = self._dictionary.known_words(texts)
         elsewhere = (noun for noun in sorted(self._dictionary.nouns) if noun not in here and noun.isalpha())
         answers = [trial.answer(f"examine {noun}").replace(noun, "") for noun in islice(elsewhere, 8, 24)]
@@ -157,7 +160,7 @@ class Affordances:
 
 
 class _Trial:
-    """Trying commands from one state."""
+    """Tries commands, each from the same state of the story."""
 
     def __init__(self, interpreter: Interpreter, table: ObjectTable, start: Snapshot) -> None:
         self._interpreter = interpreter
@@ -170,17 +173,17 @@ class _Trial:
             self.idle_answer(command)
 
     def idle_answer(self, command: str) -> str:
-        """What the story would say to a command without an effect; what changes all the same is noise from now on."""
+        """Return the answer to a command without an effect of its own; what it changes all the same counts as noise."""
         answer = self._try(command)
         self._noise |= self._changed_bits()
         return answer
 
     def answer(self, command: str) -> str:
-        """What the story would say."""
+        """Return what the story would say to ``command``."""
         return self._try(command)
 
     def effect(self, command: str) -> _Effect | None:
-        """What ``command`` would change; ``None`` if nothing."""
+        """Return what ``command`` would change; ``None`` if nothing."""
         if refusal(command):
             return None
         answer = self._try(command)
@@ -207,7 +210,7 @@ def _numbers(attribute_names: Mapping[str, int], names: tuple[str, ...]) -> froz
 
 
 def _attributes_by_word(objects: tuple[GameObject, ...] | None) -> dict[str, frozenset[int]]:
-    """The attributes of each object, under every word of its name."""
+    """Return the attributes of each object by every word of its name."""
     return {word: each.attributes for each in objects or () for word in each.name.lower().split()}
 
 
@@ -218,5 +221,5 @@ def _filled(template: str, *things: str) -> str:
 
 
 def _by_usage(templates: tuple[str, ...], letters: int) -> tuple[str, ...]:
-    """``templates`` by how often players use the verb, each once."""
+    """Return ``templates``, each once, those first whose verbs players use most."""
     return tuple(sorted(dict.fromkeys(templates), key=lambda template: -int(verb_usage_count(template, letters))))

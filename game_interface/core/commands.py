@@ -1,4 +1,4 @@
-"""Commands cleaned and judged before they reach the interpreter: some hang it, crash it or end the session."""
+"""Cleans and judges commands before they reach the interpreter: some hang it, crash it or end the session."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _FILLERS = frozenset(
 
 @lru_cache(maxsize=4096)
 def normalised(command: str) -> str:
-    """``command`` in plain ASCII where that is possible, without white space around it, one space between words."""
+    """Return ``command`` in plain ASCII where that is possible, with one space between words and none around them."""
     if command.isascii():
         return re.sub(" {2,}", " ", command.replace("\t", " ").strip())
     decomposed = unicodedata.normalize("NFKD", command.translate(_PLAIN))
@@ -59,17 +59,17 @@ def normalised(command: str) -> str:
 
 @lru_cache(maxsize=4096)
 def refusal(command: str, *, letters: int = DICTIONARY_LETTERS, longest: int = LONGEST_LINE) -> str | None:
-    """Why ``command`` must not reach the story's parser, in words for the player; ``None`` if it may.
+    """Return why ``command`` must not reach the story's parser, in words for the player; ``None`` if it may.
 
-    letters: of a word that the story's dictionary tells apart
-    longest: bytes that the story has room for
+    letters: how many letters of a word the story's dictionary keeps
+    longest: how many bytes the story has room for
     """
     line = normalised(command)
     return _unreadable(line, longest) or _leaves_the_story(line.lower(), letters)
 
 
 def keypress(command: str) -> bytes:
-    """The one key of ``command`` for a story that waits for a key: its first character, or Enter."""
+    """Return the one key of ``command`` for a story that waits for a key: its first character, or Enter."""
     word = command.strip().lower()
     if word in {"space", "enter", "return"}:
         return b" " if word == "space" else b""

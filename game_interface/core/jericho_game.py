@@ -123,7 +123,7 @@ class JerichoGame(Game):
         self._interpreter.close()
 
     def _read_opening(self, seed: int) -> str:
-        """What the story prints before it asks for a line; pages that wait for a key are turned."""
+        """Begin anew and return what the story prints before it asks for a line, page after page."""
         pages = [self._interpreter.reset(seed)]
         while self._interpreter.prompt == "key" and len(pages) < _MOST_TITLE_PAGES:
             pages.append(self._interpreter.send(b""))
@@ -154,7 +154,7 @@ class JerichoGame(Game):
 
 
 def _without_status_line(text: str, version: int) -> str:
-    """What the story told, without its status line and prompt.
+    """Return what the story told, without its status line and prompt.
 
     Interpreters draw the status line elsewhere on the screen. Here it is in the text: in front of it up to
     version 3 (as it was before the command), behind the prompt from version 4 on, padded to a screen's width.

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from game_interface.core.jericho_game import JerichoGame
-from game_interface.core.machine.attribute_tables import affordances
+from game_interface.core.machine.attribute_tables import named_attributes
 from game_interface.core.machine.story import Story
 from game_interface.core.process.trial import require_loadable
 
@@ -54,7 +54,7 @@ class JerichoInterface(JerichoGame):
         """Return what ``obj`` is and allows now (``takeable``, ``open``); ``None`` where attributes have no names."""
         self._interpreter.require_open()
         names = self._observer.attribute_names
-        return affordances(names, self._table.attributes(self._interpreter.memory, obj.num)) if names else None
+        return named_attributes(names, self._table.attributes(self._interpreter.memory, obj.num)) if names else None
 
     def get_valid_verbs(self) -> list[str]:
         """Return the verbs of the story's own dictionary, cut as the dictionary cuts them."""

@@ -1,4 +1,4 @@
-"""Everything an Observation holds, read from one copy of the story's memory."""
+"""Reads everything that an ``Observation`` holds from one copy of the story's memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Makes observations of one interpreter.
+    """Makes the observations of a story that an interpreter runs.
 
     attribute_names: the story's attributes by name; empty where they are not known for certain
     """
@@ -42,7 +42,7 @@ class Observer:
         self._seen: tuple[str, int | None, int | None] | None = None
 
     def observe(self, text: str, ending: StoryEnding) -> Observation:
-        """The observation of the story as it stands, having printed ``text`` with that ``ending``."""
+        """Return what can be observed of the story now, after a step that printed ``text`` and ended so."""
         memory = bytes(self._interpreter.memory)
         status = self._reader.read(memory)
         world_hash = self._table.world_hash(memory)
@@ -64,7 +64,7 @@ class Observer:
         )
 
     def _look_around(self, memory: bytes, world_hash: str, location: int | None, player: int | None) -> None:
-        """The inventory, the visible objects and the tree are up to date; most turns leave the objects as they were."""
+        """Read inventory, visible objects and tree, unless all objects are as they were, as in most turns."""
         seen = (world_hash, location, player)
         if seen == self._seen:
             return
@@ -75,7 +75,7 @@ class Observer:
 
 
 class _Learning:
-    """The interpreter as learning a status reader sees it: an ``Emulator``."""
+    """An interpreter as an ``Emulator`` that a status reader is learned on."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter

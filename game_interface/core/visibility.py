@@ -1,4 +1,4 @@
-"""What the player carries and can see, as far as the story's own object tree makes it certain."""
+"""Finds what the player carries and can see, as far as the story's own object tree makes it certain."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from game_interface.core.machine.object_table import ObjectTable
 
 _MOST_NODES = 1000
-"""Kept of each object; a long session sees some dozens of most."""
+"""States that are kept of each object; a long session sees some dozens of most."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """An object as it stands, with where the tree goes on and what its attributes mean."""
+    """An object in one state, with where the tree goes on from it and what its attributes mean."""
 
     object: GameObject
     child: int
@@ -29,7 +29,10 @@ class _Node:
 
 
 class Sight:
-    """Looks around in a story whose attributes are named by ``attributes`` (empty: nothing is known of them)."""
+    """Looks around in a story's object tree.
+
+    attributes: the numbers of the story's attributes by name; empty where they are not known
+    """
 
     def __init__(self, table: ObjectTable, attributes: Mapping[str, int]) -> None:
         self._table = table
@@ -42,13 +45,13 @@ class Sight:
         self._nodes: list[dict[bytes, _Node]] = [{} for _ in self._places_in_memory]
 
     def inventory(self, memory: bytes, player: int) -> tuple[GameObject, ...]:
-        """What ``player`` carries, one level deep, in the machine's order."""
+        """Return what ``player`` carries, one level deep, in the machine's order."""
         return tuple([node.object for node in self._within(memory, self._node(memory, player))])
 
     def around(self, memory: bytes, room: int, player: int | None) -> tuple[GameObject, ...]:
-        """What can be seen from ``player`` in ``room`` and is not carried; nothing in the dark.
+        """Return what ``player`` in ``room`` can see and does not carry; nothing in the dark.
 
-        Where attributes are not known: what lies openly in the room, and in the vehicle the player is in.
+        Where attributes are not known, that is what lies directly in the room and in the vehicle the player is in.
         """
         places = self._places(memory, room, player)
         inside = {player, *places}
@@ -60,14 +63,14 @@ class Sight:
         return tuple([node.object for node in found])
 
     def _places(self, memory: bytes, room: int, player: int | None) -> list[int]:
-        """What the player is in, from the nearest to the room."""
+        """Return what the player is in, from the nearest thing up to the room."""
         if not player or self._table.parent(memory, player) == room:
             return [room]
         around = self._table.ancestors(memory, player)
         return around[: around.index(room) + 1] if room in around else [room]
 
     def _openly_in(self, memory: bytes, holder: _Node, left_out: Collection[int | None] = ()) -> list[_Node]:
-        """What can be seen in ``holder``, each thing before what is in it; the count cuts a tree that is a circle."""
+        """Return what can be seen in ``holder``, each thing before its contents; a tree that is a circle is cut."""
         found: list[_Node] = []
         pending = self._within(memory, holder)[::-1]
         while pending and len(found) < self._table.count:
@@ -87,7 +90,7 @@ class Sight:
         return bearer.lit or any(node.lit for node in self._openly_in(memory, bearer))
 
     def _within(self, memory: bytes, node: _Node) -> list[_Node]:
-        """The objects directly in ``node``; a corrupt tree that runs in a circle is cut."""
+        """Return the objects directly in ``node``; a corrupt tree that runs in a circle is cut."""
         found: list[_Node] = []
         num, nodes, places = node.child, self._nodes, self._places_in_memory
         while num and len(found) < self._table.count:
@@ -102,7 +105,7 @@ class Sight:
         return self._nodes[num].get(entry) or self._read(memory, num, entry)
 
     def _read(self, memory: bytes, num: int, entry: bytes) -> _Node:
-        """The node as it stands, kept for the next time that its entry in memory is the same."""
+        """Read the node and keep it for the next time that its entry in memory is the same."""
         table, kept = self._table, self._nodes[num]
         attributes = table.attributes(memory, num)
         opened = bool(attributes & self._holders and attributes & self._open)

@@ -1,4 +1,7 @@
-"""The critic never refuses a winning command, and catches most of what a story refuses (decision 22, issue 3)."""
+"""The critic never refuses a winning command and catches most of what a story refuses.
+
+Source: docs/specification.md, Critic.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""``Memories.md`` outlives kills at any instant, two writers at once and a full disk (decision 14, issue 4)."""
+"""``Memories.md`` outlives kills at any instant, two writers at once and a full disk.
+
+Source: docs/specification.md, Atomic writes.
+"""
 
 from __future__ import annotations
 

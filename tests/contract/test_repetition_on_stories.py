@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-GOAL = 0.05  # seed 3
-WITHOUT_MEMORY = 0.20  # seed 3: what it wants to get away from
+GOAL = 0.05  # of the turns of good play repeat what was tried before
+WITHOUT_MEMORY = 0.20  # of the turns of play without a memory do
 MOST_CIRCLING = 0.01
 MOST_TOKENS = 200  # of what the agent is told of it in any one turn
 AIMLESS = ("north", "south", "east", "west", "up", "down", "look", "wait", "inventory", "take all", "open door")

@@ -1,4 +1,4 @@
-"""What the attributes of objects mean, for stories where that is certain: facts of the file format, no hints."""
+"""Says what the attributes of objects mean, where that is certain: facts of the file format, no hints."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ _PLAYER_OF_INFORM_6 = ("animate", "concealed", "proper", "transparent")
 
 
 def attribute_table(story: Story, opening: str, player: frozenset[int]) -> Mapping[str, int]:
-    """The names of ``story``'s attributes and their numbers; empty where nothing is certain.
+    """Return the numbers of ``story``'s attributes by name; empty where nothing is certain.
 
-    The Inform 6 library is told by its own banner in the ``opening`` text; and the ``player`` has to have the
-    attributes that the library gives it, since a story may declare its own attributes first and shift them all.
+    The Inform 6 library is recognised by its banner in the ``opening`` text. The ``player`` has to have the attributes
+    that the library gives it, too, since a story may declare its own attributes first and shift them all.
     """
     if story.md5 == _ZORK_1_MD5:
         return ZORK_1
@@ -62,11 +62,11 @@ def attribute_table(story: Story, opening: str, player: frozenset[int]) -> Mappi
     return MappingProxyType({})
 
 
-def affordances(table: Mapping[str, int], attributes: frozenset[int]) -> dict[str, bool]:
-    """Each name of ``table`` with whether it is among ``attributes``; and what follows from them.
+def named_attributes(table: Mapping[str, int], attributes: frozenset[int]) -> dict[str, bool]:
+    """Return for each name of ``table`` whether it is among ``attributes``, and what follows from that.
 
-    ``openable`` and ``takeable`` are always there: where the story has no such attribute, a container or a door
-    is openable, and what is neither fixed, scenery, nor alive is takeable.
+    ``openable`` and ``takeable`` are always there: where the story has no such attribute, containers and doors are
+    openable, and what is neither fixed, scenery nor alive is takeable.
     """
     found = {name: number in attributes for name, number in table.items()}
     found.setdefault("openable", found.get("container", False) or found.get("door", False))

@@ -1,4 +1,4 @@
-"""What a story may not do to the program around it: write or read files, restart, or play on after its end.
+"""Keeps a story from what it may not do to the program around it: use files, restart, or play on after its end.
 
 Jericho ignores the quit opcode and runs on into whatever bytes follow, and it saves, restores and transcribes
 into files of the working directory. The interpreter's opcode tables are ordinary writable data, so the few
@@ -39,9 +39,9 @@ class _Setup(ctypes.Structure):
 
 
 class Containment:
-    """An interpreter library whose story cannot leave its own memory.
+    """Replaces the dangerous opcodes of a freshly loaded interpreter library.
 
-    stop: the story ran its quit or its restart opcode, and the machine stopped there and then
+    stop: the opcode at which the story stopped the machine, ``None`` while it runs
     """
 
     def __init__(self, library: ctypes.CDLL, version: int) -> None:
@@ -65,12 +65,12 @@ class Containment:
         self._replace(extended, _EXT_RESTORE_UNDO, lambda: library.store(0))
 
     def resume(self) -> None:
-        """The machine may run again: its state was replaced by one that had not stopped."""
+        """Let the machine run again, after its state was replaced by one that had not stopped."""
         self.stop = None
         self._halted.value = 0
 
     def close_files(self, story_size: int) -> None:
-        """Transcripts, recordings and auxiliary files go to a folder that is not there; to be called after each load.
+        """Send transcripts, recordings and auxiliary files to a folder that is not there; to be called after each load.
 
         Loading frees the path, so it has to be the C library's own memory. It is one letter long because the
         interpreter puts it before a name of up to 80 letters in a buffer of 81.

@@ -1,4 +1,4 @@
-"""The words that a story's parser knows (Z-Machine Standard 1.1 §13)."""
+"""Reads the words that a story's parser knows (Z-Machine Standard 1.1 §13)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _COMPASS_ABBREVIATED = ("n", "s", "e", "w", "ne", "nw", "se", "sw", "u", "d")
 _WORD = re.compile(r"[a-z][a-z'-]*")
 
 
-class Entry(NamedTuple):
-    """A word at its address, cut as the story has it, and the bytes behind its text, flags first."""
+class DictionaryEntry(NamedTuple):
+    """A word of the dictionary: its address, its text as the story cuts it, and the bytes behind that, flags first."""
 
     address: int
     text: str
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Flags:
-    """Bits of the byte behind a word: parts of speech as one family of compilers marks them."""
+    """The bits with which one family of compilers marks parts of speech, in the byte behind a word."""
 
     noun: int
     verb: int
@@ -48,12 +48,12 @@ _INFOCOM = _Flags(noun=0x80, verb=0x40, preposition=0x08, direction=0x10, meta=0
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """A story's vocabulary, in the dictionary's order, words cut to ``letters``.
+    """The words of a story in the dictionary's order, cut to ``letters``.
 
-    directions: in full; the words marked so, or the usual ones that the parser knows where none is marked
-    verbs: without those that only concern the session, where they are marked
-    session_verbs: those that only concern the session
-    by_infocom: the words are marked in Infocom's way
+    directions: in full: the words that are marked as directions, or where none is, the usual ones that the parser knows
+    verbs: without those that only concern the session, where these are marked
+    session_verbs: verbs that only concern the session, like those that save it
+    by_infocom: whether the words are marked in Infocom's way
     """
 
     letters: int
@@ -67,7 +67,7 @@ class Dictionary:
 
     @classmethod
     def of(cls, story: Story) -> Dictionary:
-        """The dictionary of ``story``; empty where its table is corrupt."""
+        """Read the dictionary of ``story``; it is empty where its table is corrupt."""
         letters = _text_size(story) // 2 * 3
         entries = [(entry.text, entry.marks[0]) for entry in read_entries(story)]
         flags = _flags(story, dict(entries))
@@ -88,11 +88,11 @@ class Dictionary:
 
     @property
     def moves(self) -> tuple[str, ...]:
-        """The directions without their abbreviations."""
+        """Return the directions without their abbreviations."""
         return tuple(word for word in self.directions if word not in _COMPASS_ABBREVIATED)
 
     def known_words(self, texts: Iterable[str]) -> dict[str, str]:
-        """Words of ``texts`` that the parser knows: as the dictionary cuts them, and as first seen in full."""
+        """Return the words of ``texts`` that the parser knows: in full as first seen, by the dictionary's form."""
         seen: dict[str, str] = {}
         for text in texts:
             for full in _words(text.lower()):
@@ -103,7 +103,7 @@ class Dictionary:
 
 
 def _words(text: str) -> Iterator[str]:
-    """The words of ``text``; one with a hyphen whole, and then its parts, the last of which names the thing first."""
+    """Yield the words of ``text``: one with a hyphen whole, then its parts from the last, which names the thing."""
     for found in _WORD.findall(text):
         yield found
         if "-" in found:
@@ -117,13 +117,13 @@ def _directions(marked: tuple[str, ...], words: frozenset[str], letters: int) ->
 
 
 def _flags(story: Story, marks: dict[str, int]) -> _Flags:
-    """The family of compilers: Inform 6 and 7 sign the header; the others differ in how they mark a verb."""
+    """Tell the family of compilers: Inform 6 and 7 sign the header, the others differ in how they mark a verb."""
     signed = story.content.startswith(b"6.", _COMPILER_ADDRESS)
     return _INFOCOM if not signed and marks.get("take", 0) & _INFOCOM.verb else _INFORM
 
 
-def read_entries(story: Story) -> Iterator[Entry]:
-    """Every word of the dictionary, in its order; none where the table is corrupt."""
+def read_entries(story: Story) -> Iterator[DictionaryEntry]:
+    """Yield every word of the dictionary in its order; none where the table is corrupt."""
     content, size = story.content, _text_size(story)
     at = story.dictionary + 1 + content[story.dictionary]
     if at + 3 >= len(content):
@@ -134,9 +134,9 @@ def read_entries(story: Story) -> Iterator[Entry]:
     if length <= size:
         return
     for entry in range(at, min(at + count * length, len(content) - length), length):
-        yield Entry(entry, text.decode(entry, size).rstrip(), content[entry + size : entry + length])
+        yield DictionaryEntry(entry, text.decode(entry, size).rstrip(), content[entry + size : entry + length])
 
 
 def _text_size(story: Story) -> int:
-    """Bytes that the text of a word takes."""
+    """Return how many bytes the text of a word takes."""
     return 6 if story.version >= _FIRST_LONG_VERSION else 4

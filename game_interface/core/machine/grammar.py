@@ -1,4 +1,4 @@
-"""What may follow a verb in stories made with Inform: its table of grammar lines, in both formats that there are.
+"""Reads what may follow a verb in stories made with Inform, from both formats of its table of grammar lines.
 
 The table starts with static memory: a word for each verb, counted down from 255, holds the address of its lines
 (Inform Technical Manual §8.6).
@@ -14,7 +14,7 @@ from game_interface.core.machine.story import read_word
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from game_interface.core.machine.dictionary import Entry
+    from game_interface.core.machine.dictionary import DictionaryEntry
     from game_interface.core.machine.story import Story
 
 _VERB = 0x01
@@ -30,14 +30,14 @@ _NEW_FIRST_FREE_ELEMENTARY = 7
 
 
 class _Lines(NamedTuple):
-    """All lines of one verb: whether any takes words that name no thing at hand, and the address behind them."""
+    """All lines of one verb: whether any takes words that name nothing at hand, and the address behind the last."""
 
     free: bool
     end: int
 
 
-def free_verbs(story: Story, entries: Sequence[Entry]) -> frozenset[str] | None:
-    """The verbs that may stand before words which name no thing at hand; ``None`` where there is no such table."""
+def free_verbs(story: Story, entries: Sequence[DictionaryEntry]) -> frozenset[str] | None:
+    """Return the verbs that take words which name nothing at hand; ``None`` where there is no such table."""
     verbs = [entry for entry in entries if len(entry.marks) > 1 and entry.marks[0] & _VERB]
     numbers = {verb.text: _HIGHEST_VERB - verb.marks[1] for verb in verbs}
     count = 1 + max(numbers.values(), default=0)
@@ -52,7 +52,7 @@ def free_verbs(story: Story, entries: Sequence[Entry]) -> frozenset[str] | None:
 
 
 def _join_up(addresses: list[int], lines: list[_Lines]) -> bool:
-    """Whether each verb's lines end where another's start, which the wrong format does not chance on."""
+    """Return whether each verb's lines end where another's start, which is no accident in the right format."""
     ends = dict(zip(addresses, (each.end for each in lines), strict=True))
     return all(ends[address] == following for address, following in pairwise(sorted(ends)))
 

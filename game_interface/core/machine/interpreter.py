@@ -1,4 +1,4 @@
-"""Jericho's interpreter with one story in it, at the level of bytes: nothing above this module sees Jericho."""
+"""Runs one story in Jericho's interpreter, at the level of bytes; only this module plays through Jericho."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LARGE_CONSTANT, _SMALL_CONSTANT = 0, 1  # types of operands; Z-Machine Standard
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """Where the machine stands, beside its memory and stack; the random numbers' state is in ``rng_*``."""
+    """What the machine holds beside its memory and stack; ``rng`` and ``rng_*`` are the state of the random numbers."""
 
     pc: int
     sp: int
@@ -59,7 +59,7 @@ class Snapshot:
 
 
 class _Environment(FrotzEnv):  # type: ignore[misc]  # Jericho is untyped
-    """Jericho's environment, loaded from checked bytes, contained before the story's first instruction."""
+    """Jericho's environment, contained before the story's first instruction, and without a story loaded yet."""
 
     def __init__(self, story: Story, path: Path) -> None:
         self._story = story
@@ -77,14 +77,14 @@ class _Environment(FrotzEnv):  # type: ignore[misc]  # Jericho is untyped
 
 
 class Interpreter:
-    """One story, one machine, one thread at a time.
+    """A machine that runs one story, for one thread at a time.
 
-    known: Jericho has a profile of the story (and may use it)
-    max_score: the most points there are, by the profile; ``None`` where there is none
-    score, moves: by the profile, asked of the library; 0 where there is none
-    victory, defeat: whether the profile takes the last text for one; a defeat may be a death that is survived;
-        where there is none, every story that stops is a defeat to Jericho: do not ask
-    templates: the story's own kinds of commands, ``OBJ`` where a noun goes; empty where Jericho has none
+    known: whether Jericho has a profile of the story, and may use it
+    max_score: the most points there are by the profile; ``None`` where there is none
+    score, moves: functions that ask the profile; they give 0 where there is none
+    victory, defeat: functions that say whether the profile takes the last text for one. A defeat may be a death that is
+        survived. Not to be asked where there is no profile: every story that stops is a defeat then.
+    templates: the story's own kinds of commands, with ``OBJ`` where a noun goes; empty where Jericho has none
     memory: dynamic memory as of the last answer
     """
 
@@ -119,7 +119,7 @@ class Interpreter:
         self._closed = False
 
     def reset(self, seed: int) -> str:
-        """The story is at its first prompt; its opening text."""
+        """Begin the story anew, go to its first prompt and return the opening text."""
         if self._closed:
             raise GameError("The story is closed.")
         if self._open:
@@ -134,14 +134,14 @@ class Interpreter:
         return text.decode("cp1252", "replace")
 
     def send(self, line: bytes) -> str:
-        """The story has read ``line`` (without line break) and stands at its next prompt; what it printed."""
+        """Let the story read ``line`` (without line break), go to its next prompt and return what it printed."""
         self.require_open()
         text: bytes = self._library.step(line + b"\n")
         self._library.getRAM(self._buffer)
         return text.decode("cp1252", "replace")
 
     def snapshot(self) -> Snapshot:
-        """The machine as it stands."""
+        """Return the whole machine as it is now."""
         self.require_open()
         library = self._library
         library.getStack(self._stack)
@@ -158,7 +158,7 @@ class Interpreter:
         return Snapshot(bytes(self._buffer), bytes(self._stack), registers, library.get_narrative_text())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """The machine stands where ``snapshot`` was taken, random numbers included."""
+        """Put the machine back to where ``snapshot`` was taken, random numbers included."""
         self.require_open()
         if not self._fits(snapshot):
             raise GameError("The saved state does not fit the story.")
@@ -181,7 +181,7 @@ class Interpreter:
             raise GameError("The story is closed.")
 
     def _fits(self, snapshot: Snapshot) -> bool:
-        """Whether ``snapshot`` is safe to give to C, which checks nothing."""
+        """Return whether ``snapshot`` is safe to give to C, which checks nothing."""
         registers, stack = snapshot.registers, len(self._stack) // 2
         return (
             len(snapshot.memory) == len(self._buffer)
@@ -203,7 +203,10 @@ class Interpreter:
         return int(self._library.getPC())
 
     def line_room(self) -> int:
-        """Letters that the story's text buffer takes; the interpreter would write on behind it (§15, read)."""
+        """Return how many letters the story's text buffer takes: the interpreter would write on behind it.
+
+        Z-Machine Standard 1.1 §15, read.
+        """
         address = self._first_operand()
         if not 0 < address < len(self._buffer):
             return LONGEST_LINE
@@ -211,7 +214,10 @@ class Interpreter:
         return min(room - 1 if self._story.version <= _LAST_VERSION_WITH_TERMINATOR else room, LONGEST_LINE)
 
     def _first_operand(self) -> int:
-        """The first operand of the instruction that waits, a read: its types stand before it (§4.4)."""
+        """Return the first operand of the read that waits: the types of its operands stand before it.
+
+        Z-Machine Standard 1.1 §4.4.
+        """
         at = self.prompt_address
         code = bytes(self._buffer) if at < len(self._buffer) else self._story.content
         kind, operand = code[at] >> 6, code[at + 1]
@@ -238,7 +244,7 @@ class Interpreter:
         return int(self._library.get_self_object_num()) if self.known else None
 
     def close(self) -> None:
-        """The machine is gone and its files with it."""
+        """End the machine and remove its files."""
         if self._open:
             self._library.shutdown()
             self._open = False
@@ -247,5 +253,5 @@ class Interpreter:
 
 
 def _is_textworld(story: Story) -> bool:
-    """TextWorld made the story: Jericho goes by the file's name alone, and asks it in words that only those know."""
+    """Return whether TextWorld made the story; Jericho, which goes by the name alone, asks in words only those know."""
     return story.path.name.startswith("tw-") and "tw-print" in Dictionary.of(story).words

@@ -1,4 +1,4 @@
-"""The tree of objects in a story's memory, read at the speed of play."""
+"""Reads the tree of objects in a story's memory, fast enough for every turn."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ _INFORM_6 = b"6."
 
 
 class ObjectTable:
-    """Names and relations of a story's objects (Z-Machine Standard 1.1 §12). Objects count from 1; 0 is none.
+    """The names and relations of a story's objects, which count from 1; 0 is none (Z-Machine Standard 1.1 §12).
 
-    Every reading is total: a number outside the table or a corrupt memory gives 0, ``""`` or nothing.
+    No method raises: a number outside the table and a corrupt memory give 0, ``""`` or nothing.
     """
 
     def __init__(self, story: Story) -> None:
@@ -70,7 +70,7 @@ class ObjectTable:
         self._names: dict[int, str] = {}
 
     def _property_tables(self, dynamic_size: int) -> list[int]:
-        """The address of each object's property table; the first of them all ends the entries."""
+        """Return the address of each object's property table; the lowest of them ends the entries."""
         addresses: list[int] = []
         layout, end = self._layout, dynamic_size
         entry = self._entries
@@ -84,12 +84,12 @@ class ObjectTable:
         return addresses
 
     def _property_table_end(self, address: int) -> int:
-        """The address behind the property table at ``address``."""
+        """Return the address behind the property table at ``address``."""
         name_end = address + 1 + 2 * self._content[address]
         return 1 + max((each.at + each.size for each in self._listed(address)), default=name_end)
 
     def _listed(self, address: int) -> Iterator[_Property]:
-        """The properties of the table at ``address``, in its order."""
+        """Yield the properties of the table at ``address`` in its order."""
         content = self._content
         at = address + 1 + 2 * content[address]
         while at + 1 < len(content) and content[at]:
@@ -104,14 +104,14 @@ class ObjectTable:
             at = listed.at + listed.size
 
     def properties(self, num: int) -> dict[int, bytes]:
-        """The values of the object's properties by number, as the story file has them."""
+        """Return the values of the object's properties by number, as the story file has them."""
         if not 0 < num <= self.count:
             return {}
         listed = self._listed(self._properties[num - 1])
         return {each.number: self._content[each.at : each.at + each.size] for each in listed}
 
     def name(self, num: int) -> str:
-        """The full short name as the story file has it, abbreviations spelt out; ``""`` where there is none."""
+        """Return the full short name as the story file has it, abbreviations spelt out; ``""`` where there is none."""
         if num not in self._names:
             self._names[num] = self._decoded_name(num)
         return self._names[num]
@@ -123,7 +123,7 @@ class ObjectTable:
         return self._text.decode(address + 1, 2 * self._content[address])
 
     def parents(self, memory: Memory) -> tuple[int, ...]:
-        """The parent of every object at once, at the object's own number; the first, of object 0, is 0."""
+        """Return the parents of all objects, each at the object's own number; the first, of object 0, is 0."""
         low = memory[self._low_parents]
         if self._layout.link == 1:
             return (0, *low)
@@ -131,7 +131,7 @@ class ObjectTable:
         return (0, *(256 * upper + lower for upper, lower in zip(high, low, strict=True)))
 
     def _link(self, memory: Memory, num: int, place: int) -> int:
-        """The ``place``-th link of an object's entry: 0 parent, 1 sibling, 2 child."""
+        """Return the ``place``-th link of an object's entry: 0 parent, 1 sibling, 2 child."""
         if not 0 < num <= self.count:
             return 0
         layout = self._layout
@@ -140,27 +140,27 @@ class ObjectTable:
         return other if other <= self.count else 0
 
     def parent(self, memory: Memory, num: int) -> int:
-        """The object that ``num`` is in."""
+        """Return the object that ``num`` is in."""
         return self._link(memory, num, 0)
 
     def sibling(self, memory: Memory, num: int) -> int:
-        """The next object in the same parent."""
+        """Return the next object in the same parent."""
         return self._link(memory, num, 1)
 
     def child(self, memory: Memory, num: int) -> int:
-        """The first object in ``num``."""
+        """Return the first object in ``num``."""
         return self._link(memory, num, 2)
 
     def children(self, memory: Memory, num: int) -> list[int]:
-        """The objects directly in ``num``, in the machine's order; cut where a corrupt tree runs in a circle."""
+        """Return the objects directly in ``num``, in the machine's order; a tree that runs in a circle is cut."""
         return self._chain(memory, self.child(memory, num), place=1)
 
     def ancestors(self, memory: Memory, num: int) -> list[int]:
-        """The objects around ``num``, its parent first; cut where a corrupt tree runs in a circle."""
+        """Return the objects around ``num``, its parent first; a tree that runs in a circle is cut."""
         return self._chain(memory, self.parent(memory, num), place=0)
 
     def _chain(self, memory: Memory, num: int, place: int) -> list[int]:
-        """``num`` and what its ``place``-th link leads to, and so on, each object once."""
+        """Return ``num`` and what its ``place``-th link leads to, and so on, each object once."""
         found: list[int] = []
         while num and num not in found:
             found.append(num)
@@ -168,27 +168,27 @@ class ObjectTable:
         return found
 
     def attributes(self, memory: Memory, num: int) -> frozenset[int]:
-        """The numbers of the attributes that are set, from 0 to 31 (version 1-3) or 47."""
+        """Return the numbers of the attributes that are set, from 0 to 31 (version 1-3) or 47."""
         if not 0 < num <= self.count:
             return frozenset()
         at = self._entries + (num - 1) * self._layout.entry
         return _bits(bytes(memory[at : at + self._layout.attributes]))
 
     def place(self, num: int) -> slice:
-        """Where in memory the attributes and links of ``num`` lie: equal bytes there mean that none has changed."""
+        """Return where the attributes and links of ``num`` lie: equal bytes there mean that none has changed."""
         at = self._entries + (num - 1) * self._layout.entry
         return slice(at, at + self._layout.entry)
 
     def world_hash(self, memory: Memory) -> str:
-        """8 hex digits, equal when the tree, the attributes and the properties are equal; globals do not count."""
+        """Return 8 hex digits that are equal while tree, attributes and properties are; globals do not count."""
         return f"{crc32(self.section(memory)):08x}"
 
     def section(self, memory: Memory) -> memoryview:
-        """The part of ``memory`` that holds the tree, the attributes and the properties."""
+        """Return the part of ``memory`` that holds the tree, the attributes and the properties."""
         return memoryview(memory)[self._entries : self._end]
 
 
 @lru_cache(maxsize=4096)
 def _bits(flags: bytes) -> frozenset[int]:
-    """The numbers of the bits that are set, the first byte's highest being 0."""
+    """Return the numbers of the bits that are set; the highest of the first byte is 0."""
     return frozenset(8 * at + bit for at, byte in enumerate(flags) for bit in range(8) if byte & 0x80 >> bit)

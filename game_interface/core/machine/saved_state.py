@@ -1,4 +1,4 @@
-"""A game's whole state as plain values, and as bytes: a seal, a line of JSON, then two arrays. Never pickle."""
+"""Keeps a game's whole state as plain values, and as bytes: a seal, a line of JSON, two arrays. Never pickle."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _HEADER = TypeAdapter(_Header)
 
 @dataclass(frozen=True, slots=True)
 class SavedState:
-    """A story at one of its prompts.
+    """The state of a story at one of its prompts.
 
     story: SHA-256 of the story file
     snapshot: the machine, random numbers included
-    observation: the latest one, with its ending
+    observation: the latest one
     prompt_address: where in its code the story asks for commands; anywhere else it asks a question
     """
 
@@ -50,7 +50,7 @@ class SavedState:
     prompt_address: int
 
     def to_bytes(self) -> bytes:
-        """The state, to be read back by :meth:`from_bytes` on any machine."""
+        """Return the state as bytes, which :meth:`from_bytes` reads on any machine."""
         snapshot = self.snapshot
         header = _Header(
             story=self.story,
@@ -66,7 +66,7 @@ class SavedState:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """The state that :meth:`to_bytes` wrote; ``GameError`` if ``content`` is anything else."""
+        """Read the state that :meth:`to_bytes` wrote. Raises ``GameError`` if ``content`` is anything else."""
         seal, content = content[:_SEAL_SIZE], content[_SEAL_SIZE:]
         if seal != _seal(content):
             raise GameError("This is not a saved state of a story, or it is damaged.")
@@ -82,7 +82,7 @@ class SavedState:
 
 
 def _seal(content: bytes) -> bytes:
-    """The format and the CRC-32 of all that follows."""
+    """Return the format and the CRC-32 of all that follows."""
     return _FORMAT + f"{crc32(content):08x}\n".encode()
 
 

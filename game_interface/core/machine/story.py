@@ -1,4 +1,4 @@
-"""A story file, checked before the interpreter sees it: a bad one would end the process, not raise."""
+"""Reads and checks a story file before the interpreter sees it: a bad one would end the process, not raise."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Story:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """The story in the file ``path``, or ``StoryError`` saying in one sentence why it is not one."""
+        """Read the story in the file ``path``. Raises ``StoryError``, which says in one sentence why it is not one."""
         content = _read(path)
         fault = _not_a_story(content)
         if fault:
@@ -98,7 +98,7 @@ def _read(path: Path) -> bytes:
 
 
 def _not_a_story(content: bytes) -> str:
-    """What else ``content`` is, or ``""`` if it may be a story."""
+    """Return what else ``content`` is, or ``""`` if it may be a story."""
     version = content[0] if content else 0
     faults = {
         "it is empty": not content,
@@ -113,7 +113,7 @@ def _not_a_story(content: bytes) -> str:
 
 
 def _misplaced_table(story: Story) -> str:
-    """Which table of the header lies where it cannot, or ``""``."""
+    """Return which table of the header lies where it cannot, or ``""``."""
     size = len(story.content)
     if not HEADER_SIZE <= story.dynamic_size <= size:
         return f"static memory cannot start at {story.dynamic_size} in a file of {size} bytes"
@@ -132,7 +132,7 @@ def _misplaced_table(story: Story) -> str:
 
 
 def _damage(content: bytes) -> str:
-    """How the header's own length and checksum contradict the file, or ``""``; 0 means that they are not set."""
+    """Return how the header's length and checksum contradict the file, or ``""``; 0 means that they are not set."""
     length = read_word(content, 0x1A) * _LENGTH_UNIT[content[0]]
     if length > len(content):
         return f"it is cut off, {len(content)} bytes of the {length} that its header names"

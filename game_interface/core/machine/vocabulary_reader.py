@@ -1,4 +1,4 @@
-"""What a story's own tables say about words: what they are for, and which objects answer to them."""
+"""Reads from a story's own tables what its words are for and which objects answer to them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LARGE, _OMITTED = 0, 3  # types of operands
 
 
 def read_vocabulary(story: Story) -> Vocabulary:
-    """The vocabulary of ``story``, without objects where its tables are in no known format."""
+    """Read the vocabulary of ``story``; it names no objects where the story's tables are in no known format."""
     dictionary, entries = Dictionary.of(story), list(read_entries(story))
     table = ObjectTable(story)
     properties = {num: table.properties(num) for num in range(1, table.count + 1)}
@@ -68,7 +68,7 @@ def _topic_verbs(dictionary: Dictionary) -> frozenset[str]:
 
 
 def _property_of_names(properties: Mapping[int, Mapping[int, bytes]], texts: Mapping[int, str]) -> int | None:
-    """The property that names objects, by evidence: most have it, and each of its values is a list of words."""
+    """Find the property that names objects: most objects have it, and each of its values is a list of words."""
     users = Counter(number for values in properties.values() for number in values)
     others = {
         number
@@ -80,7 +80,7 @@ def _property_of_names(properties: Mapping[int, Mapping[int, bytes]], texts: Map
 
 
 def _by_word(words: Mapping[int, Iterable[str]]) -> dict[str, tuple[int, ...]]:
-    """The objects of each word, from the words of each object."""
+    """Turn the words of each object into the objects of each word."""
     objects: dict[str, dict[int, None]] = {}
     for num, texts in words.items():
         for text in texts:
@@ -109,25 +109,25 @@ class _WordReader:
             self._compared[start // unit] = frozenset(self._compared_words(start, end))
 
     def listed(self, value: bytes) -> Iterator[str]:
-        """The words whose addresses stand in the ``value`` of a property."""
+        """Yield the words whose addresses stand in the ``value`` of a property."""
         return (self._texts[address] for address in _addresses(value) if address in self._texts)
 
     def mentioned(self, values: Iterable[bytes]) -> Iterator[str]:
-        """All words that these ``values`` list or, being addresses of routines, compare with."""
+        """Yield all words that these ``values`` list or, where they are addresses of routines, compare with."""
         for value in values:
             yield from self.listed(value)
             for address in _addresses(value):
                 yield from self._compared.get(address, ())
 
     def _compared_words(self, start: int, end: int) -> Iterator[str]:
-        """The dictionary words among the operands of the ``je`` instructions (in their long form) from ``start`` on."""
+        """Yield the dictionary words among the operands of long ``je`` instructions from ``start`` on."""
         at = self._content.find(_JE, start, end)
         while at != -1:
             yield from (self._texts[each] for each in self._large_constants(at + 1) if each in self._texts)
             at = self._content.find(_JE, at + 1, end)
 
     def _large_constants(self, types: int) -> Iterator[int]:
-        """The large constants among the operands whose types stand at ``types`` (Z-Machine Standard 1.1 §4.4)."""
+        """Yield the large constants among the operands whose types stand at ``types`` (Z-Machine Standard 1.1 §4.4)."""
         kinds, at = self._content[types : types + 1].hex(), types + 1
         for kind in (int(kinds or "ff", 16) >> shift & 3 for shift in (6, 4, 2, 0)):
             if kind == _OMITTED:

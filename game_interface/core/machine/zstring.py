@@ -1,4 +1,4 @@
-"""Z-machine text, decoded (Z-Machine Standard 1.1 §3)."""
+"""Decodes the text of the Z-machine (Z-Machine Standard 1.1 §3)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LONGEST_ABBREVIATION = 128
 
 
 class TextDecoder:
-    """Decodes strings of one story. Never raises: corrupt text decodes to what can be made of it."""
+    """Decodes the strings of one story; of a corrupt one it makes what can be made, and never raises."""
 
     def __init__(self, story: Story) -> None:
         self._content = story.content
@@ -43,11 +43,11 @@ class TextDecoder:
         self._alphabets = self._own_alphabets(story) or _standard_alphabets(story.version)
 
     def decode(self, address: int, length: int) -> str:
-        """The text of the string at byte ``address``, ``length`` bytes long at most, abbreviations spelt out."""
+        """Return the string at byte ``address``, at most ``length`` bytes long, with abbreviations spelt out."""
         return "".join(self._letters(self._characters(address, length), abbreviated=True))
 
     def _characters(self, address: int, length: int) -> Iterator[int]:
-        """The 5-bit Z-characters of a string."""
+        """Yield the 5-bit Z-characters of a string."""
         for at in range(address, min(address + length, len(self._content) - 1), 2):
             triple = read_word(self._content, at)
             yield triple >> 10 & 31
@@ -81,14 +81,14 @@ class TextDecoder:
         return self._alphabets[alphabet][char - _FIRST_LETTER_CHAR]
 
     def _abbreviation(self, number: int) -> str:
-        """The text that an abbreviation stands for, which has none itself."""
+        """Return the text that an abbreviation stands for; it has no abbreviations itself."""
         if not self._abbreviations:
             return ""
         address = 2 * read_word(self._content, self._abbreviations + 2 * number)
         return "".join(self._letters(self._characters(address, _LONGEST_ABBREVIATION), abbreviated=False))
 
     def _own_alphabets(self, story: Story) -> list[Sequence[str]]:
-        """The alphabets that the story brings along (Z-Machine Standard 1.1 §3.5.5), if any."""
+        """Return the alphabets that the story brings along, if any (Z-Machine Standard 1.1 §3.5.5)."""
         address = read_word(self._content, _ALPHABET_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
         if not 0 < address <= len(self._content) - 3 * len(_LETTERS):
             return []
@@ -109,13 +109,13 @@ class TextDecoder:
 
 
 def _standard_alphabets(version: int) -> list[Sequence[str]]:
-    """The alphabets, each of the Z-characters 6 to 31; the escape holds the first place of the third."""
+    """Return the three alphabets, for the Z-characters 6 to 31; the escape has the first place of the third."""
     punctuation = _PUNCTUATION_VERSION_1 if version == 1 else _PUNCTUATION
     return [_LETTERS, _LETTERS.upper(), " " + punctuation]
 
 
 def _extra_characters(story: Story) -> str:
-    """The characters of the ZSCII codes from 155 on: the story's own table, or the Standard's."""
+    """Return the characters of the ZSCII codes from 155 on, from the story's own table or the Standard's."""
     extension = read_word(story.content, _EXTENSION_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
     has_table = extension and read_word(story.content, extension) >= _UNICODE_TABLE_WORD
     table = read_word(story.content, extension + 2 * _UNICODE_TABLE_WORD) if has_table else 0

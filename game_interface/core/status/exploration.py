@@ -1,4 +1,4 @@
-"""A short look around in a story of which nothing is known, for ``status_reader`` to learn from."""
+"""Takes a short look around in a story of which nothing is known, to learn from it where the status is kept."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ _ENOUGH_MOVES = 8
 
 
 class Emulator(Protocol[State]):
-    """What learning needs of an interpreter that runs the story."""
+    """An interpreter with a story, as far as exploring needs one."""
 
     def step(self, command: str) -> str:
-        """What the story answered to ``command``."""
+        """Play ``command`` and return the story's answer."""
         ...
 
     def memory(self) -> Memory:
-        """Dynamic memory as it stands now; may be overwritten by the next step."""
+        """Return dynamic memory as it is now; the next step may overwrite it."""
         ...
 
     def save(self) -> State:
-        """Everything that :meth:`restore` needs, random numbers included."""
+        """Return everything that :meth:`restore` needs, random numbers included."""
         ...
 
     def restore(self, state: State) -> None:
-        """The story stands exactly as it did when ``state`` was saved."""
+        """Put the story back to exactly where ``state`` was saved."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What was seen on the way. Memories are copies of dynamic memory.
+    """What was seen on a look around. Memories are copies of dynamic memory.
 
     turns: memories, each one turn after the one before
     score_text: the answer to ``score`` after these turns
@@ -60,7 +60,7 @@ class Exploration:
 
 
 def explore(table: ObjectTable, emulator: Emulator[State]) -> Exploration:
-    """What a look around from here shows, in about a hundred steps. ``emulator`` stands where the last one led."""
+    """Look around from here in about a hundred steps. ``emulator`` is left where the last one led."""
     start = emulator.save()
     turns = [bytes(emulator.memory())]
     for command in _TURNS:
@@ -72,13 +72,13 @@ def explore(table: ObjectTable, emulator: Emulator[State]) -> Exploration:
 
 
 class _Explorer(Generic[State]):
-    """Tries every motion in one place after the other, nearest first."""
+    """Tries every motion in one place after the other, the nearest places first."""
 
     def __init__(self, table: ObjectTable, emulator: Emulator[State], exploration: Exploration) -> None:
         self._table, self._emulator, self.exploration = table, emulator, exploration
 
     def explore_from(self, start: State) -> None:
-        """``exploration`` holds what can be seen around ``start``."""
+        """Add what can be seen around ``start`` to ``exploration``."""
         seen = {self._table.parents(self.exploration.places[0])}
         unexplored = deque([start])
         for _ in range(_MOST_PLACES):
@@ -90,7 +90,7 @@ class _Explorer(Generic[State]):
                     unexplored.append(reached)
 
     def _try_motions(self, place: State) -> dict[tuple[int, ...], State]:
-        """Where the motions lead from ``place``, by the parents of all objects there."""
+        """Return the states that the motions lead to from ``place``, by the parents of all objects there."""
         self._emulator.restore(place)
         before = self._parents()
         drifting = _moved(before, self._after(place, "wait"))
@@ -107,7 +107,7 @@ class _Explorer(Generic[State]):
         return reached
 
     def _after(self, place: State, command: str) -> tuple[int, ...]:
-        """The parents of all objects after ``command`` in ``place``."""
+        """Return the parents of all objects after ``command`` in ``place``."""
         self._emulator.restore(place)
         self._emulator.step(command)
         return self._parents()
@@ -117,5 +117,5 @@ class _Explorer(Generic[State]):
 
 
 def _moved(before: tuple[int, ...], after: tuple[int, ...]) -> frozenset[int]:
-    """The objects that have another parent ``after``, and one at all."""
+    """Return the objects that are somewhere else ``after``, and not nowhere."""
     return frozenset(num for num, parent in enumerate(after) if parent not in (0, before[num]))

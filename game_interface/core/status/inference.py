@@ -1,4 +1,4 @@
-"""Which object is the player and which globals tell the status, inferred from an exploration."""
+"""Infers from an exploration which object is the player and which globals hold the status."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Clues:
     """Where a story keeps its status. All but ``player`` are numbers of globals.
 
     player: the object that the player starts as
-    body: names the object that is the player now
-    rooms: each names the room, in most places
-    score, turns: the story's own figures
-    shown_score, shown_turns: their copies for the status line, made when it was drawn last; only these may be known
+    body: holds the object that is the player now
+    rooms: each holds the room, in most places
+    score, turns: hold the story's own figures
+    shown_score, shown_turns: hold their copies from when the status line was drawn last; only these may be known
     """
 
     player: int | None = None
@@ -45,7 +45,7 @@ class Clues:
 
 @dataclass(frozen=True, slots=True)
 class _Library:
-    """How far its globals lie from the one that counts turns, by the order of their declarations."""
+    """How far a library's globals lie from the one that counts turns, by the order in which it declares them."""
 
     score: int
     body: int
@@ -55,8 +55,8 @@ _LIBRARIES = (_Library(score=5, body=10), _Library(score=3, body=8), _Library(sc
 """The libraries of Inform 6 since 6/7, of Inform 7, and the older ones of Inform 5 and 6."""
 
 
-def learn(story: Story, table: ObjectTable, exploration: Exploration) -> Clues | None:
-    """The clues that ``exploration`` makes certain; ``None`` where not even the room is among them."""
+def infer_clues(story: Story, table: ObjectTable, exploration: Exploration) -> Clues | None:
+    """Return the clues that ``exploration`` makes certain; ``None`` where not even the room is among them."""
     evidence = _Evidence(story, table, exploration)
     if story.version <= _LAST_STATUS_LINE_VERSION:
         return evidence.defined_clues(shows_time=bool(story.version == 3 and story.content[1] & _SHOWS_TIME))  # noqa: PLR2004
@@ -89,30 +89,33 @@ class _Evidence:
         return all(values[num] == values[other] for values in [*self._turns, *self._places])
 
     def _most_moved(self) -> frozenset[int]:
-        """The objects that moved in most of the moves; with the player may go what follows it everywhere."""
+        """Return the objects that moved in most of the moves: the player, and what follows it everywhere."""
         votes = Counter(num for moved in self._exploration.moves for num in moved)
         least = _MOST_MOVES * len(self._exploration.moves)
         return frozenset(num for num, count in votes.items() if count >= least)
 
     def defined_clues(self, *, shows_time: bool) -> Clues:
-        """The clues where the machine defines the globals (Z-Machine Standard 1.1 §8.2): only the player is learned."""
+        """Return the clues of a version whose globals the Standard defines; only the player is learned.
+
+        Z-Machine Standard 1.1 §8.2.
+        """
         players = [clues.player for clues in self.motion_clues() if 0 in clues.rooms]
         clues = Clues(players[0] if len(players) == 1 else None, rooms=(0,))
         return clues if shows_time else replace(clues, score=1, turns=2)
 
     def motion_clues(self) -> list[Clues]:
-        """Clues for each object that moves as the player would."""
+        """Return clues for each object that moves as the player would."""
         players = self._movers & self._exploration.takers if self._exploration.takers else self._movers
         if len(players) > 1:
             players = frozenset(num for num in players if self._is_named(num))
         return [Clues(num, rooms=rooms) for num in players if (rooms := self._rooms(num))]
 
     def _is_named(self, player: int) -> bool:
-        """Some global names ``player`` everywhere, as every library's does; what follows the player has none."""
+        """Return whether some global holds ``player`` everywhere, as none does for what follows the player."""
         return any(all(values[num] == player for values in self._places) for num in self._numbers)
 
     def library_clues(self) -> list[Clues]:
-        """Clues for each library whose globals lie where a counter of turns says, if the tree agrees."""
+        """Return clues for each library whose globals may lie around a counter of turns, if the object tree agrees."""
         return [
             clues
             for turns in self._counters
@@ -133,15 +136,15 @@ class _Evidence:
         return Clues(player, body, rooms, score, turns)
 
     def _rooms(self, player: int) -> tuple[int, ...]:
-        """The globals that name something around ``player``, those that do so in more places first."""
+        """Return the globals that hold something around ``player``, those first that do so in more places."""
         around = [self._table.ancestors(memory, player) for memory in self._exploration.places]
         hits = {num: self._hits(num, around) for num in self._numbers}
         return tuple(sorted((num for num in hits if hits[num]), key=lambda num: -hits[num]))
 
     def _hits(self, num: int, around: list[list[int]]) -> int:
-        """In how many places a global names something around the player; 0 if it does not name rooms.
+        """Return in how many places a global holds something around the player; 0 if it does not hold rooms.
 
-        It may name one other thing, darkness, instead; but not the same thing around the player everywhere.
+        It may hold one other thing, darkness, instead; but not the same thing around the player everywhere.
         """
         named = [values[num] for values in self._places]
         hits = [value for value, chain in zip(named, around, strict=True) if value in chain]
@@ -150,7 +153,7 @@ class _Evidence:
         return len(hits) if names_rooms else 0
 
     def with_score(self, clues: Clues) -> Clues:
-        """``clues``, and those of score and turns as far as a second witness confirms them."""
+        """Return ``clues`` with those of score and turns, as far as a second figure confirms them."""
         line = min((num for num in clues.rooms if num + 2 in self._counters), default=None)
         if line is None:
             return clues
@@ -161,7 +164,7 @@ class _Evidence:
         return clues if self._told(clues.score, clues.turns) else replace(clues, score=None, turns=None)
 
     def _with_shown_score(self, clues: Clues, score: int, turns: int) -> Clues:
-        """``clues``, and those of the status line if the story's own answer confirms them."""
+        """Return ``clues`` with those of the status line, if the story's own answer confirms them."""
         if not self._told(score, turns):
             return clues
         count = next((num for num in self._counters if num != turns and self._always_equal(num, turns)), None)
@@ -170,7 +173,7 @@ class _Evidence:
         return replace(clues, turns=count, shown_score=score, shown_turns=turns)
 
     def _told(self, score: int, turns: int) -> bool:
-        """The story's own answer to ``score`` names the values of both globals."""
+        """Return whether the story's own answer to ``score`` names the values of both globals."""
         answer, latest = self._exploration.score_text, self._turns[-1]
         figures = {int(figure) for figure in _FIGURE.findall(answer)}
         return "score" in answer.lower() and {latest[score], latest[turns]} <= figures

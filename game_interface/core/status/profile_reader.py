@@ -1,10 +1,12 @@
-"""The status of a story that Jericho has a profile of: its player object and score, and the room from memory."""
+"""Reads the status of a story that Jericho has a profile of: player and score from there, the room from memory."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from game_interface.core.status.status_reader import Status
+from typing_extensions import override
+
+from game_interface.core.status.status_reader import Status, StatusReader
 
 if TYPE_CHECKING:
     from game_interface.core.machine.interpreter import Interpreter
@@ -13,13 +15,13 @@ if TYPE_CHECKING:
 
 _LAST_VERSION_WITH_STATUS_LINE = 3
 _MANY_ROOMS = 12
-"""Children that make an object around a room a shelf of rooms, as Infocom kept them."""
+"""Rooms in an object that make it no place but a holder of all rooms, as Infocom had one."""
 
 
-class ProfileReader:
-    """A ``StatusReader`` of the story that ``interpreter`` runs.
+class ProfileReader(StatusReader):
+    """Reads the status of the story that ``interpreter`` runs, whose present memory it has to be given.
 
-    Jericho takes for the location whatever the player is directly in. Here it is the room, also for a player in
+    Jericho takes whatever the player is directly in for the location. Here it is the room, also for a player in
     a vehicle or on a chair.
     """
 
@@ -28,10 +30,10 @@ class ProfileReader:
         self._interpreter = interpreter
         self._player = interpreter.player or 0
         self._here = story.globals if story.version <= _LAST_VERSION_WITH_STATUS_LINE else None
-        self._shelves = _shelves(table, bytes(interpreter.memory))
+        self._room_holders = _room_holders(table, bytes(interpreter.memory))
 
+    @override
     def read(self, memory: Memory) -> Status:
-        """The status as ``memory`` has it, which has to be the interpreter's present memory."""
         return Status(
             room=self._room(memory) or None,
             player=self._player,
@@ -42,12 +44,12 @@ class ProfileReader:
     def _room(self, memory: Memory) -> int:
         if self._here is not None:
             return memory[self._here] << 8 | memory[self._here + 1]
-        around = [num for num in self._table.ancestors(memory, self._player) if num not in self._shelves]
+        around = [num for num in self._table.ancestors(memory, self._player) if num not in self._room_holders]
         return around[-1] if around else 0
 
 
-def _shelves(table: ObjectTable, memory: Memory) -> frozenset[int]:
-    """The objects that hold rooms: without a parent, with many children that hold things themselves."""
+def _room_holders(table: ObjectTable, memory: Memory) -> frozenset[int]:
+    """Return the objects that only hold rooms: without a parent, with many children that hold things themselves."""
     roots = (num for num in range(1, table.count + 1) if not table.parent(memory, num))
     return frozenset(
         root

@@ -1,8 +1,8 @@
-"""Where the player is and how the game stands, for stories of which nothing is known beforehand.
+"""Reads where the player is and how the game stands, in stories of which nothing is known beforehand.
 
-Every claim has two witnesses that agree, or is not made: the object tree and a global for the room, the
-score and the status line's copy of it for the score. Up to version 3 the machine's own definition is one
-of them; from version 4 on, which object is the player and which globals mean what is learned from a look around.
+Nothing is claimed unless two sources agree: the object tree and a global on the room, the score and the status line's
+copy of it on the score. Up to version 3 the Standard's own definition is one of them. From version 4 on, a look around
+tells which object is the player and which globals mean what.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from typing_extensions import override
+
 from game_interface.core.status.exploration import Emulator, State, explore
-from game_interface.core.status.inference import Clues, learn
+from game_interface.core.status.inference import Clues, infer_clues
 
 if TYPE_CHECKING:
     from game_interface.core.machine.object_table import Memory, ObjectTable
@@ -20,12 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["Emulator", "Status", "StatusReader", "status_reader"]
 
 _OPENINGS: tuple[tuple[str, ...], ...] = ((), ("wait",) * 10, ("open door",), ("no",), ("yes",), ("1",))
-"""What may stand between the opening text and the first steps: nothing, a ceremony, a door, a question."""
+"""Commands that may be needed before the first move: none, patience, a door to open, a question to answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the memory says for certain; ``None`` where it does not.
+    """What a story's memory says for certain; ``None`` where it says nothing.
 
     location: the room, while the player stands in it directly
     room: the room, also while the player is in a vehicle or on a chair (whose number Jericho gives as location)
@@ -41,15 +43,15 @@ class Status:
 
 
 class StatusReader(Protocol):
-    """Reads the status out of memory: the same memory always gives the same status."""
+    """Reads the status from memory; the same memory always gives the same status."""
 
     def read(self, memory: Memory) -> Status:
-        """The status as ``memory`` (a copy of dynamic memory) has it."""
+        """Return the status in ``memory``, a copy of dynamic memory."""
         ...
 
 
 def status_reader(story: Story, table: ObjectTable, emulator: Emulator[State]) -> StatusReader:
-    """A reader for ``story``, learned by trying moves on ``emulator``, which stands afterwards as before.
+    """Learn to read the status of ``story`` by trying moves on ``emulator``, which is put back afterwards.
 
     To be called once, right after the opening text; takes some hundred steps.
     """
@@ -61,24 +63,25 @@ def status_reader(story: Story, table: ObjectTable, emulator: Emulator[State]) -
             for command in opening:
                 emulator.step(command)
             exploration = explore(table, emulator)
-            learned = learn(story, table, exploration)
+            learned = infer_clues(story, table, exploration)
             if learned and exploration.moves:
                 clues = learned
                 break
             clues = clues or learned
     finally:
         emulator.restore(start)
-    return _CluedReader(story, table, clues) if clues else _SilentReader()
+    return _LearnedReader(story, table, clues) if clues else _EmptyReader()
 
 
-class _SilentReader:
-    """Claims nothing."""
+class _EmptyReader(StatusReader):
+    """Claims nothing, since nothing could be learned."""
 
-    def read(self, memory: Memory) -> Status:  # noqa: ARG002 - the protocol's signature
+    @override
+    def read(self, memory: Memory) -> Status:
         return Status()
 
 
-class _CluedReader:
+class _LearnedReader(StatusReader):
     """Reads where the clues point, and claims what two of them agree on."""
 
     def __init__(self, story: Story, table: ObjectTable, clues: Clues) -> None:
@@ -87,8 +90,8 @@ class _CluedReader:
         self._score, self._shown_score = clues.score, clues.shown_score
         self._turns, self._shown_turns = clues.turns, clues.shown_turns
 
+    @override
     def read(self, memory: Memory) -> Status:
-        """The status as ``memory`` has it."""
         location, room = self._place(memory)
         changed = self._body is not None and self._value(memory, self._body) != self._player
         score, shown_score = self._value(memory, self._score), self._value(memory, self._shown_score)
@@ -103,7 +106,7 @@ class _CluedReader:
         )
 
     def _value(self, memory: Memory, num: int | None) -> int | None:
-        """The signed value of a global, ``None`` of none."""
+        """Return the signed value of a global, ``None`` of none."""
         if num is None:
             return None
         at = self._globals + 2 * num
@@ -111,7 +114,7 @@ class _CluedReader:
         return value - 0x10000 if value & 0x8000 else value
 
     def _place(self, memory: Memory) -> tuple[int | None, int | None]:
-        """The location and the room, as :class:`Status` tells them apart."""
+        """Return the location and the room, as :class:`Status` tells them apart."""
         named = [self._value(memory, num) for num in self._rooms]
         if self._player is None:
             room = named[0] if 0 < (named[0] or 0) <= self._table.count else None
@@ -123,7 +126,7 @@ class _CluedReader:
 
 
 def _agreed(score: int | None, shown: int | None, *, just_drawn: bool) -> int | None:
-    """The score that both figures let stand; a status line not just drawn does not count."""
+    """Return the score on which both figures agree; a status line that was not just drawn does not count."""
     if not just_drawn or shown is None:
         return score
     return shown if score in (None, shown) else None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from game_interface.core.machine.attribute_tables import INFORM_6, ZORK_1, affordances, attribute_table
+from game_interface.core.machine.attribute_tables import INFORM_6, ZORK_1, attribute_table, named_attributes
 from game_interface.core.machine.story import Story
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ def test_the_library_s_order_is_that_of_its_declarations() -> None:
 
 
 def test_what_is_fixed_is_not_takeable() -> None:
-    assert affordances(INFORM_6, frozenset())["takeable"]
-    assert not affordances(INFORM_6, frozenset({INFORM_6["scenery"]}))["takeable"]
+    assert named_attributes(INFORM_6, frozenset())["takeable"]
+    assert not named_attributes(INFORM_6, frozenset({INFORM_6["scenery"]}))["takeable"]
 
 
 def test_a_container_is_openable_where_no_attribute_says_so() -> None:
-    assert affordances(ZORK_1, frozenset({ZORK_1["container"]}))["openable"]
-    assert not affordances(ZORK_1, frozenset())["openable"]
+    assert named_attributes(ZORK_1, frozenset({ZORK_1["container"]}))["openable"]
+    assert not named_attributes(ZORK_1, frozenset())["openable"]
