@@ -6,14 +6,18 @@ an unknown name is an error in the environment too.
 
 from __future__ import annotations
 
+import os
 import sys
+from dataclasses import dataclass
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dotenv import dotenv_values
 
 from session.configuration.options import Setting
 from session.errors import ConfigurationError
+from session.file_owner import writers_besides_user
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -21,12 +25,21 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping
 
 PREFIX = "ZORKGPT_"
 WELL_KNOWN = {"OPENAI_API_KEY": "llm.api_key", "OPENAI_BASE_URL": "llm.base_url"}
+OF_SERVERS = frozenset({"base_url", "api_key"})
 NOT_OPTIONS = frozenset({"ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that was read. ``writers``: who besides the user may have written it, in words."""
+
+    path: Path
+    text: str
+    writers: str
 
 
 def settings_from(overrides: Mapping[str, object], environ: Mapping[str, str], cwd: Path) -> Iterator[Setting]:
@@ -35,10 +48,17 @@ def settings_from(overrides: Mapping[str, object], environ: Mapping[str, str], c
     That is: the nearest ``zorkgpt.toml`` or ``pyproject.toml`` on the way up from the folder ``cwd`` (side by side: the
     first), ``.env`` in ``cwd``, ``environ``, and ``overrides``: values from the command line by dotted name, where
     ``None`` means that the option was not given.
-    Raises ``ConfigurationError`` for a file that cannot be read.
+    Raises ``ConfigurationError`` for a file that cannot be read, and for one with the address or the key of a server
+    that somebody else may have written: else whoever can write into a folder above would get the keys.
     """
-    yield from _from_nearest_file(cwd.absolute())
-    yield from _from_environment(_read_dotenv(cwd / ".env"), f"in {cwd / '.env'}")
+    nearest = _nearest_file(cwd.absolute(), environ.get("HOME"))
+    if nearest:
+        file = _read(nearest)
+        yield from _of_user(file, _from_toml(file))
+    if (cwd / ".env").is_file():
+        file = _read(cwd / ".env")
+        values = dotenv_values(stream=StringIO(file.text), interpolate=False)
+        yield from _of_user(file, _from_environment(values, f"in {file.path}"))
     yield from _from_environment(environ, "in the environment")
     for name, value in overrides.items():
         if value is not None:
@@ -50,24 +70,40 @@ def from_toml_file(path: Path) -> Iterator[Setting]:
 
     Raises ``ConfigurationError`` for a file that cannot be read, with the line where it is not TOML.
     """
-    document = _read_toml(path)
-    tool = document.get("tool")
-    if isinstance(tool, dict) and "zorkgpt" in tool:
-        table, prefix = tool["zorkgpt"], "tool.zorkgpt."
-    else:
-        table, prefix = ({} if path.name == "pyproject.toml" else document), ""
-    if not isinstance(table, dict):
-        raise ConfigurationError(f"tool.zorkgpt in {path} must be a table")
-    for key, value in table.items():
-        yield Setting(key, value, prefix + key, f"in {path}")
+    return _from_toml(_read(path))
 
 
-def _from_nearest_file(cwd: Path) -> Iterator[Setting]:
-    for folder in (cwd, *cwd.parents):
-        for name in ("zorkgpt.toml", "pyproject.toml"):
-            if (folder / name).is_file():
-                return from_toml_file(folder / name)
-    return iter(())
+def _nearest_file(cwd: Path, home: str | None) -> Path | None:
+    """Return the nearest configuration file, looked for up to the root of the repository or to the home folder.
+
+    Outside of both only ``cwd`` is looked into.
+    """
+    folders = [cwd, *cwd.parents]
+    ends = {Path(home).resolve()} if home else set()
+    last = next((place for place, each in enumerate(folders) if each in ends or os.access(each / ".git", os.F_OK)), 0)
+    names = (folder / name for folder in folders[: last + 1] for name in ("zorkgpt.toml", "pyproject.toml"))
+    return next(filter(Path.is_file, names), None)
+
+
+def _of_user(file: _File, settings: Iterable[Setting]) -> Iterator[Setting]:
+    """Yield the settings of a file. Raises ``ConfigurationError`` where others may have given an address or a key."""
+    for setting in settings:
+        key = next(_server_keys(setting.key, setting.name, setting.value), None)
+        if key and file.writers:
+            raise ConfigurationError(
+                f"{file.path} is not used, for {file.writers}: it gives {key}, and addresses and keys are taken only "
+                "from files that nobody but you can write"
+            )
+        yield setting
+
+
+def _server_keys(key: str, name: str, value: object) -> Iterator[str]:
+    """Yield the keys of all addresses and keys of servers in a setting, or in the tables within it."""
+    if name.rpartition(".")[2] in OF_SERVERS:
+        yield key
+    if isinstance(value, dict):
+        for inner, inner_value in value.items():
+            yield from _server_keys(f"{key}.{inner}", inner, inner_value)
 
 
 def _from_environment(environ: Mapping[str, str | None], source: str) -> Iterator[Setting]:
@@ -79,26 +115,29 @@ def _from_environment(environ: Mapping[str, str | None], source: str) -> Iterato
             yield Setting(key.removeprefix(PREFIX).lower().replace("__", "."), value, key, source)
 
 
-def _read_dotenv(path: Path) -> dict[str, str | None]:
-    if not path.is_file():
-        return {}
+def _from_toml(file: _File) -> Iterator[Setting]:
     try:
-        return dotenv_values(stream=StringIO(path.read_text(encoding="utf-8")), interpolate=False)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"cannot read {path}: {error}") from error
+        document: dict[str, object] = tomllib.loads(file.text)
+    except tomllib.TOMLDecodeError as error:
+        last_line = f"at line {file.text.count(chr(10)) + 1}, the last one"
+        message = str(error).replace("at end of document", last_line)
+        raise ConfigurationError(f"{file.path} is not TOML: {message}") from error
+    tool = document.get("tool")
+    if isinstance(tool, dict) and "zorkgpt" in tool:
+        table, prefix = tool["zorkgpt"], "tool.zorkgpt."
+    else:
+        table, prefix = ({} if file.path.name == "pyproject.toml" else document), ""
+    if not isinstance(table, dict):
+        raise ConfigurationError(f"tool.zorkgpt in {file.path} must be a table")
+    for key, value in table.items():
+        yield Setting(key, value, prefix + key, f"in {file.path}")
 
 
-def _read_toml(path: Path) -> dict[str, object]:
+def _read(path: Path) -> _File:
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            return _File(path, file.read(), writers_besides_user(os.fstat(file.fileno())))
     except OSError as error:
         raise ConfigurationError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path} is not UTF-8: {error.reason} at byte {error.start}") from error
-    try:
-        document: dict[str, object] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        last_line = f"at line {text.count(chr(10)) + 1}, the last one"
-        message = str(error).replace("at end of document", last_line)
-        raise ConfigurationError(f"{path} is not TOML: {message}") from error
-    return document

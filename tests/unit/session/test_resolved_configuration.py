@@ -72,16 +72,28 @@ class TestPrecedence:
         llm = load_configuration({}, {"ZORKGPT_LLM__TIMEOUT": "6"}, tmp_path).configuration.llm
         assert (llm.timeout, llm.max_attempts) == (6, 2)
 
-    def test_a_file_is_looked_for_on_the_way_up(self, tmp_path: Path) -> None:
+    def test_a_file_is_looked_for_on_the_way_up_to_the_home_folder(self, tmp_path: Path) -> None:
         _everywhere(tmp_path)
         below = tmp_path / "a" / "b"
         below.mkdir(parents=True)
+        for home, seed in ((tmp_path, 2), (tmp_path / "a", 1), (tmp_path / "elsewhere", 1)):
+            assert load_configuration({}, {"HOME": str(home)}, below).configuration.game.seed == seed
+
+    def test_a_file_is_looked_for_on_the_way_up_to_the_root_of_the_repository(self, tmp_path: Path) -> None:
+        _everywhere(tmp_path)
+        below = tmp_path / "a" / "b"
+        below.mkdir(parents=True)
+        assert load_configuration({}, {}, below).configuration.game.seed == 1
+        (tmp_path / ".git").mkdir()
         assert _seed(load_configuration({}, {}, below))[0] == 2
+        (tmp_path / "a" / ".git").touch()
+        assert load_configuration({}, {"HOME": str(tmp_path)}, below).configuration.game.seed == 1
 
     def test_the_nearest_file_alone_counts(self, tmp_path: Path) -> None:
         _everywhere(tmp_path)
         below = tmp_path / "a"
         below.mkdir()
+        (tmp_path / ".git").mkdir()
         (below / "pyproject.toml").write_text("[tool.zorkgpt]\nagent_model = 'x'\n")
         resolved = load_configuration({}, {}, below)
         assert (resolved.configuration.agent_model, resolved.configuration.game.seed) == ("x", 1)
@@ -238,7 +250,7 @@ class TestErrors:
 
     def test_a_dotenv_file_that_is_not_utf8(self, tmp_path: Path) -> None:
         (tmp_path / ".env").write_bytes(b"ZORKGPT_AGENT_MODEL=\xff\n")
-        assert _error({}, {}, tmp_path).startswith(f"cannot read {tmp_path / '.env'}: ")
+        assert _error({}, {}, tmp_path).startswith(f"{tmp_path / '.env'} is not UTF-8: ")
 
     def test_an_unknown_option_on_the_command_line(self, tmp_path: Path) -> None:
         assert _error({"game.sed": 1}, {}, tmp_path) == (
@@ -275,6 +287,41 @@ class TestShown:
             "OPENAI_API_KEY in the environment",
         )
         assert shown["llm.critic.api_key"].value is None
+
+
+class TestStrangersFiles:
+    """What somebody else can write says neither where keys are sent nor which."""
+
+    @pytest.mark.parametrize(
+        ("name", "text", "option"),
+        [
+            ("zorkgpt.toml", "llm.base_url = 'http://h:1/v1'", "llm.base_url"),
+            ("zorkgpt.toml", "'llm.base_url' = 'http://h:1/v1'", "llm.base_url"),
+            ("zorkgpt.toml", "[llm.critic]\nbase_url = 'http://h:1/v1'", "llm.critic.base_url"),
+            ("zorkgpt.toml", "[llm]\napi_key = 'sk-own'", "llm.api_key"),
+            ("pyproject.toml", "[tool.zorkgpt.llm]\nbase_url = 'http://h:1/v1'", "tool.zorkgpt.llm.base_url"),
+            (".env", "OPENAI_BASE_URL=http://h:1/v1", "OPENAI_BASE_URL"),
+            (".env", "ZORKGPT_LLM__AGENT__API_KEY=sk-own", "ZORKGPT_LLM__AGENT__API_KEY"),
+        ],
+    )
+    def test_one_with_an_address_or_a_key_is_refused_in_a_line_that_names_it_and_its_owner(
+        self, tmp_path: Path, name: str, text: str, option: str
+    ) -> None:
+        file = tmp_path / name
+        file.write_text(text)
+        file.chmod(0o666)
+        message = _error({"llm.base_url": "http://mine:1/v1"}, {"OPENAI_API_KEY": KEY}, tmp_path)
+        assert str(file) in message
+        assert f"it belongs to {file.owner()}" in message
+        assert option in message
+        assert "\n" not in message
+        file.chmod(0o644)
+        load_configuration({}, {}, tmp_path)
+
+    def test_one_with_other_options_is_read(self, tmp_path: Path) -> None:
+        (tmp_path / "zorkgpt.toml").write_text("[llm]\ntimeout = 5\n[game]\nseed = 4\n")
+        (tmp_path / "zorkgpt.toml").chmod(0o666)
+        assert load_configuration({}, {"OPENAI_API_KEY": KEY}, tmp_path).configuration.game.seed == 4
 
 
 def _everywhere(folder: Path) -> None:
