@@ -15,6 +15,7 @@ from orchestration.session_state import SessionState
 from orchestration.zork_orchestrator import Episode, Standing
 from session.errors import ConfigurationError, StoreError, first_problem
 from session.events import EpisodeStarted, RunEnded, RunStarted, TurnPlayed
+from session.file_owner import writers_besides_user
 from session.files.journal import Journal, read_journal, read_manifest
 from session.files.recording import Recording
 from session.files.run_folders import (
@@ -32,46 +33,63 @@ from session.files.run_folders import (
 from session.files.snapshot import SNAPSHOT, read_snapshot
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from session.values import ROLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from threading import Event as Flag
 
     from orchestration.bootstrap import Parts
+    from session.configuration.option_groups import ServerOptions
     from session.events import Event
     from session.files.journal import JournalLine, Manifest
 
 
 def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:
-    """The configuration that the run of ``folder`` was begun with, its latest budgets, keys and prices of ``now``.
+    """Return the configuration of the run of ``folder`` as it was begun, its latest budgets, and prices of ``now``.
 
-    A run keeps no keys. A key goes to no other address than the one it was given with. Raises ``StoreError`` where
-    the manifest is not what it was, or of another version.
+    A run keeps no keys, and gets none here. Raises ``StoreError`` where the manifest is not what it was, or of another
+    version.
     """
     _require_unchanged(folder)
     try:
         then = GameConfiguration.model_validate(manifest.configuration)
     except ValidationError as error:
         raise StoreError(f"{folder / MANIFEST} is of another version: {first_problem(error)}") from error
-    llm = then.llm
-    if llm.base_url == now.llm.base_url:
-        llm = llm.model_copy(update={"api_key": now.llm.api_key})
-    for role in ("agent", "critic", "info_ext", "analysis", "memory"):
-        own, own_now = getattr(llm, role), getattr(now.llm, role)
-        if own.base_url == own_now.base_url:
-            llm = llm.model_copy(update={role: own.model_copy(update={"api_key": own_now.api_key})})
     game = then.game.model_copy(update={"file": now.game.file or Path(manifest.story_path)})
     if folder.absolute().parent.name != RUNS:
         raise ConfigurationError(f"{folder} is in no work folder: a run folder lies in WORKDIR/{RUNS}")
     workdir = folder.absolute().parent.parent
     update = {
-        "llm": llm,
         "game": game,
         "zork_game_workdir": workdir,
         "budgets": kept_budgets(folder) or then.budgets,
         "prices": {**then.prices, **now.prices},
     }
     return then.model_copy(update=update)
+
+
+def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> GameConfiguration:
+    """Return the configuration ``then`` of the run of ``folder`` with the keys of ``now`` for the run's own servers.
+
+    Raises ``ConfigurationError`` where there is a key, and somebody else may have written where it would be sent.
+    """
+    keys = {role: getattr(now.llm, role).api_key for role in ROLES}
+    if now.llm.api_key is None and not any(keys.values()):
+        return then
+    writers = writers_besides_user((folder / MANIFEST).stat())
+    if writers:
+        raise ConfigurationError(
+            f"{folder / MANIFEST} is not used with a key, for {writers}: keys are sent only to addresses from "
+            "files that nobody but you can write"
+        )
+    is_served = then.llm.base_url is not None or then.agent_model is not None  # else the embedded model plays
+    update: dict[str, object] = {"api_key": now.llm.api_key if is_served else None}
+    for role, key in keys.items():
+        own: ServerOptions = getattr(then.llm, role)
+        if is_served or own.base_url is not None:
+            update[role] = own.model_copy(update={"api_key": key})
+    return then.model_copy(update={"llm": then.llm.model_copy(update=update)})
 
 
 @contextmanager

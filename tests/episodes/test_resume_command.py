@@ -108,15 +108,52 @@ def test_the_commands_that_a_spent_budget_recommends_lead_to_the_end(here: Path)
     assert shown.status == 0, shown
 
 
-def test_the_recommended_command_repeats_the_address_and_with_it_the_key_is_sent(
-    tmp_path: Path, server: MisbehavingServer
+KEY = "sk-of-this-server"
+
+
+def keys_sent(server: MisbehavingServer) -> set[str]:
+    """The headers with keys that have come since somebody looked last."""
+    sent = {asked.headers.get("authorization", "") for asked in server.asked}
+    server.asked.clear()
+    return sent
+
+
+@pytest.mark.parametrize("more", [{}, {"OPENAI_BASE_URL": "http://localhost:9/v1"}])
+def test_what_run_was_given_the_run_goes_on_with_in_the_same_environment(
+    tmp_path: Path, server: MisbehavingServer, more: dict[str, str]
 ) -> None:
-    paused = play(tmp_path, server, "--max-tokens", "25")
-    keyed = environment(OPENAI_API_KEY="sk-of-this-server")
-    without = ran(tmp_path, "resume", "--workdir", "work", "--quiet", env=keyed)
-    assert f"The key is not sent to {server.base_url}: --base-url" in without.err.decode()
-    assert recommended(paused)[2:4] == ["--base-url", server.base_url]
-    assert ran(tmp_path, *recommended(paused), env=keyed).err == b""
+    keyed = environment(OPENAI_API_KEY=KEY, **more)
+    command = ("run", "--max-turns", str(TURNS), "--quiet", "--base-url", server.base_url)
+    paused = ran(tmp_path, *command, "--workdir", "work", "--max-tokens", "25", env=keyed)
+    server.asked.clear()
+    shown = ran(tmp_path, *recommended(paused)[:2], "--quiet", "--max-tokens", "200", env=keyed)
+    assert keys_sent(server) == {f"Bearer {KEY}"}
+    assert server.base_url in shown.out.decode().splitlines()[0]
+    assert shown.err == b""
+
+
+def test_the_recommended_command_repeats_an_address_that_the_run_does_not_know(
+    here: Path, server: MisbehavingServer
+) -> None:
+    shown = resume(here, "--base-url", server.base_url)
+    assert recommended(shown)[2:4] == ["--base-url", server.base_url]
+    assert "--base-url" not in recommended(resume(here))
+
+
+@pytest.mark.parametrize("command", [("resume",), ("replay", "--fork-at", "1")])
+def test_no_key_is_sent_where_a_run_says_that_others_may_have_written(
+    here: Path, server: MisbehavingServer, command: tuple[str, ...]
+) -> None:
+    manifest = find_run(here / "work") / "manifest.json"
+    manifest.chmod(0o666)
+    server.asked.clear()
+    shown = ran(here, *command, "--workdir", "work", "--quiet", env=environment(OPENAI_API_KEY=KEY))
+    line = refusal(shown, status=2)
+    assert str(manifest.relative_to(here)) in line
+    assert f"it belongs to {manifest.owner()}" in line
+    assert server.asked == []
+    without_key = resume(here, "--max-tokens", "1000000")
+    assert without_key.status == 0, without_key
 
 
 def test_prices_that_are_learnt_of_later_count(here: Path) -> None:

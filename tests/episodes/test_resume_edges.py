@@ -11,7 +11,7 @@ import pytest
 from managers.memory.parsing import parse
 from managers.memory.revision import Revision
 from managers.memory.tiers import open_memories
-from orchestration.resumption import configuration_of
+from orchestration.resumption import configuration_of, with_keys
 from session.errors import ConfigurationError, LanguageModelUnavailable, StoreError
 from session.events import FileEdited, RunEnded
 from session.files.journal import JOURNAL_FILE, read_manifest
@@ -19,6 +19,7 @@ from session.files.run_folders import find_run
 from session.files.snapshot import SNAPSHOT, read_snapshot, write_snapshot
 from session.game_configuration import GameConfiguration
 from session.memory import Memory, MemoryStatus
+from session.values import ROLES
 from tests.fixtures.doomed_run import STORY, go_on, killed_before_writing
 from tests.fixtures.prompted_run import Before, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import journal_of
@@ -121,3 +122,23 @@ def test_a_run_folder_outside_of_a_work_folder_is_not_played_in(own_story: Path,
     shutil.copytree(find_run(tmp_path / "work"), copied)
     with pytest.raises(ConfigurationError, match="is in no work folder"):
         configuration_of(read_manifest(copied), copied, GameConfiguration())
+
+
+def test_a_run_of_the_embedded_model_goes_on_with_it_though_a_key_has_been_set_since(
+    own_story: Path, tmp_path: Path
+) -> None:
+    stopped(own_story, tmp_path, at=3)
+    run = find_run(tmp_path)
+    now = GameConfiguration(llm={"api_key": "sk-for-another-day", "base_url": "http://localhost:9/v1"})
+    then = with_keys(configuration_of(read_manifest(run), run, now), run, now)
+    assert {then.role(role).engine for role in ROLES} == {"embedded"}
+
+
+def test_a_role_with_a_server_of_its_own_goes_on_with_its_own_key(own_story: Path, tmp_path: Path) -> None:
+    there = {"base_url": "http://localhost:8/v1", "critic": {"base_url": "http://localhost:9/v1"}}
+    play_prompted(own_story, tmp_path, turns=1, llm=there)
+    run = find_run(tmp_path)
+    now = GameConfiguration(llm={"api_key": "sk-of-all", "critic": {"api_key": "sk-of-the-critic"}})
+    then = with_keys(configuration_of(read_manifest(run), run, now), run, now)
+    keys = {role: key.get_secret_value() for role in ROLES if (key := then.role(role).api_key)}
+    assert keys == {role: "sk-of-the-critic" if role == "critic" else "sk-of-all" for role in ROLES}

@@ -22,7 +22,6 @@ from session.files.run_folders import find_run
 from session.resolved_configuration import load_configuration
 from zorkgpt.cli import play_options
 from zorkgpt.cli.printable import printable
-from zorkgpt.cli.resume import warn_of_unused_key
 from zorkgpt.cli.watching import watching
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def replay(
     folder = find_run(now.zork_game_workdir, run)
     if fork_at is not None:
         branch = _branch(folder, fork_at, without_memory or [])
-        again = {"--game": game, "--base-url": base_url}
+        again = {"--game": game}
         _fork(folder, now, branch, quiet=quiet, as_json=as_json, repeated=again)
     else:
         _report(folder, _replayed(folder, now, from_actions=from_actions))
@@ -171,10 +170,9 @@ def _fork(
 ) -> None:
     from orchestration.bootstrap import open_parts
     from orchestration.replay import open_fork
-    from orchestration.resumption import configuration_of
+    from orchestration.resumption import configuration_of, with_keys
 
-    then = configuration_of(read_manifest(folder), folder, now)
-    warn_of_unused_key(then, now)
+    then = with_keys(configuration_of(read_manifest(folder), folder, now), folder, now)
     update: dict[str, object] = {"budgets": now.budgets}
     if now.agent_model:
         update["agent_model"] = now.agent_model

@@ -13,7 +13,6 @@ from session.files.run_folders import find_run
 from session.resolved_configuration import load_configuration
 from zorkgpt.cli import play_options
 from zorkgpt.cli.printable import printable
-from zorkgpt.cli.streams import print_error
 from zorkgpt.cli.watching import watching
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ def resume(
 ) -> None:
     """Go on with a run that was paused, interrupted or killed, as if it had never stopped."""
     from orchestration.bootstrap import open_parts
-    from orchestration.resumption import configuration_of, open_resumed_run
+    from orchestration.resumption import configuration_of, open_resumed_run, with_keys
 
     options = {
         "zork_game_workdir": workdir,
@@ -44,8 +43,7 @@ def resume(
     now = load_configuration(options, os.environ, Path.cwd()).configuration
     folder = find_run(now.zork_game_workdir, run)
     given = {name for name, value in options.items() if value is not None}
-    then = configuration_of(read_manifest(folder), folder, now)
-    warn_of_unused_key(then, now)
+    then = with_keys(configuration_of(read_manifest(folder), folder, now), folder, now)
     configuration = _updated(then, now, given)
     with (
         watching(
@@ -55,16 +53,9 @@ def resume(
         open_resumed_run(configuration, parts, folder, show=watch.show, stop=watch.stop) as resumed,
     ):
         if watch.is_told:
-            typer.echo(printable(f"Going on with run {folder.name}{resumed.standing.describe()}"))
+            player = parts.model.description if parts.model else "nobody"
+            typer.echo(printable(f"Going on with run {folder.name}{resumed.standing.describe()}: {player} plays"))
         watch.play(resumed)
-
-
-def warn_of_unused_key(then: GameConfiguration, now: GameConfiguration) -> None:
-    """A key without an address is not sent to the address of a run; whoever set it for that is told what to add."""
-    if now.llm.api_key is not None and now.llm.base_url is None and then.llm.base_url is not None:
-        print_error(
-            f"The key is not sent to {then.llm.base_url}: --base-url {then.llm.base_url} says that it is for there."
-        )
 
 
 def _updated(then: GameConfiguration, now: GameConfiguration, given: set[str]) -> GameConfiguration:

@@ -56,7 +56,7 @@ def run(
     }
     resolved = load_configuration(options, os.environ, Path.cwd())
     with (
-        watching(resolved.configuration, quiet=quiet, as_json=as_json, repeated={"--base-url": base_url}) as watch,
+        watching(resolved.configuration, quiet=quiet, as_json=as_json) as watch,
         open_parts(resolved.configuration, watch.bar, watch.stop) as parts,
         open_run(
             _in_folder_of_story(resolved, parts.game.facts), parts, episodes=episodes, show=watch.show, stop=watch.stop
