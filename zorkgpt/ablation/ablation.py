@@ -1,4 +1,4 @@
-"""An ablation from its plan to its results, gone on with where it was stopped."""
+"""An ablation in its folder: the runs that are done, those still to be played, and what they came to."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """The runs of a plan in the folder that ``plan.claim`` has given it; each has a work folder ``<arm>/<pair>``."""
+    """A plan and its runs, in the folder that ``plan.claim`` checked; each run has a work folder ``<arm>/<pair>``."""
 
     plan: AblationPlan
     folder: Path
 
     def done(self) -> list[Task]:
-        """The tasks whose runs are complete, in the plan's order."""
+        """Return the tasks whose runs are complete, in the plan's order."""
         return [task for task in self.plan.tasks() if finished_run(self._folder_of(task))]
 
     def play(self, runner: Runner) -> Generator[Task, None, None]:
-        """Every task that was not done is done, each told of when it is; a run that was cut short is begun anew.
+        """Play every task that is not done, and yield each when it is. A run that was cut short is begun anew.
 
-        (One that went on half way would ask a new model server, which has nothing in its cache and may answer
-        otherwise.) When the iteration is closed nobody plays. Raises ``ZorkGPTError``.
+        (A run that went on half way would ask a new model server, which has nothing in its cache and may answer
+        otherwise.) When the iteration is closed no run goes on. Raises ``ZorkGPTError``.
         """
         done = {task.folder for task in self.done()}
         waiting = [task for task in self.plan.tasks() if task.folder not in done]
@@ -43,7 +43,7 @@ class Ablation:
         yield from runner.play(waiting, self._folder_of)
 
     def runs(self) -> list[RunMeasures]:
-        """The measures of every run. Raises ``StoreError`` where one is not there."""
+        """Return the measures of every run. Raises ``StoreError`` where one is missing."""
         runs = []
         for task in self.plan.tasks():
             folder = finished_run(self._folder_of(task))

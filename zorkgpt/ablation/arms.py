@@ -1,4 +1,4 @@
-"""What an ablation compares: configurations that differ in a few options, by name."""
+"""The arms of an ablation: named configurations that differ in a few options."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ NAMED: Mapping[str, Mapping[str, object]] = {
     "no-map": {"map.shown": False},
     "shuffled-memory": {"simple_memory.shuffled": True},
 }
-"""The arms that have a name, each with the options that it sets."""
+"""Arms with a name of their own, and the options that they set."""
 
 THE_SAME = frozenset({"game.seed", "game.file"})
-"""What a pair must have in common."""
+"""Options that must be the same in both runs of a pair."""
 KEY = "api_key"
-"""The end of an option that names no arm: names are written down."""
+"""The end of the options that may not be in an arm's name, since names are written down."""
 
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One side of a comparison: ``settings``, by dotted name, over those of all arms.
+    """One side of a comparison.
 
-    folder: a name for its runs, safe on any file system
+    settings: its own options by dotted name; they override those of all arms
     """
 
     name: str
@@ -35,12 +35,12 @@ class Arm:
 
     @property
     def folder(self) -> str:
-        """Where the arm's runs are, below the folder of the ablation."""
+        """Return the folder of the arm's runs, below that of the ablation; a name that any file system takes."""
         return re.sub(r"[^A-Za-z0-9.=+-]+", "_", self.name).lstrip(".") or "_"
 
 
 def parse_arms(text: str) -> tuple[Arm, ...]:
-    """The arms of a list such as ``full,no-memory+no-map,critic.mode=llm``; ``+`` joins parts that all hold.
+    """Return the arms of a list such as ``full,no-memory+no-map,critic.mode=llm``; ``+`` joins settings of one arm.
 
     Raises ``ConfigurationError`` for a name that is none, where there are not two arms, and where two share a name.
     """

@@ -1,7 +1,7 @@
-"""Runs played by the workers of a Dask cluster, which may be other machines: what they need goes to them as bytes,
-and what came of it comes back so.
+"""Plays the runs of an ablation on the workers of a Dask cluster, which may be other machines.
 
-Dask (``distributed``) keeps the queue, notices workers that die and gives their runs to others.
+A worker gets its task as JSON and the story as bytes, and sends back the files that the run wrote. Dask
+(``distributed``) keeps the queue, notices workers that die and gives their runs to others.
 """
 
 from __future__ import annotations
@@ -14,30 +14,32 @@ from distributed import Client, KilledWorker, as_completed
 
 from session.errors import ConfigurationError, GameError, StoreError
 from session.files.atomic_write import write_atomically
+from zorkgpt.ablation.plan import Task
 from zorkgpt.ablation.run_process import RunProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from zorkgpt.ablation.plan import Task
-
 _CONNECT_SECONDS = 10
 
 
 class DaskRunner:
-    """Gives the runs to the cluster whose scheduler is at ``address`` and answers within so many ``seconds``."""
+    """Plays runs on the cluster whose scheduler is at ``address``.
+
+    seconds: to wait for the scheduler's answer
+    """
 
     def __init__(self, address: str, *, seconds: float = _CONNECT_SECONDS) -> None:
         self._address = address
         self._seconds = seconds
 
     def play(self, tasks: Iterable[Task], folder_of: Callable[[Task], Path]) -> Iterator[Task]:
-        """As ``Runner.play``; a run whose worker died is played again by another.
+        """Play as ``Runner.play`` says; a run whose worker died is played again by another.
 
-        When the iteration ends early, workers still end the runs that they are at; nothing is kept of those.
+        When the iteration ends early, the workers still end the runs that they have begun, but nothing is kept of them.
         """
         with self._client() as client:
-            futures = {client.submit(play_far, task, _story(task), pure=False): task for task in tasks}
+            futures = {client.submit(play_on_worker, task.to_json(), _story(task), pure=False): task for task in tasks}
             for future in as_completed(futures):
                 task = futures[future]
                 try:
@@ -54,8 +56,9 @@ class DaskRunner:
             raise ConfigurationError(f"--scheduler {self._address}: no Dask scheduler answers there") from error
 
 
-def play_far(task: Task, story: bytes) -> Mapping[str, bytes]:
-    """Runs on the worker: every file of the work folder after the run, by its path there."""
+def play_on_worker(task_json: str, story: bytes) -> Mapping[str, bytes]:
+    """Play a task on a worker, and return every file of the work folder by its path there."""
+    task = Task.from_json(task_json)
     with TemporaryDirectory(prefix="zorkgpt-") as folder:
         path, workdir = Path(folder) / _file(task).name, Path(folder) / "work"
         path.write_bytes(story)
@@ -65,7 +68,7 @@ def play_far(task: Task, story: bytes) -> Mapping[str, bytes]:
 
 
 def store(files: Mapping[str, bytes], folder: Path) -> None:
-    """The folder holds the files; journals come last, so that a run that looks complete is. Raises ``StoreError``."""
+    """Write the files into the folder, journals last, so that a run that looks complete is. Raises ``StoreError``."""
     for name in sorted(files, key=lambda name: name.endswith("journal.jsonl")):
         path = folder / name
         if not path.resolve().is_relative_to(folder.resolve()):

@@ -1,7 +1,7 @@
-"""What two arms differ by, how sure that is, and how many pairs it takes to see it.
+"""How much two arms differ, how sure that is, and how many pairs it takes to see it.
 
-SciPy keeps the resampling and the distributions right: bootstrap intervals, exact permutation for few pairs, and the
-power of the paired t-test.
+SciPy does the statistics: bootstrap intervals, permutation tests (exact for few pairs) and the power of the paired
+t-test.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ NO_SPREAD = "every pair differs by the same"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The differences of ``first`` minus ``other`` in one measure, pair by pair. ``None``: cannot be computed.
+    """How arm ``first`` differs from arm ``other`` in one measure; ``None`` stands for what cannot be computed.
 
-    pairs: those in which both are known
-    difference: the mean
+    pairs: the pairs in which both values are known
+    difference: the mean of ``first`` minus ``other``, pair by pair
     low, high: its bootstrap interval (percentiles, 95 %); with few pairs, or where all differ alike, it is too narrow
     p: how often signs drawn at random give a mean as far from zero, on either side
     least_p: the least that ``p`` can be with so many pairs that differ
-    pairs_needed: to see, four times in five at 5 %, a true difference of the size found
+    pairs_needed: pairs with which a true difference of the size found is seen four times in five, at 5 %
     pairs_to_detect: the same for a difference of the size asked for
     why_not: why something is ``None``, "" where nothing is
     """
@@ -64,14 +64,17 @@ class Comparison:
 
     @property
     def is_shown(self) -> bool:
-        """The interval excludes zero, and chance alone would seldom do as much."""
+        """Tell whether there is a difference: the interval excludes zero and ``p`` is below 5 %."""
         if self.low is None or self.high is None or self.p is None:
             return False
         return not self.low <= 0 <= self.high and self.p < ALPHA
 
 
 def compare_all(runs: Sequence[RunMeasures], detect: float | None) -> Iterator[Comparison]:
-    """Every arm is compared with the first one, in every measure; ``detect`` is a difference in points of score."""
+    """Compare every arm with the first one, in every measure.
+
+    detect: a difference in points of score for which the number of pairs is asked
+    """
     arms: dict[str, dict[int, RunMeasures]] = {}
     for run in runs:
         arms.setdefault(run.arm, {})[run.pair] = run
@@ -86,7 +89,7 @@ def compare_all(runs: Sequence[RunMeasures], detect: float | None) -> Iterator[C
 def compare(
     differences: Sequence[float], *, measure: str, first: str, other: str, detect: float | None = None
 ) -> Comparison:
-    """What these differences, one a pair, say; the same ones always say the same."""
+    """Return the statistics of these differences, one a pair; the same differences always give the same."""
     pairs = len(differences)
     if pairs == 0:
         return Comparison(measure, first, other, pairs, why_not=NO_PAIR)
@@ -117,10 +120,10 @@ def compare(
 
 
 def pairs_needed(difference: float, spread: float) -> int | None:
-    """The pairs, ``LEAST_PAIRS`` or more, with which a paired t-test at 5 % sees ``difference`` four times in five.
+    """Return how many pairs a paired t-test at 5 % takes to see ``difference`` four times in five.
 
     spread: standard deviation of the differences, above zero; an estimate from few pairs is itself unsure
-    ``None`` where it takes more than 100,000.
+    At least ``LEAST_PAIRS``; ``None`` for more than 100,000.
     """
     size = abs(difference) / spread
     normal = float(stats.norm.ppf(1 - ALPHA / 2) + stats.norm.ppf(POWER)) / size
@@ -133,7 +136,7 @@ def pairs_needed(difference: float, spread: float) -> int | None:
 
 
 def _power(size: float, pairs: int) -> float:
-    """How often a paired t-test sees a true difference of ``size`` standard deviations; the far tail is left out."""
+    """Return how often a paired t-test sees a difference of ``size`` standard deviations; the far tail is left out."""
     critical = stats.t.ppf(1 - ALPHA / 2, pairs - 1)
     return float(stats.nct.sf(critical, pairs - 1, size * math.sqrt(pairs)))
 
@@ -151,7 +154,7 @@ def _interval(differences: Sequence[float]) -> tuple[float, float]:
 
 
 def _permutation_p(differences: Sequence[float]) -> float:
-    """Exact where there are no more than ``RESAMPLES`` ways to choose the signs, 13 pairs."""
+    """Return the p of a permutation test, exact for up to 13 pairs: these have no more than ``RESAMPLES`` signs."""
     result = stats.permutation_test(
         (np.asarray(differences, dtype=float),),
         np.mean,
@@ -163,13 +166,13 @@ def _permutation_p(differences: Sequence[float]) -> float:
 
 
 def _differences(first: Mapping[int, RunMeasures], other: Mapping[int, RunMeasures], measure: str) -> list[float]:
-    """Rounded, so that equal differences of means are equal."""
+    """Return the differences pair by pair, rounded so that equal differences of means are equal."""
     both = [_values(first[pair], other[pair], measure) for pair in sorted(first.keys() & other.keys())]
     return [round(one - two, 9) for one, two in both if one is not None and two is not None]
 
 
 def _values(one: RunMeasures, two: RunMeasures, measure: str) -> tuple[float | None, float | None]:
-    """What is compared of two runs; turns to the best score are those to the lower of the two, which both came to."""
+    """Return the two values to compare; turns to the best score are those to the lower best, which both reached."""
     if measure != TURNS_TO_BEST:
         return MEASURES[measure](one), MEASURES[measure](two)
     common = None if one.best_score is None or two.best_score is None else min(one.best_score, two.best_score)

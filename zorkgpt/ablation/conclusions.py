@@ -1,4 +1,4 @@
-"""What the figures of an ablation let one conclude, and what they do not, in plain words."""
+"""The conclusions of an ablation in plain words, and its figures as they are shown."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def conclusions(comparisons: Iterable[Comparison]) -> Iterator[str]:
-    """A sentence or two for each arm, on the score alone; the other measures describe."""
+    """Yield a conclusion for each arm but the first, drawn from the score alone; the other measures only describe."""
     decisive = next(iter(MEASURES))
     for comparison in comparisons:
         if comparison.measure == decisive:
-            yield f"{comparison.first} against {comparison.other}: {_words(comparison)}."
+            yield f"{comparison.first} against {comparison.other}: {_verdict(comparison)}."
 
 
 def number(value: float | None, *, sign: bool = False) -> str:
-    """The figure as it is shown; a dash where there is none."""
+    """Return a figure as it is shown; a dash where there is none."""
     if value is None:
         return "-"
     digits = 0 if float(value).is_integer() else 1 if abs(value) >= 1 else 3
@@ -30,13 +30,13 @@ def number(value: float | None, *, sign: bool = False) -> str:
 
 
 def interval(comparison: Comparison) -> str:
-    """The interval as it is shown."""
+    """Return the interval of a difference as it is shown."""
     if comparison.low is None:
         return "-"
     return f"{number(comparison.low, sign=True)} to {number(comparison.high, sign=True)}"
 
 
-def _words(found: Comparison) -> str:
+def _verdict(found: Comparison) -> str:
     if found.difference is None:
         return f"nothing can be said, for {found.why_not}"
     if found.pairs == 1:

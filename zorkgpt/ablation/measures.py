@@ -1,4 +1,4 @@
-"""What a run came to, read from its journal alone."""
+"""The measures of a run, read from its journal alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunMeasures:
-    """One run of an ablation. ``None`` means that there was nothing to measure.
+    """The measures of one run of an ablation; ``None`` means that there was nothing to measure.
 
     seed: of its first episode
     episodes: the figures of each, in order
@@ -56,7 +56,7 @@ class RunMeasures:
 
 TURNS_TO_BEST = "turns to best"
 LEARNING_ROLES = ("memory", "analysis")
-"""They are asked after a turn, whose own seconds do not hold them."""
+"""Roles that are asked after a turn, so that the turn's own seconds do not include them."""
 
 MEASURES: Mapping[str, Callable[[RunMeasures], float | None]] = {
     "score": lambda run: run.score,
@@ -69,17 +69,17 @@ MEASURES: Mapping[str, Callable[[RunMeasures], float | None]] = {
     "tokens": lambda run: run.tokens,
     "seconds": lambda run: run.seconds,
 }
-"""What arms are compared by. The first one is what conclusions are drawn from; the others describe."""
+"""The measures that arms are compared by. Conclusions are drawn from the first one; the others describe."""
 
 
 def finished_run(workdir: Path) -> Path | None:
-    """The folder of the run that was played to its end in that work folder; ``None`` where there is none."""
+    """Return the folder of the run that was played to its end in a work folder; ``None`` where there is none."""
     folders = run_folders(workdir)
     return next((folder for folder in folders if summarise(folder).state == "done"), None)
 
 
 def measure(folder: Path, arm: str, pair: int) -> RunMeasures:
-    """The measures of the run in that run folder. Raises ``StoreError``, also for a journal that is damaged."""
+    """Return the measures of the run in a run folder. Raises ``StoreError``, also for a damaged journal."""
     run = read_run(folder)
     if run.summary.state != "done":
         raise StoreError(f"{run.summary.reason}; without {folder.parent.parent} the same command plays it again")
@@ -110,7 +110,7 @@ def measure(folder: Path, arm: str, pair: int) -> RunMeasures:
 
 
 def turns_to(score: int | None, episodes: Iterable[EpisodeFigures]) -> int | None:
-    """The turns after which the first of the episodes that came to ``score`` had come to it.
+    """Return after how many turns the first episode that reached ``score`` had reached it.
 
     ``None`` for never, and for the score of an opening.
     """

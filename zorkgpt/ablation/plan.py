@@ -1,19 +1,24 @@
-"""What an ablation plays: every arm of every pair, from the same seeds."""
+"""The plan of an ablation: which runs are played, every arm of a pair from the same seeds."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import combinations
+from operator import getitem
 from pathlib import Path
-from typing import TYPE_CHECKING
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, ValidationError
 
 from orchestration.bootstrap import Parts, open_parts
 from orchestration.story_choice import choose_story
+from session.configuration.options import options_of
 from session.errors import ConfigurationError, StoreError, StoryError
 from session.files.atomic_write import write_atomically
 from session.game_configuration import GameConfiguration
@@ -25,14 +30,15 @@ if TYPE_CHECKING:
 PLAN_FILE = "plan.json"
 
 OpenParts = Callable[[GameConfiguration], AbstractContextManager[Parts]]
-"""Opens what a run is played with; a function of a module, so that another process finds it."""
+"""Opens the parts that a run is played with. It is a function of a module, so that another process finds it by name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run: an arm of a pair, whose first episode has the seed ``configuration.game.seed``.
+    """One run of an ablation; its first episode has the seed ``configuration.game.seed``.
 
-    folder: its name below the folder of the ablation
+    pair: the number of its pair, from 1
+    folder: the run's work folder, below the folder of the ablation
     """
 
     arm: str
@@ -44,23 +50,42 @@ class Task:
 
     @property
     def label(self) -> str:
-        """The run in words."""
+        """Return the run's arm and pair, in words."""
         return f"{self.arm}, pair {self.pair}"
 
     def with_story(self, path: Path) -> Task:
-        """The same run of the same story, which is at ``path``."""
+        """Return the same run of the same story, whose file is at ``path``."""
         game = self.configuration.game.model_copy(update={"file": path})
         return replace(self, configuration=self.configuration.model_copy(update={"game": game}))
+
+    def to_json(self) -> str:
+        """Return the task as one line of JSON for another process, keys included."""
+        fields = {
+            "arm": self.arm,
+            "pair": self.pair,
+            "folder": self.folder,
+            "configuration": _with_keys(self.configuration),
+            "episodes": self.episodes,
+            "open_parts": f"{self.open_parts.__module__}:{self.open_parts.__qualname__}",
+        }
+        return json.dumps(fields)
+
+    @classmethod
+    def from_json(cls, line: str) -> Task:
+        """Return the task that ``to_json`` wrote."""
+        fields = json.loads(line)
+        configuration = GameConfiguration.model_validate(fields.pop("configuration"))
+        return cls(**fields | {"configuration": configuration, "open_parts": resolve_name(fields["open_parts"])})
 
 
 @dataclass(frozen=True, slots=True)
 class AblationPlan:
-    """Every arm plays ``pairs`` runs of ``episodes`` episodes; the n-th runs of all arms are a pair.
+    """What an ablation plays: ``pairs`` runs of ``episodes`` episodes an arm; the n-th runs of all arms are a pair.
 
-    arms: configurations by the arm's name, the first being what the others are compared with
-    folders: of the arms, by name
+    arms: configurations by the arm's name; the others are compared with the first
+    folders: each arm's folder, by its name
 
-    The unit of comparison is the run: its episodes share memories, so they are not independent of one another.
+    Runs are compared, not episodes: the episodes of a run share memories, so they are not independent of one another.
     """
 
     arms: Mapping[str, GameConfiguration]
@@ -70,21 +95,21 @@ class AblationPlan:
     open_parts: OpenParts = open_parts
 
     def tasks(self) -> Iterator[Task]:
-        """Every run, pair by pair."""
+        """Yield every run, pair by pair."""
         for pair in range(1, self.pairs + 1):
             for arm, configuration in self.arms.items():
                 seeded = _seeded(configuration, (pair - 1) * self.episodes)
                 yield Task(arm, pair, f"{self.folders[arm]}/{pair}", seeded, self.episodes, self.open_parts)
 
     def same_arms(self) -> Iterator[tuple[str, str]]:
-        """Every two arms that are configured alike."""
+        """Yield every two arms that are configured alike."""
         for one, two in combinations(self.arms, 2):
             if self.arms[one] == self.arms[two]:
                 yield one, two
 
     @property
     def assistance(self) -> str:
-        """The help that the agents are given, in words; arm by arm where they differ."""
+        """Return the help that the agents are given, in words; arm by arm where they differ."""
         kinds = {arm: ", ".join(sorted(each.assist)) or "none" for arm, each in self.arms.items()}
         if len(set(kinds.values())) == 1:
             return next(iter(kinds.values()))
@@ -92,7 +117,10 @@ class AblationPlan:
 
 
 class WrittenPlan(BaseModel):
-    """A plan as ``plan.json`` has it. ``story_sha256`` is of the whole file; keys are in no configuration."""
+    """A plan as it is written in ``plan.json``, without keys.
+
+    story_sha256: of the whole story file
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -103,7 +131,7 @@ class WrittenPlan(BaseModel):
 
 
 def pinned(configuration: GameConfiguration) -> GameConfiguration:
-    """The configuration with nothing left open that another place or number of cores would decide otherwise.
+    """Return the configuration with the options set that another folder or number of cores would decide otherwise.
 
     An embedded model gets one thread: as many runs as there are cores are played side by side.
     """
@@ -116,7 +144,7 @@ def pinned(configuration: GameConfiguration) -> GameConfiguration:
 
 
 def claim(folder: Path, plan: AblationPlan) -> WrittenPlan:
-    """The folder holds the runs of this plan and of no other, from now on if it held none.
+    """Make the folder hold the runs of this plan, and refuse one that holds anything else.
 
     Raises ``ConfigurationError`` where it holds something else, ``StoreError`` where it cannot be written.
     """
@@ -152,7 +180,7 @@ def _written(plan: AblationPlan) -> WrittenPlan:
 
 
 def _seeded(configuration: GameConfiguration, offset: int) -> GameConfiguration:
-    """The configuration of a pair: the story's chance and every model's are drawn from other seeds than elsewhere."""
+    """Return the configuration of a pair, with seeds of its own for the story and for every model."""
     game = configuration.game.model_copy(update={"seed": configuration.game.seed + offset})
     update: dict[str, object] = {"game": game}
     for role in ROLES:
@@ -160,3 +188,14 @@ def _seeded(configuration: GameConfiguration, offset: int) -> GameConfiguration:
         seed = (1 if sampling.seed is None else sampling.seed) + offset
         update[f"{role}_sampling"] = sampling.model_copy(update={"seed": seed})
     return configuration.model_copy(update=update)
+
+
+def _with_keys(configuration: GameConfiguration) -> dict[str, Any]:
+    """Return every option's value as JSON has it, keys included."""
+    written = configuration.without_keys()
+    for option in options_of(GameConfiguration):
+        key = option.value_in(configuration) if option.secret else None
+        if isinstance(key, SecretStr):
+            *groups, name = option.name.split(".")
+            reduce(getitem, groups, written)[name] = key.get_secret_value()
+    return written

@@ -1,4 +1,4 @@
-"""The picture of an ablation: how scores went from episode to episode, and by how much arms differ."""
+"""Draws an ablation: the scores from episode to episode, and how much the arms differ."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RESOLUTION = 120  # dots an inch
 
 
 def write_plot(results: Results, folder: Path) -> None:
-    """``plot.png`` and ``plot.svg`` are in the folder, the same for the same results. Raises ``StoreError``."""
+    """Write ``plot.png`` and ``plot.svg``, the same bytes for the same results. Raises ``StoreError``."""
     with mpl.rc_context({"svg.hashsalt": "zorkgpt", "svg.fonttype": "none", "text.parse_math": False}):
         figure = draw(results)
         for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
@@ -37,7 +37,7 @@ def write_plot(results: Results, folder: Path) -> None:
 
 
 def draw(results: Results) -> Figure:
-    """The figure, drawn without a screen; its caption names the assistance."""
+    """Return the figure, drawn without a screen; its caption names the assistance."""
     figure = Figure(figsize=INCHES, layout="constrained")
     FigureCanvasAgg(figure)
     scores, differences = figure.subplots(1, 2)
@@ -49,7 +49,7 @@ def draw(results: Results) -> Figure:
 
 
 def _draw_scores(axes: Axes, runs: Sequence[RunMeasures]) -> None:
-    """A thin line a run, a thick one for the mean of an arm."""
+    """Draw a thin line for each run and a thick one for the mean of an arm."""
     for colour, arm in enumerate(dict.fromkeys(run.arm for run in runs)):
         lines = [[episode.score for episode in run.episodes] for run in runs if run.arm == arm]
         known = [[score for score in line if score is not None] for line in lines]
@@ -69,7 +69,7 @@ def _draw_scores(axes: Axes, runs: Sequence[RunMeasures]) -> None:
 
 
 def _draw_differences(axes: Axes, results: Results) -> None:
-    """A dot for each mean difference, with its interval where there is one."""
+    """Draw a dot for each mean difference, with its interval where there is one."""
     decisive = next(iter(MEASURES))
     shown = [each for each in results.comparisons if each.measure == decisive]
     for row, each in enumerate(shown):

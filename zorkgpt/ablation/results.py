@@ -1,4 +1,4 @@
-"""The files that an ablation leaves: a line a run, a line an episode, and all of it as JSON."""
+"""The results of an ablation and their files: a line for each run, a line for each episode, and all of it as JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ UNIT = "a pair is two runs from the same seeds; the episodes of a run share what
 
 @dataclass(frozen=True, slots=True)
 class ReachedScore:
-    """A score that some episode of an arm reached: in how many, of how many, and after how many turns (median)."""
+    """A score that an arm reached: in how many of its episodes, and after how many turns (median)."""
 
     arm: str
     score: int
@@ -38,11 +38,11 @@ class ReachedScore:
 
 
 class Results(BaseModel):
-    """All that came of an ablation.
+    """The results of an ablation.
 
     assistance: the help that the agents were given, in words
-    unit: what is counted as one
-    conclusions: a sentence or two for each arm after the first
+    unit: what counts as one pair, in words
+    conclusions: one for each arm after the first
     """
 
     model_config = ConfigDict(frozen=True)
@@ -59,7 +59,10 @@ class Results(BaseModel):
 
 
 def results_of(plan: WrittenPlan, assistance: str, runs: Sequence[RunMeasures], detect: float | None) -> Results:
-    """What these runs came to. ``detect``: a difference in points for which the pairs needed are told too."""
+    """Return the results of these runs.
+
+    detect: a difference in points of score for which the number of pairs is asked
+    """
     comparisons = tuple(compare_all(runs, detect))
     return Results(
         plan=plan,
@@ -75,7 +78,7 @@ def results_of(plan: WrittenPlan, assistance: str, runs: Sequence[RunMeasures], 
 
 
 def write_results(results: Results, folder: Path) -> None:
-    """``results.csv``, ``episodes.csv`` and ``results.json`` are in the folder. Raises ``StoreError``."""
+    """Write ``results.csv``, ``episodes.csv`` and ``results.json``. Raises ``StoreError``."""
     write_atomically(folder / "results.csv", _csv(_run_line(run, results) for run in results.runs))
     episodes = (_episode_line(run, number, results) for run in results.runs for number in range(len(run.episodes)))
     write_atomically(folder / "episodes.csv", _csv(episodes))
@@ -126,7 +129,7 @@ def _csv(lines: Iterable[Mapping[str, object]]) -> bytes:
 
 
 def _milestones(runs: Sequence[RunMeasures]) -> Iterator[ReachedScore]:
-    """Every new maximum that any episode had, for every arm that came as far."""
+    """Yield every best score of any episode, for every arm that reached it."""
     scores = new_best_scores(episode for run in runs for episode in run.episodes)
     for arm in dict.fromkeys(run.arm for run in runs):
         episodes = [episode for run in runs if run.arm == arm for episode in run.episodes]

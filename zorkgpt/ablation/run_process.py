@@ -1,36 +1,35 @@
-"""A run in a process of its own: with a fresh model server, and gone with whoever asked for it.
+"""A run in a process of its own, with a model server of its own, which ends when its parent does.
 
-The process is told its task on its standard input, which stays open: its end means that nobody waits any more, and
-the run ends then, whatever it was doing. What went wrong comes back in one line on its standard output.
+The process gets its task as a line of JSON on its standard input, which stays open: when it is closed nobody waits
+for the run any more, and the process ends. What went wrong comes back in one line on its standard output.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import pickle
 import signal
 import subprocess
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
 from orchestration.bootstrap import open_run
 from session.errors import GameError, LanguageModelUnavailable, ZorkGPTError
 from session.events import RunPaused
+from zorkgpt.ablation.plan import Task
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from session.events import Event
-    from zorkgpt.ablation.plan import Task
 
 _GRACE = 10.0  # seconds in which a process that is told to end closes its game and its model
 
 
 class RunProcess:
-    """A process that plays ``task`` in the work folder ``folder``, from now on."""
+    """A process that plays ``task`` in the work folder ``folder``; it starts at once."""
 
     def __init__(self, task: Task, folder: Path) -> None:
         self.task = task
@@ -43,16 +42,16 @@ class RunProcess:
         )
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):  # it died at once, which its end tells
-            self._process.stdin.write(pickle.dumps((task, folder)))
+            self._process.stdin.write(json.dumps([task.to_json(), str(folder)]).encode() + b"\n")
             self._process.stdin.flush()
 
     def fileno(self) -> int:
-        """Of a descriptor that is readable once the run has ended."""
+        """Return a file descriptor that is readable once the run has ended."""
         assert self._process.stdout is not None
         return self._process.stdout.fileno()
 
     def wait(self) -> None:
-        """The run was played to its end. Raises ``ZorkGPTError`` with what it failed of."""
+        """Wait for the end of the run. Raises ``GameError`` with the reason where it was not played to its end."""
         assert self._process.stdout is not None
         words = self._process.stdout.read().decode("utf-8", "replace").strip()
         self.close()
@@ -60,7 +59,7 @@ class RunProcess:
             raise GameError(f"{self.task.label}: {words or f'its process ended with {self._process.returncode}'}")
 
     def close(self) -> None:
-        """The process is gone."""
+        """End the process, if need be by killing it."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         with suppress(BrokenPipeError):
@@ -74,7 +73,7 @@ class RunProcess:
 
 
 def play(task: Task, folder: Path) -> None:
-    """The task's run was played to its end, all in ``folder``. Raises ``ZorkGPTError`` where it ended otherwise."""
+    """Play the task's run in the work folder ``folder``. Raises ``ZorkGPTError`` where it is not played to its end."""
     configuration = task.configuration.model_copy(update={"zork_game_workdir": folder})
     pauses: list[str] = []
 
@@ -94,12 +93,12 @@ def play(task: Task, folder: Path) -> None:
 
 
 def main() -> int:
-    """Runs in the process: the task of standard input was played; 1 where it failed, with the reason printed."""
+    """Play the task of standard input, in the process. Return 1 where that failed, with the reason printed."""
     signal.signal(signal.SIGTERM, _leave)
-    task, folder = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
+    task, folder = json.loads(sys.stdin.readline())
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     try:
-        play(task, folder)
+        play(Task.from_json(task), Path(folder))
     except ZorkGPTError as error:
         sys.stdout.write(str(error))
         return 1
@@ -111,7 +110,7 @@ def _leave(_signal: int, _frame: object) -> None:
 
 
 def _leave_with_parent() -> None:
-    """Waits until nobody holds the other end of standard input; then the main thread leaves, closing all it opened."""
+    """Wait until standard input is closed, then make the main thread leave and close all that it opened."""
     os.read(sys.stdin.fileno(), 1)
     os.kill(os.getpid(), signal.SIGTERM)
 

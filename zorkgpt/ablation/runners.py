@@ -1,4 +1,4 @@
-"""Who plays the runs of an ablation: processes of this machine, or the workers of a Dask cluster."""
+"""Plays the runs of an ablation side by side, each in a process of this machine."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 
 class Runner(Protocol):
-    """Plays tasks, several at a time."""
+    """Plays runs, several at a time: on this machine, or on a cluster."""
 
     def play(self, tasks: Iterable[Task], folder_of: Callable[[Task], Path]) -> Iterator[Task]:
-        """Each task, once its run is complete in its folder, which does not exist before.
+        """Play the tasks, each in its folder, which does not exist before, and yield each when its run is complete.
 
-        Raises ``ZorkGPTError`` at the first that fails. When the iteration ends, for whatever reason, nobody plays.
+        Raises ``ZorkGPTError`` at the first that fails. When the iteration ends, for whatever reason, no run goes on.
         """
         ...
 
 
 class LocalRunner:
-    """Plays ``size`` runs side by side, each in a process of its own."""
+    """Plays runs in processes of this machine, ``size`` at a time."""
 
     def __init__(self, size: int) -> None:
         self._size = size
 
     def play(self, tasks: Iterable[Task], folder_of: Callable[[Task], Path]) -> Iterator[Task]:
-        """As ``Runner.play``."""
+        """Play as ``Runner.play`` says."""
         waiting = list(tasks)[::-1]
         playing: dict[int, RunProcess] = {}
         try:

@@ -1,4 +1,4 @@
-"""A tracer whose spans are sent to an OpenTelemetry collector by HTTP."""
+"""Sends spans to an OpenTelemetry collector by HTTP."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
 _LOG = logging.getLogger(__name__)
-_THEIRS = logging.getLogger("opentelemetry")
+_LIBRARY_LOG = logging.getLogger("opentelemetry")
 
 
 @contextmanager
 def open_tracer() -> Iterator[Tracer]:
-    """Its ended spans are sent in the background, the last ones before the block is left.
+    """Open a tracer whose ended spans are sent in the background, the last ones before the block is left.
 
-    Where to, and how, is said by the environment (``OTEL_EXPORTER_OTLP_*``, ``OTEL_RESOURCE_ATTRIBUTES``, ...). A
-    collector that cannot be reached is warned of once and waited for no longer than one request may take. Raises
-    ``ValueError`` for a variable that says what cannot be.
+    The environment says where to and how (``OTEL_EXPORTER_OTLP_*``, ``OTEL_RESOURCE_ATTRIBUTES``, ...). A collector
+    that cannot be reached is warned of once, and waited for no longer than one request may take. Raises ``ValueError``
+    for a variable with an impossible value.
     """
     release = version("zorkgpt")
     name = os.environ.get("OTEL_SERVICE_NAME", "zorkgpt")
-    with _without_their_log():
+    with _without_library_log():
         resource = Resource.create({"service.name": name, "service.version": release})
         provider = TracerProvider(resource=resource, shutdown_on_exit=False)
         exporter = Exporter()
@@ -46,7 +46,7 @@ def open_tracer() -> Iterator[Tracer]:
 
 
 class Exporter(SpanExporter):
-    """Sends by OTLP. Once it is ``closing``, what follows a failure is lost: each would wait as long again."""
+    """Sends spans by OTLP. Once it is ``closing`` it gives up after a failure: each try would wait as long."""
 
     def __init__(self) -> None:
         self.closing = False
@@ -54,7 +54,7 @@ class Exporter(SpanExporter):
         self._failing = False
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """The spans were taken, or are lost; the first of several losses in a row is warned of."""
+        """Send spans; what the collector does not take is lost, with a warning for the first of several losses."""
         if self.closing and self._failing:
             return SpanExportResult.FAILURE
         result = self._inner.export(spans)
@@ -65,16 +65,16 @@ class Exporter(SpanExporter):
         return result
 
     def shutdown(self) -> None:
-        """The connection is closed."""
+        """Close the connection."""
         self._inner.shutdown()  # type: ignore[no-untyped-call]
 
 
 @contextmanager
-def _without_their_log() -> Iterator[None]:
-    """Their complaints, several a batch, would run over the screen that a run is watched on, and may quote a key."""
-    level = _THEIRS.level
-    _THEIRS.setLevel(logging.CRITICAL)
+def _without_library_log() -> Iterator[None]:
+    """Silence OpenTelemetry's own log, which would run over the screen of a watched run and may quote a key."""
+    level = _LIBRARY_LOG.level
+    _LIBRARY_LOG.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        _THEIRS.setLevel(level)
+        _LIBRARY_LOG.setLevel(level)

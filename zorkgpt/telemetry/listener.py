@@ -1,4 +1,4 @@
-"""Who is told of a run's events for the sake of OpenTelemetry: nobody, unless the user asks for it."""
+"""Connects a run's events with OpenTelemetry, where the user asks for it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _LOG = logging.getLogger(__name__)
 
 @contextmanager
 def open_listener(configuration: GameConfiguration) -> Iterator[Callable[[Event], None]]:
-    """To be told of every event of a run. What it makes spans of has been sent when the block is left.
+    """Open a listener for every event of a run; its spans have been sent when the block is left.
 
     It does nothing unless the environment names a collector; where it does and the extra ``otel`` is not installed, a
-    warning says so. Raises ``ConfigurationError`` where the environment says what cannot be.
+    warning says so. Raises ``ConfigurationError`` for a variable with an impossible value.
     """
     if not os.environ.get(ENDPOINT):
         yield _ignore
@@ -36,7 +36,7 @@ def open_listener(configuration: GameConfiguration) -> Iterator[Callable[[Event]
 
 
 def _listener(configuration: GameConfiguration, stack: ExitStack) -> SpanListener | None:
-    """It listens until ``stack`` is left; ``None`` without the extra. Raises ``ConfigurationError``."""
+    """Return a listener that is closed with ``stack``; ``None`` without the extra. Raises ``ConfigurationError``."""
     try:
         from zorkgpt.telemetry.export import open_tracer  # noqa: PLC0415  an extra
         from zorkgpt.telemetry.spans import SpanListener  # noqa: PLC0415

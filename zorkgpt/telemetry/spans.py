@@ -1,4 +1,4 @@
-"""A run's events as OpenTelemetry spans, by the GenAI semantic conventions."""
+"""Makes OpenTelemetry spans of a run's events, by the GenAI semantic conventions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ _NANOSECONDS = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A model call that is over: in nanoseconds when, and what there is to say of it."""
+    """A model call that is over.
+
+    start, end: nanoseconds since 1970
+    """
 
     start: int
     end: int
@@ -46,10 +49,10 @@ class _Call:
 
 
 class SpanListener:
-    """Told of every event, gives ``tracer`` a run's span, in it the episodes', in these the turns' and model calls'.
+    """Makes a span of a run, in it one of each episode, in these one of each turn and model call.
 
-    A model call that ended before its turn began (memories, objectives) is the episode's. Nothing that a model, a story
-    or a person wrote is in a span, nor an address or a key. Without a ``RunStarted`` the episodes are roots.
+    A model call that ended before its turn began (memories, objectives) belongs to the episode. No span holds anything
+    that a model, a story or a person wrote, nor an address or a key. Without a ``RunStarted`` the episodes are roots.
 
     clock: nanoseconds since 1970
     """
@@ -65,7 +68,7 @@ class SpanListener:
         self._calls: list[_Call] = []
 
     def show(self, event: Event) -> None:
-        """The spans that the event ends are with the tracer; those that it begins are open."""
+        """End the spans that end with the event and begin those that begin with it."""
         now = self._clock()
         match event:
             case RunStarted():
@@ -87,7 +90,7 @@ class SpanListener:
                 pass
 
     def close(self) -> None:
-        """No span is open; a run that has not said how it ended was cut off."""
+        """End all open spans; a run that has not said how it ended was cut off."""
         self._end_run(self._clock(), "cut off")
 
     def _begin(
@@ -153,7 +156,7 @@ class SpanListener:
 
 
 def _within(parent: Span | None) -> Context:
-    """No span that happens to be current is a parent of ours."""
+    """Return the context of a span below ``parent``, whatever span happens to be current."""
     return Context() if parent is None else set_span_in_context(parent, Context())
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from session.errors import ConfigurationError, StoreError
 from session.game_configuration import GameConfiguration
-from zorkgpt.ablation.plan import PLAN_FILE, AblationPlan, claim, pinned
+from tests.fixtures.memory_reader import open_reader
+from zorkgpt.ablation.plan import PLAN_FILE, AblationPlan, Task, claim, pinned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,6 +36,23 @@ def test_the_runs_of_a_pair_have_the_same_seeds_and_no_other_pair_has_one_of_the
 def test_models_draw_from_another_seed_in_every_pair_starting_from_the_arms_own(own_story: Path) -> None:
     seeds = [task.configuration.agent_sampling.seed for task in plan(own_story).tasks()]
     assert seeds == [1, 100, 4, 103]
+
+
+def test_another_process_gets_the_same_task_with_every_option_and_key(own_story: Path) -> None:
+    options = {
+        "game": {"file": own_story, "seed": 7},
+        "llm": {"api_key": "key-of-the-agent", "critic": {"base_url": "http://there/v1", "api_key": "critics-key"}},
+        "agent_model": "named",
+        "assist": ["valid-actions"],
+        "prices": {"named": {"input": 1.5, "output": 2}},
+        "zork_game_workdir": own_story.parent,
+    }
+    configuration = GameConfiguration.model_validate(options)
+    plan = AblationPlan({"full": configuration}, {"full": "full"}, pairs=2, episodes=3, open_parts=open_reader)
+    for task in plan.tasks():
+        line = task.to_json()
+        assert "\n" not in line
+        assert Task.from_json(line) == task
 
 
 def test_an_embedded_model_gets_one_thread_wherever_it_runs(own_story: Path) -> None:
