@@ -1,4 +1,13 @@
-"""Notices when play goes round in circles. The agent is told; nothing is done about it."""
+"""Notices when play goes round in circles and tells the agent. Nothing else is done about it.
+
+Several parts of the program remember what was tried before, and each of them another fact. Within an episode,
+:class:`CirclingDetector` knows on which turns everything looked as it does now; ``zorkgpt.players.repetitions`` what a
+command came to each time it was typed while everything looked so; ``GameState.times_played`` how often a command was
+played at a location; and ``zorkgpt.players.object_check`` since when nothing has changed after an exit failed. Across
+episodes and runs, the map knows which exits never led anywhere, the lexicon which forms of commands the parser took,
+and ``managers.memory.news`` which outcomes were considered for a memory. None can be worked out from another: they
+differ in what counts as the same situation, in what counts as the same command, or in how long they last.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +29,10 @@ MAX_TURNS_SHOWN = 5
 
 
 class CirclingDetector(BaseManager):
-    """Remembers the turns that led to each moment as the player notices it, and the last that brought points.
+    """Remembers on which turns the player noticed what, and how long ago a turn last brought points.
 
-    ``config.circling`` says when either is worth a word. What is out of sight does not count: in many stories somebody
-    walks about there, and no state of the whole world ever comes back.
+    ``config.circling`` says when the agent is told. What is out of sight does not count: in many stories somebody walks
+    about there, and no state of the whole world ever comes back (ADR 20).
     """
 
     _turn: int
@@ -38,12 +47,15 @@ class CirclingDetector(BaseManager):
         self._forget()
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """A new episode begins; nothing has been seen."""
+        """Forget the episode before."""
         super().reset(game_state)
         self._forget()
 
     def learn(self, record: TurnRecord) -> None:
-        """What the turn led to is seen; so is, before the first turn, the opening (as turn 0)."""
+        """Note what the player noticed after the turn and whether it brought points.
+
+        What was noticed before the first turn counts as turn 0.
+        """
         if not self._turn:
             self._see(record.before, record.turn - 1)
         self._see(record.after, record.turn)
@@ -56,7 +68,7 @@ class CirclingDetector(BaseManager):
         self._turn = record.turn
 
     def text(self) -> str:
-        """What the agent should know of going in circles, in a sentence; "" where there is nothing to say."""
+        """Return a sentence for the agent about going in circles; "" where there is nothing to say."""
         parts = []
         if len(self._same_seen_on) >= self.config.circling.repeated_states:
             parts.append(f"everything you can see is as it was on turns {_listed(self._same_seen_on)}")
@@ -66,7 +78,7 @@ class CirclingDetector(BaseManager):
         return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
     def get_status(self) -> ManagerStatus:
-        """How often all was seen as it is now before, and for how long no point was scored."""
+        """Return how often everything looked as it does now, and for how many turns no point was scored."""
         return {
             "type": "circling",
             "state": {"text": self.text()},

@@ -1,4 +1,4 @@
-"""Builds what a model is shown out of the state of the episode."""
+"""Builds the contexts that the agent, the critic and the extractor are shown."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 OPENING_TOKENS = 300
 ROOM_DESCRIPTION_TOKENS = 200
 STORY_TOKENS = 1000
+LONGEST_LABEL = 200  # characters
 LONGEST_INVENTORY = 800  # characters
 LONGEST_REASON = 400  # characters
 HISTORY = HistoryStyle(reasoning_tokens=120, response_tokens=200)
@@ -31,22 +32,21 @@ NOTHING_LEARNT = Notes()
 
 
 class Rejection(NamedTuple):
-    """A command that was proposed in this very turn and not played, and why."""
+    """A command that was proposed in the present turn and was not played, and the reason."""
 
     action: str
     reason: str
 
 
 class ContextManager(BaseManager):
-    """Assembles contexts in a fixed order, each within its token budget.
+    """Puts the sections of a context into their order and keeps it within its token budget.
 
-    Order (decision 25): the story's opening, knowledge, command syntax, objectives, history, and then what changes
-    with every turn: map, memory, room description, the present, rejections, valid actions. Dropped first (decision
-    26): the opening, the earlier half of the history, then knowledge, map, command syntax, room description,
-    objectives, memory, the other half. What is left then is cut, the longest first.
+    The sections that change rarely come first, so that the server finds the beginning of the prompt in its cache
+    (docs/specification.md, Prompt order); a section's priority says when it is dropped (docs/specification.md, Prompt
+    budgets).
 
-    The story's latest text stands once: at the end of the history, where the next prompts find it in the server's
-    cache, or in the present where the history does not have the whole of it.
+    The story's latest text is shown once: at the end of the history, where the server's cache has it in the next turns,
+    or in the section of the present where the history does not have the whole of it.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ContextManager(BaseManager):
         self._dropped = 0
 
     def get_status(self) -> ManagerStatus:
-        """Turns in the history, and sections dropped for the budget."""
+        """Return how many turns the history has, and how many sections were dropped for the budget."""
         return {
             "type": "context_manager",
             "state": {"tokens_per_character": round(self.tokens.tokens_per_character, 3)},
@@ -72,7 +72,7 @@ class ContextManager(BaseManager):
         }
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
-        """The reasoning of a turn is part of the history (seed 2)."""
+        """Add the reasoning behind a turn's command to the history."""
         self.game_state.add_reasoning(turn, reasoning, action)
 
     def get_agent_context(
@@ -84,7 +84,13 @@ class ContextManager(BaseManager):
         rejections: Sequence[Rejection] = (),
         system: str = "",
     ) -> AgentContext:
-        """What the agent may know now; with ``system`` it stays within the role's token budget."""
+        """Return what the agent may know now, within its token budget.
+
+        notes: what the managers have to say
+        valid_actions: the commands that the agent may choose from; ``None`` where it may choose any
+        rejections: what was proposed in this turn already
+        system: the instructions, which take their part of the budget
+        """
         earlier, recent = self._history_blocks()
         latest = recent or earlier
         is_told = self._ends_with_the_text_of(observation)
@@ -104,7 +110,7 @@ class ContextManager(BaseManager):
             PromptSection("Not played this turn", _bullets(map(_rejected, rejections))),
             PromptSection("Commands that would do something now", _bullets(valid_actions or ())),
         )
-        kept = self._fit([section for section in sections if section.text], self.prompt_budget, system)
+        kept = self._fit(sections, self.prompt_budget, system)
         if is_told and all(section.text != latest for section in kept):
             full = self._present(observation)
             kept = [replace(each, text=full) if each.title == "Present" else each for each in kept]
@@ -114,7 +120,7 @@ class ContextManager(BaseManager):
     def get_critic_context(
         self, observation: Observation, action: str, notes: Notes = NOTHING_LEARNT, *, system: str = ""
     ) -> str:
-        """What the critic may know of a proposed ``action``, within its token budget."""
+        """Return what the critic may know when it judges a proposed ``action``, within its token budget."""
         sections = (
             PromptSection("Previous Reasoning and Actions", self.get_recent_reasoning_formatted(), 2),
             PromptSection("Map", notes.map, 4),
@@ -124,24 +130,21 @@ class ContextManager(BaseManager):
             PromptSection("Going round in circles", notes.circling),
             PromptSection("Proposed command", cut_at(action, LONGEST_ACTION)),
         )
-        kept = [section for section in sections if section.text]
-        return render_sections(self._fit(kept, self.config.prompt_budgets.critic, system))
+        return render_sections(self._fit(sections, self.config.prompt_budgets.critic, system))
 
     def get_extractor_text(self, observation: Observation, *, system: str = "") -> str:
-        """The story's text for the extractor, cut to the role's token budget."""
+        """Return the story's text for the extractor, cut to its token budget."""
         room = self.config.prompt_budgets.info_ext - self.tokens.estimate(system)
         return self.tokens.cut(observation.text, max(room, 1))
 
     def get_recent_reasoning_formatted(self, num_turns: int = 3) -> str:
-        """The last ``num_turns`` turns with reasoning, command and response (seed 2); "" before the first.
+        """Return the last ``num_turns`` turns with their reasoning, command and response; "" before the first.
 
-        A response is found by its command, the latest first; an entry that is no dict is left out, and logged.
+        An entry of the history that is no dict is left out, and logged.
         """
         entries = self._entries(self.game_state.action_reasoning_history)
-        return self._formatted(entries[max(0, len(entries) - max(0, num_turns)) :])
-
-    def _formatted(self, entries: Sequence[dict[str, Any]]) -> str:
-        return HISTORY.text(entries, self.game_state.action_history, self.tokens)
+        latest = entries[max(0, len(entries) - max(0, num_turns)) :]
+        return HISTORY.text(latest, self.game_state.action_history, self.tokens)
 
     def _entries(self, history: Sequence[Any]) -> list[dict[str, Any]]:
         return [entry for entry in history if self._is_entry(entry)]
@@ -152,11 +155,12 @@ class ContextManager(BaseManager):
         self.log_warning("an entry of the reasoning history is no dict", found=type(entry).__name__)
         return False
 
-    def _response(self, entry: dict[str, Any]) -> str:
-        return HISTORY.response(entry, self.game_state.action_history, self.tokens)
-
     def _history_blocks(self) -> tuple[str, str]:
-        """The history in append order, as two texts. Its window slides in blocks, not every turn (decision 25)."""
+        """Return the latest turns as two texts, the earlier and the later ones.
+
+        A turn is dropped together with a whole block of turns, so that the text stays in the server's cache meanwhile
+        (docs/specification.md, Turn history in prompts).
+        """
         history = self.game_state.action_reasoning_history
         block = self.config.agent.history_window
         middle = len(history) // block * block
@@ -164,21 +168,17 @@ class ContextManager(BaseManager):
         return self._shown(earlier), self._shown(recent)
 
     def _shown(self, history: Sequence[Any]) -> str:
-        entries = self._entries(history)
-        if self.config.agent.show_reasoning:
-            return self._formatted(entries)
-        return "\n".join(
-            f"> {cut_at(str(entry.get('action')), LONGEST_ACTION)}\n{self._response(entry)}" for entry in entries
-        )
+        as_text = HISTORY.text if self.config.agent.show_reasoning else HISTORY.transcript
+        return as_text(self._entries(history), self.game_state.action_history, self.tokens)
 
     def _ends_with_the_text_of(self, observation: Observation) -> bool:
-        """The history's last response is all that the story says now."""
-        entries = self._entries(self.game_state.action_reasoning_history[-1:])
-        told = [self._response(entry) for entry in entries]
+        """Tell whether the end of the history has all that the story says now."""
+        latest = self._entries(self.game_state.action_reasoning_history[-1:])
+        told = [HISTORY.response(entry, self.game_state.action_history, self.tokens) for entry in latest]
         return observation.refusal is None and told == [observation.text.strip()]
 
     def _opening(self) -> str:
-        """The story's first text, once it is no longer the present one: aims and hints are often told only there."""
+        """Return the story's first text after the first turn, since it often tells the aim of the game."""
         return self.tokens.cut(self.game_state.opening.strip(), OPENING_TOKENS) if self.game_state.turn_count else ""
 
     def _room_title(self, observation: Observation) -> str:
@@ -202,7 +202,7 @@ class ContextManager(BaseManager):
     def _present(self, observation: Observation, *, with_text: bool = True) -> str:
         lines = []
         if observation.location is not None:
-            label = cut_at(observation.location.label, LONGEST_ACTION)
+            label = cut_at(observation.location.label, LONGEST_LABEL)
             lines.append(f"Location: {label} (ID: {observation.location.num})")
         if observation.inventory is not None:
             carried = ", ".join(thing.name or f"object #{thing.num}" for thing in observation.inventory)
@@ -216,9 +216,10 @@ class ContextManager(BaseManager):
         return "\n".join(lines)
 
     def _fit(self, sections: Sequence[PromptSection], budget: int, system: str) -> list[PromptSection]:
-        """Return the sections that have room beside the text ``system`` in ``budget`` tokens, cut where needed."""
-        kept = fit_sections(sections, self.tokens.characters(budget) - len(system))
-        self._dropped += len(sections) - len(kept)
+        """Return the sections that have a text and find room beside ``system`` in ``budget`` tokens."""
+        wanted = [section for section in sections if section.text]
+        kept = fit_sections(wanted, self.tokens.characters(budget) - len(system))
+        self._dropped += len(wanted) - len(kept)
         return kept
 
 

@@ -160,6 +160,12 @@ class HistoryStyle:
         """
         return "\n\n".join(self._turn(entry, played, tokens) for entry in entries if isinstance(entry, dict))
 
+    def transcript(
+        self, entries: Iterable[Mapping[str, Any]], played: Sequence[tuple[str, str]], tokens: TokenCounter
+    ) -> str:
+        """Return the turns as commands and responses alone, as the story itself shows them."""
+        return "\n".join(f"> {_action(entry)}\n{self.response(entry, played, tokens)}" for entry in entries)
+
     def response(self, entry: Mapping[str, Any], played: Sequence[tuple[str, str]], tokens: TokenCounter) -> str:
         """Return what the story answered in the turn of the entry.
 
@@ -177,9 +183,13 @@ class HistoryStyle:
         reasoning = (one_line(reasoning) if self.on_one_line else reasoning) or NO_REASONING
         return (
             f"Turn {entry.get('turn', '?')}:\nReasoning: {tokens.cut(reasoning, self.reasoning_tokens)}\n"
-            f"Action: {cut_at(str(entry.get('action') or NO_ACTION), LONGEST_ACTION)}\n"
+            f"Action: {_action(entry)}\n"
             f"Response: {self.response(entry, played, tokens)}"
         )
+
+
+def _action(entry: Mapping[str, Any]) -> str:
+    return cut_at(str(entry.get("action") or NO_ACTION), LONGEST_ACTION)
 
 
 def _filled(templates: Sequence[str], texts: Mapping[str, str]) -> str:
