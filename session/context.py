@@ -1,4 +1,4 @@
-"""What a model is shown: named sections in a fixed order, from what changes rarely to the present moment."""
+"""The sections of a prompt, and what the agent is shown."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PromptSection:
-    """A part of a prompt. ``title`` is its Markdown heading, ``text`` its body, never empty.
+    """A part of a prompt with its Markdown heading.
 
-    priority: of two sections the one with the greater number is dropped first; 0 is never dropped (decision 26)
+    priority: the section with the greatest number is dropped first when there is no room; one with 0 is never dropped
+        (docs/specification.md, Prompt budgets)
     """
 
     title: str
@@ -21,13 +22,13 @@ class PromptSection:
     priority: int = 0
 
     def render(self) -> str:
-        """The section as Markdown."""
+        """Return the section as Markdown."""
         return f"## {self.title}\n{self.text}"
 
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What the program has learnt that bears on this moment, as text for a prompt; "" where there is nothing."""
+    """What the managers have to say about the present moment, as text for a prompt; "" where there is nothing."""
 
     knowledge: str = ""
     syntax: str = ""
@@ -41,18 +42,18 @@ class Notes:
 class AgentContext:
     """All that the agent may know when it chooses a command.
 
-    sections: in prompt order (decision 25)
-    valid_actions: commands it is held to; ``None`` without that assistance
+    sections: those that change rarely come first (docs/specification.md, Prompt order)
+    valid_actions: the commands that the agent may choose from; ``None`` where it may choose any
     """
 
     sections: tuple[PromptSection, ...]
     valid_actions: tuple[str, ...] | None = None
 
     def render(self) -> str:
-        """The sections as one Markdown text."""
+        """Return the sections as one Markdown text."""
         return render_sections(self.sections)
 
 
 def render_sections(sections: Sequence[PromptSection]) -> str:
-    """The sections as one Markdown text, in their order."""
+    """Return the sections as one Markdown text, in their order."""
     return "\n\n".join(section.render() for section in sections)

@@ -1,4 +1,4 @@
-"""How many tokens a text has, by what the server counted before."""
+"""Estimates how many tokens a text has."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ SHARE_OF_NEWEST = 0.2
 
 @dataclass(slots=True)
 class TokenCounter:
-    """Estimates tokens from characters.
+    """Estimates tokens from characters, and learns the ratio from the counts of the server.
 
-    tokens_per_character: follows the server's own counts; one beyond what texts can have (a server that counts only
-        what it had not cached, say) moves it to the nearest that they can
+    tokens_per_character: stays between what texts can have at least and at most, even where a server counts something
+        else, such as only the tokens that were not in its cache
     """
 
     tokens_per_character: float = FIRST_GUESS
 
     def estimate(self, text: str) -> int:
-        """Tokens of ``text``, rounded up."""
+        """Return how many tokens the text has, rounded up."""
         return math.ceil(len(text) * self.tokens_per_character)
 
     def learn(self, characters: int, tokens: int) -> None:
-        """A prompt of so many characters was counted as so many tokens; zero tokens means it was not counted."""
+        """Move the ratio towards that of a prompt which the server has counted; 0 tokens say that it has not."""
         if characters > 0 and tokens > 0:
             newest = min(max(tokens / characters, FEWEST_A_CHARACTER), MOST_A_CHARACTER)
             self.tokens_per_character += SHARE_OF_NEWEST * (newest - self.tokens_per_character)
 
     def characters(self, tokens: int) -> int:
-        """The length of the longest text of at most so many tokens."""
+        """Return how many characters the longest text of at most so many tokens has."""
         length = max(0, int(tokens / self.tokens_per_character))
         is_too_long = math.ceil(length * self.tokens_per_character) > tokens  # by the rounding of floats
         return max(0, length - is_too_long)
 
     def cut(self, text: str, tokens: int) -> str:
-        """``text``, or its beginning up to so many tokens with a mark that something is missing."""
+        """Return a text of at most so many tokens, or its beginning with a mark that the rest is missing."""
         return cut_at(text, self.characters(tokens))
