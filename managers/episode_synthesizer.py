@@ -1,4 +1,4 @@
-"""Sums episodes up, draws lessons from them, and tells the next one how the last one went (seeds 0 and 2)."""
+"""Sums episodes up, asks a model what they teach, and tells the next episode how the last one went."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.episodes.answer import EpisodeAnswer, Wisdom, known_insights
+from managers.episodes.answer import EpisodeAnswer, EpisodeLessons, known_insights
 from managers.episodes.notes import EpisodeNotes, notes_of_opening
 from managers.episodes.prompt import episode_prompt, has_room, nameable
 from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, KeepSummary, Summaries, parse_summaries
@@ -36,49 +36,51 @@ SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many toke
 
 
 class KnowledgeWriter(Protocol):
-    """What is needed of the knowledge manager: its model, what it knows, and a way to add to that."""
+    """The part of the knowledge manager that is needed here: its model, what it knows, and ways to add to that."""
 
     @property
     def model(self) -> LanguageModel:
-        """Answers in the role ``analysis``."""
+        """The model that answers in the role ``analysis``."""
         ...
 
     def text(self, tokens: int) -> str:
-        """The strategic sections within so many tokens."""
+        """Return what is known of the game, in at most so many tokens."""
         ...
 
     def insights(self) -> Mapping[str, Sequence[KnowledgeLine]]:
-        """The lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
+        """Return the lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
         ...
 
     def admits(self, line: KnowledgeLine) -> bool:
-        """The line may be known; one that may not is counted."""
+        """Tell whether a line may be known, and count it if it may not."""
         ...
 
     def add_lines(self, section: str, lines: Sequence[KnowledgeLine]) -> int:
-        """The lines are in the section, those that it takes; how many that are."""
+        """Add the lines to a section, and return how many of them it took."""
         ...
 
     def replace_insights(self, insights: Mapping[str, Sequence[KnowledgeLine]]) -> None:
-        """These are the insights, besides those that a person wrote."""
+        """Put these insights in the place of all that the program wrote before; a person's insights stay."""
         ...
 
 
 class StateExporter(Protocol):
-    """What is needed of the state manager."""
+    """The part of the state manager that is needed here."""
 
     def export_current_state(self) -> None:
-        """Whoever watches from outside sees how things stand."""
+        """Write ``current_state.json``, from which other programs see how things stand."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SynthesizerState:
-    """All that is known of an episode besides the files: plain values, for snapshots.
+    """What the synthesizer knows of an episode besides its file, for snapshots.
 
-    handover: what this episode was told of the last one
-    summary: once the episode has ended
+    notes: the facts of the episode so far
+    handover: what the player is told of the last episode
+    summary: ``None`` until the episode has ended
     updates, failures, refused: answers taken, calls that gave none, and parts of answers that made no sense
+    store: what is not yet in the file
     """
 
     notes: EpisodeNotes = field(default_factory=EpisodeNotes)
@@ -90,16 +92,16 @@ class SynthesizerState:
     store: StoreState[KeepSummary] = field(default_factory=StoreState)
 
     def committed(self) -> SynthesizerState:
-        """The same once what is due has reached the file."""
+        """Return the state after a commit, when everything that was due is in the file."""
         return replace(self, store=self.store.committed())
 
 
 class EpisodeSynthesizer(BaseManager):
-    """Knows how episodes went: the one being played, and those before it from ``episode_summaries.jsonl``.
+    """Knows how the present episode goes, and how those before went from ``episode_summaries.jsonl``.
 
-    knowledge_manager: gets the lessons, and lends its model
+    knowledge_manager: keeps the lessons, and lends its model
     state_manager: shows how an episode ended
-    tokens: how texts are counted
+    tokens: estimates how many tokens a prompt has
 
     Raises ``StoreError`` where the file cannot be read.
     """
@@ -127,7 +129,7 @@ class EpisodeSynthesizer(BaseManager):
             self.log_warning("summaries of episodes are not understood", file=str(self.path), lines=lines)
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """A new episode begins at its opening, and is told of the last one. Raises ``StoreError``."""
+        """Begin the notes of a new episode, and read how the last one went. Raises ``StoreError``."""
         super().reset(game_state)
         self._store.refresh()
         earlier = self._earlier()
@@ -139,21 +141,21 @@ class EpisodeSynthesizer(BaseManager):
         )
 
     def learn(self, record: TurnRecord) -> None:
-        """The turn is noted: score, rooms, what the critic said, a death with the turns before it."""
+        """Note a turn: score, rooms, the critic's opinion, and a death with the turns that led to it."""
         self._state = replace(self._state, notes=self._state.notes.with_turn(record))
 
     def handover(self) -> str:
-        """What this episode's player is told of the last one, in the past tense; "" before the first.
+        """Return what the player is told of the last episode, in the past tense.
 
-        Stays the same all through an episode, so that a prompt's prefix stays cached (decision 25). "" where
-        ``knowledge.enabled`` is false, too: a hand-over is knowledge of earlier episodes.
+        It is "" before the first episode, and where ``knowledge.enabled`` is false. It does not change during an
+        episode, so that the beginning of a prompt stays in the server's cache.
         """
         return self._state.handover if self.config.knowledge.enabled else ""
 
     def end(self, end: EpisodeEnd) -> EpisodeSummary:
-        """The episode is summed up, its lessons are drawn where it has any, and whoever watches sees how it ended.
+        """Sum the episode up, draw lessons from it, and show other programs how it ended.
 
-        Raises ``BudgetSpent``, with the summary kept, and ``StoreError``.
+        Raises ``BudgetSpent``, after the summary has been kept, and ``StoreError``.
         """
         summary = self._state.notes.summary(self.game_state.episode, end)
         self._state = replace(self._state, summary=summary)
@@ -163,10 +165,10 @@ class EpisodeSynthesizer(BaseManager):
         return summary
 
     def synthesize_inter_episode_wisdom(self) -> bool:
-        """The knowledge has what the episode teaches that has ended; false where that is nothing new.
+        """Add what the episode teaches to the knowledge; return whether that is anything new.
 
-        One call in the role ``analysis``, where one of the seed's four conditions is met. Where the model gives no
-        answer, or is too small to be asked, deaths are told in the story's own words. Raises ``BudgetSpent``.
+        The model is asked once where the episode was instructive (docs/specification.md, Episode synthesis). Where it
+        gives no answer, or is too small to be asked, deaths are told in the story's own words. Raises ``BudgetSpent``.
         """
         summary = self._state.summary
         if summary is None or not summary.is_instructive or not self.config.knowledge.enabled:
@@ -209,7 +211,7 @@ class EpisodeSynthesizer(BaseManager):
         self._state = state
 
     def get_status(self) -> ManagerStatus:
-        """How the episode goes, and how the model's answers fared."""
+        """Return how the episode goes, and how often the model's answers were of use."""
         state = self._state
         return {
             "type": "episode",
@@ -247,17 +249,17 @@ class EpisodeSynthesizer(BaseManager):
             budget=budget,
             tokens=self.tokens,
         )
-        wisdom = Wisdom(summary, known, nameable(shown), self.knowledge_manager.admits)
-        wisdom.enter(self.knowledge_manager.model.complete("analysis", prompt, EpisodeAnswer).value)
-        return self._enter(wisdom, known)
+        lessons = EpisodeLessons(summary, known, nameable(shown), self.knowledge_manager.admits)
+        lessons.take(self.knowledge_manager.model.complete("analysis", prompt, EpisodeAnswer).value)
+        return self._keep(lessons, known)
 
-    def _enter(self, wisdom: Wisdom, known: list[KnowledgeEntry]) -> bool:
-        lessons = self.knowledge_manager.add_lines(DEATH_ANALYSIS, wisdom.lessons) if wisdom.lessons else 0
-        if wisdom.insights != known:
-            self.knowledge_manager.replace_insights(wisdom.by_heading())
+    def _keep(self, lessons: EpisodeLessons, known: list[KnowledgeEntry]) -> bool:
+        deaths = self.knowledge_manager.add_lines(DEATH_ANALYSIS, lessons.of_deaths) if lessons.of_deaths else 0
+        if lessons.insights != known:
+            self.knowledge_manager.replace_insights(lessons.by_heading())
         is_changed = known_insights(self.knowledge_manager.insights()) != known
         self._state = replace(
-            self._state, updates=self._state.updates + 1, refused=self._state.refused + wisdom.refused
+            self._state, updates=self._state.updates + 1, refused=self._state.refused + lessons.refused
         )
-        self.log_info("lessons are drawn", deaths=lessons, insights=is_changed, refused=wisdom.refused)
-        return is_changed or lessons > 0
+        self.log_info("lessons are drawn", deaths=deaths, insights=is_changed, refused=lessons.refused)
+        return is_changed or deaths > 0

@@ -17,7 +17,8 @@ from managers.knowledge.analysis import (
 from managers.knowledge.base import BaseState, KnowledgeBase, KnowledgeEdit
 from managers.knowledge.play import LearntTurn, ephemeral_turns, is_trivial, learnt_turn
 from managers.knowledge.prompt import what_was_played
-from managers.knowledge.view import CHARACTERS_A_TOKEN, by_usefulness, laid_out, size, within
+from managers.knowledge.view import by_usefulness, laid_out, size, within
+from managers.prompting import CHARACTERS_PER_TOKEN
 from session.errors import LanguageModelError, StoreError
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine
 from session.token_counter import TokenCounter
@@ -108,7 +109,7 @@ class KnowledgeManager(BaseManager):
         """
         if not self.config.knowledge.enabled:
             return ""
-        return laid_out(within(self._shown, tokens * CHARACTERS_A_TOKEN))
+        return laid_out(within(self._shown, tokens * CHARACTERS_PER_TOKEN))
 
     def full_text(self) -> str:
         """The whole of ``knowledgebase.md`` as it stands or is about to; "" where knowledge has no part in this run."""
@@ -225,7 +226,7 @@ class KnowledgeManager(BaseManager):
             "metrics": {
                 "lines": len(entries),
                 "lines_of_people": sum(not entry.is_ours for entry in entries),
-                "tokens": size(entries) // CHARACTERS_A_TOKEN,
+                "tokens": size(entries) // CHARACTERS_PER_TOKEN,
                 "pending_turns": len(self._turns),
                 "pending_edits": self._base.unsaved,
                 **{name: self._counts[name] for name in COUNTED},
@@ -285,7 +286,7 @@ class KnowledgeManager(BaseManager):
     def _consolidate(self) -> None:
         """Where the knowledge is too long, the model has merged and cut lines of the program's."""
         entries = self._base.document.entries()
-        excess = size(entries) - self.config.knowledge.max_tokens * CHARACTERS_A_TOKEN
+        excess = size(entries) - self.config.knowledge.max_tokens * CHARACTERS_PER_TOKEN
         if excess <= 0 or not any(entry.is_ours for entry in entries):
             return
         try:
@@ -319,7 +320,7 @@ class KnowledgeManager(BaseManager):
 
     def _most_useful(self) -> tuple[KnowledgeEntry, ...]:
         entries = by_usefulness(self._base.document.entries())
-        return tuple(within(entries, self.config.knowledge.max_tokens * CHARACTERS_A_TOKEN))
+        return tuple(within(entries, self.config.knowledge.max_tokens * CHARACTERS_PER_TOKEN))
 
     def _refresh(self) -> None:
         """What others wrote is known; where the file cannot be read, what was known before."""

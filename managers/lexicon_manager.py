@@ -1,4 +1,4 @@
-"""What worked here: the forms of commands that this story's parser took, from what runs have seen of it alone."""
+"""Learns which forms of commands this story's parser takes, from the turns of all runs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.lexicon.document import Lexicon, Sighting, parse_lexicon
-from managers.lexicon.forms import sighting_of
-from managers.lexicon.view import Summary, local_summary, summary
+from managers.lexicon.document import FormTrial, Lexicon, parse_lexicon
+from managers.lexicon.forms import form_trial_of
+from managers.lexicon.view import FormsByOutcome, forms_anywhere, forms_at
+from managers.prompting import CHARACTERS_PER_TOKEN
 from session.files.document_store import DocumentStore, StoreState
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
@@ -27,28 +28,27 @@ if TYPE_CHECKING:
 
 LEXICON_FILE = "lexicon.json"
 REFRESH_INTERVAL = 25  # turns
-CHARACTERS_PER_TOKEN = 4  # fixed: the measured ratio drifts, and a text that is cut elsewhere undoes a cache
 SYNTAX_TOKENS = 150  # of the forms that the agent is shown
 LOCAL_TOKENS = 60
 
 
 @dataclass(frozen=True, slots=True)
 class LexiconState:
-    """What a snapshot has to hold of the lexicon: turns not yet in the file, and what is shown at present."""
+    """What a snapshot has to hold of the lexicon: the turns that are not yet in the file, and what is shown."""
 
-    file: StoreState[Sighting] = field(default_factory=StoreState)
-    shown: Summary = field(default_factory=Summary)
+    file: StoreState[FormTrial] = field(default_factory=StoreState)
+    shown: FormsByOutcome = field(default_factory=FormsByOutcome)
 
     def committed(self) -> LexiconState:
-        """The same once what is due has reached the file."""
+        """Return the state after a commit, when everything that was due is in the file."""
         return replace(self, file=self.file.committed())
 
 
 class LexiconManager(BaseManager):
-    """Owns ``lexicon.json`` in the work folder.
+    """Keeps ``lexicon.json`` in the work folder, which counts how each form of command fared at each location.
 
-    Each turn is counted at once. It goes to the file, and what is shown changes, every ``REFRESH_INTERVAL`` turns and
-    when an episode begins or ends, so that a prompt's prefix stays cached (decision 25). Runs that share the folder
+    Each turn is counted at once, but the file and what is shown change only every ``REFRESH_INTERVAL`` turns and when
+    an episode begins or ends, so that the beginning of a prompt stays in the server's cache. Runs that share the folder
     add to each other's counts.
 
     vocabulary, directions: the story's own words, and those of them that move the player
@@ -69,8 +69,10 @@ class LexiconManager(BaseManager):
         self.path = config.zork_game_workdir / LEXICON_FILE
         self._vocabulary = vocabulary
         self._movements = MovementAnalyzer(directions)
-        self._store: DocumentStore[Lexicon, Sighting] = DocumentStore(self.path, partial(parse_lexicon, path=self.path))
-        self._shown = summary(self._store.document)
+        self._store: DocumentStore[Lexicon, FormTrial] = DocumentStore(
+            self.path, partial(parse_lexicon, path=self.path)
+        )
+        self._shown = forms_anywhere(self._store.document)
 
     @property
     def lexicon(self) -> Lexicon:
@@ -83,22 +85,22 @@ class LexiconManager(BaseManager):
         return self._store.digest
 
     def learn(self, record: TurnRecord) -> None:
-        """The turn is counted. Raises ``StoreError`` where it was due for the file, which cannot be written."""
-        sighting = sighting_of(record, self._vocabulary, self._movements)
-        if sighting is not None:
-            self._store.defer(sighting)
+        """Count a turn. Raises ``StoreError`` where it is time to write the file, and that cannot be written."""
+        trial = form_trial_of(record, self._vocabulary, self._movements)
+        if trial is not None:
+            self._store.defer(trial)
         if record.turn % REFRESH_INTERVAL == 0:
             self.conclude()
 
     def conclude(self) -> None:
         """What is shown is what is known, and nothing waits longer than for the next commit. Raises ``StoreError``."""
-        self._shown = summary(self._store.document)
+        self._shown = forms_anywhere(self._store.document)
         self._store.demand()
         if not self._store.holds:
             self.commit()
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """A new episode begins with all that is known, other runs' turns too. Raises ``StoreError``."""
+        """Read what other runs have added to the file, and show all that is known. Raises ``StoreError``."""
         super().reset(game_state)
         self._store.refresh()
         self.conclude()
@@ -122,22 +124,22 @@ class LexiconManager(BaseManager):
         self._shown = state.shown
 
     def text(self, tokens: int) -> str:
-        """The forms by what came of them anywhere, in at most so many tokens; "" where nothing is known.
+        """Return how the forms fared anywhere, in at most so many tokens; "" where nothing is known.
 
-        Changes at refreshes only.
+        The text changes every ``REFRESH_INTERVAL`` turns only.
         """
         return self._shown.text(tokens * CHARACTERS_PER_TOKEN)
 
     def local_text(self, location_id: int) -> str:
-        """The forms by what came of them at this location, up to the latest turn, in at most ``LOCAL_TOKENS``."""
-        return local_summary(self._store.document, location_id).text(LOCAL_TOKENS * CHARACTERS_PER_TOKEN)
+        """Return how the forms fared at a location, up to the latest turn, in at most ``LOCAL_TOKENS`` tokens."""
+        return forms_at(self._store.document, location_id).text(LOCAL_TOKENS * CHARACTERS_PER_TOKEN)
 
     def known_at(self, location_id: int) -> str:
-        """Both, for whoever asks about one location."""
+        """Return how the forms fared anywhere, and then how they fared at a location."""
         return "\n".join(filter(None, (self.text(SYNTAX_TOKENS), self.local_text(location_id))))
 
     def get_status(self) -> ManagerStatus:
-        """Where the lexicon is kept, and how much of it is shown."""
+        """Return where the file is, and how many forms are known and shown."""
         shown = self._shown
         return {
             "type": "lexicon",

@@ -1,4 +1,4 @@
-"""Finds objectives, judges them by facts, and shows them to the agent (seed 4)."""
+"""Finds objectives, judges by facts whether there is progress, and shows the objectives to the agent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.objectives.book import Moment, ObjectiveBook, ObjectivesAnswer, with_status
+from managers.objectives.answer import Moment, ObjectivesAnswer, ObjectiveUpdate, with_status
 from managers.objectives.evidence import evidence_of
 from managers.objectives.prompt import (
     KNOWLEDGE_TOKENS,
@@ -19,7 +19,7 @@ from managers.objectives.prompt import (
     objectives_prompt,
     play_texts,
 )
-from managers.prompting import NONE, as_many_as_fit
+from managers.prompting import CHARACTERS_PER_TOKEN, NONE, as_many_as_fit
 from session.errors import LanguageModelError
 from session.memory import MemoryStatus
 from session.objective import ObjectivesState
@@ -40,30 +40,30 @@ if TYPE_CHECKING:
     from session.values import TurnRecord
     from zorkgpt.llm.language_model import LanguageModel, Prompt
 
-LONGEST_TEXT = 800  # characters, about 200 tokens; not counted in tokens, whose estimate drifts and would undo a cache
+LONGEST_TEXT = 200 * CHARACTERS_PER_TOKEN
 NO_KNOWLEDGE = "No strategic knowledge available."
 
 
 class KnowledgeOwner(Protocol):
-    """What is needed of the knowledge manager: what it knows, and the model that it asks, too."""
+    """The part of the knowledge manager that is needed here: what it knows, and its model."""
 
     @property
     def model(self) -> LanguageModel:
-        """Answers in the role ``analysis``."""
+        """The model that answers in the role ``analysis``."""
         ...
 
     def full_text(self) -> str:
-        """All that is known of the game, as its file has it; "" for nothing."""
+        """Return all that is known of the game, as the file has it; "" where nothing is known."""
         ...
 
 
 class ObjectiveManager(BaseManager):
-    """Owns the objectives of an episode.
+    """Keeps the objectives of an episode.
 
     adaptive_knowledge_manager: tells what is known, and lends its language model
-    map_manager, memory_manager: without them objectives are found without a map, without memories
-    tokens: how texts are counted
-    syntax: says how forms of commands fared, "" where nothing is known of it
+    map_manager, memory_manager: ``None`` where objectives are found without a map, or without memories
+    tokens: estimates how many tokens a prompt has
+    syntax: returns which forms of commands worked, "" where nothing is known of that
     """
 
     def __init__(
@@ -88,11 +88,11 @@ class ObjectiveManager(BaseManager):
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
-        """Every objective of the episode, ended ones too, in the order in which they were found."""
+        """Every objective of the episode, also those that have ended, in the order in which they were found."""
         return self._state.objectives
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """A new episode begins, without objectives."""
+        """Forget the objectives of the episode before."""
         super().reset(game_state)
         self._state = ObjectivesState()
 
@@ -105,7 +105,7 @@ class ObjectiveManager(BaseManager):
         self._state = state
 
     def get_status(self) -> ManagerStatus:
-        """How many objectives there are of each kind, and how the model's answers fared."""
+        """Return how many objectives there are of each kind, and how often the model's answers were of use."""
         state = self._state
         statuses = [objective.status for objective in state.objectives]
         return {
@@ -123,24 +123,25 @@ class ObjectiveManager(BaseManager):
         }
 
     def text(self) -> str:
-        """The open objectives for the agent, the newest that have room, oldest first; "" where there are none.
+        """Return the open objectives for the agent, oldest first; "" where there are none.
 
-        Changes at updates only, so that a prompt's prefix stays cached (decision 25).
+        The oldest are left out where there is no room. The text changes only when objectives are updated, so that the
+        beginning of a prompt stays in the server's cache.
         """
         newest_first = (f"- {objective.text}" for objective in reversed(self._state.active))
         lines = as_many_as_fit(newest_first, lambda lines: len("\n".join(lines)) < LONGEST_TEXT)
         return "\n".join(reversed(lines))
 
     def learn(self, record: TurnRecord) -> None:
-        """What the turn changed is evidence: points, new rooms, belongings, a death."""
+        """Note the facts of a turn, by which objectives are judged."""
         new = evidence_of(record, self.game_state.visited_locations)
         self._state = replace(self._state, evidence=self._state.evidence + new)
 
     def process_periodic_update(self) -> tuple[Objective, ...]:
-        """The objectives found, completed and dropped now; empty between the intervals.
+        """Ask the model about objectives where it is time, and return those found, completed and dropped.
 
-        Every ``config.objective_update_interval`` turns the model is asked once. Where it gives no answer
-        objectives stay as they are until the next interval.
+        That is so every ``config.objective_update_interval`` turns. Where the model gives no answer, objectives stay as
+        they are until the next interval.
         """
         if not self._is_due():
             return ()
@@ -153,7 +154,7 @@ class ObjectiveManager(BaseManager):
             self.log_warning("objectives are not updated: the model gave no answer", error=str(error))
             return ()
         self.tokens.learn(len(prompt.system) + len(prompt.user), completion.question_tokens)
-        return self._enter(completion.value)
+        return self._take(completion.value)
 
     def _is_due(self) -> bool:
         waited = self.game_state.turn_count - self._state.asked_turn
@@ -163,24 +164,24 @@ class ObjectiveManager(BaseManager):
             and waited >= self.config.objective_update_interval
         )
 
-    def _enter(self, answer: ObjectivesAnswer) -> tuple[Objective, ...]:
+    def _take(self, answer: ObjectivesAnswer) -> tuple[Objective, ...]:
         here = self.game_state.current_room_id
         state, options = self._state, self.config.objectives
-        book = ObjectiveBook(state.objectives, Moment(self.game_state.turn_count, here, self._known_locations()))
-        book.enter(answer, state.evidence, cap=options.max_active, stale_after=options.stale_after)
+        update = ObjectiveUpdate(state.objectives, Moment(self.game_state.turn_count, here, self._known_locations()))
+        update.take(answer, state.evidence, cap=options.max_active, stale_after=options.stale_after)
         self._state = replace(
             state,
-            objectives=book.objectives,
+            objectives=update.objectives,
             updates=state.updates + 1,
-            refused=state.refused + len(book.refused),
+            refused=state.refused + len(update.refused),
         )
-        changed = tuple(book.changed.values())
+        changed = tuple(update.changed.values())
         self.log_info(
             "objectives updated",
             found=with_status(changed, "active"),
             completed=with_status(changed, "completed"),
             dropped=with_status(changed, "dropped"),
-            refused=book.refused,
+            refused=update.refused,
         )
         return changed
 
@@ -208,7 +209,7 @@ class ObjectiveManager(BaseManager):
         )
 
     def _context_texts(self) -> dict[str, str]:
-        """The fields of ``objectives_context.md``, and ``routing``, a short form of ``map``."""
+        """Return the fields of ``objectives_context.md``, and ``routing``, a short form of ``map``."""
         here = self.game_state.current_room_id
         return {
             "knowledge": self.tokens.cut(self._get_full_knowledge(), KNOWLEDGE_TOKENS),
@@ -219,11 +220,11 @@ class ObjectiveManager(BaseManager):
         }
 
     def _get_full_knowledge(self) -> str:
-        """The whole file of knowledge (seed 4)."""
+        """Return the whole text of the knowledge."""
         return self.adaptive_knowledge_manager.full_text().strip() or NO_KNOWLEDGE
 
     def _get_memories_with_adjacent(self, current_location_id: int | None) -> str:
-        """The memories of the location and of at most five next to it (seed 4)."""
+        """Return the memories of the location and of at most five adjacent ones, as text."""
         if self.memory_manager is None:
             return "No memory data available"
         if current_location_id is None:
@@ -236,7 +237,7 @@ class ObjectiveManager(BaseManager):
         return format_neighbourhood(here, self._memories(current_location_id), adjacent, self.tokens)
 
     def _memories(self, location_id: int) -> list[Memory]:
-        """What is remembered there, as far as it is shown; what has been given up comes last."""
+        """Return the memories that a player at the location is shown, superseded ones last."""
         manager = self.memory_manager
         shown = manager.shown_location(location_id) if manager else None
         if manager is None or shown is None:
@@ -249,7 +250,7 @@ class ObjectiveManager(BaseManager):
         return format_memories(memories, self.tokens)
 
     def _get_adjacent_room_ids(self, location_id: int, max_depth: int = 1) -> list[int]:
-        """The locations within so many moves, nearest first, whichever way the passages lead (seed 4)."""
+        """Return the ids of the locations within so many moves, nearest first, whichever way the passages lead."""
         if self.map_manager is None:
             return []
         found, newest = [location_id], {location_id}
@@ -264,7 +265,7 @@ class ObjectiveManager(BaseManager):
         return names.get(location_id, f"Location #{location_id}")
 
     def _get_map_context(self) -> str:
-        """The whole map, the routing summary, the untried exits and the figures (seed 4)."""
+        """Return the whole map, the routing summary, the untried exits and figures, as text."""
         if self.map_manager is None:
             return "No map data available"
         here = self.game_state.current_room_id
@@ -277,7 +278,7 @@ class ObjectiveManager(BaseManager):
         )
 
     def _get_routing_summary(self, current_location_id: int | None) -> str:
-        """The exits here and next door (seed 4)."""
+        """Return the exits of the location and of the adjacent ones, as text."""
         if self.map_manager is None or current_location_id is None:
             return "No routing data available"
         game_map = self.map_manager.game_map

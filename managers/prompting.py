@@ -32,6 +32,8 @@ NO_ACTION = "(No action recorded)"
 NO_REASONING = "(No reasoning recorded)"
 NO_RESPONSE = "(No response recorded)"
 LONGEST_ACTION = 200  # characters
+CHARACTERS_PER_TOKEN = 4
+"""For texts that stay the same over many turns: cut by an estimate that drifts, they would not stay in a cache."""
 
 T = TypeVar("T")
 

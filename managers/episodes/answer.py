@@ -1,4 +1,4 @@
-"""A model's answer about an episode, and what of it is taken."""
+"""A model's answer about an episode, and the lessons that are taken from it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from managers.episodes.summary import EpisodeSummary
 
 FEWEST_MERGED: Final = 2
-"""So many insights are joined by one that shows no turn of its own."""
+"""How many insights one without turns of its own has to join."""
 
 _HEADINGS: Final = {text_key(heading): heading for heading in INSIGHTS}
 
@@ -48,18 +48,16 @@ class EpisodeAnswer(BaseModel):
 
 
 def known_insights(lines: Mapping[str, Sequence[KnowledgeLine]]) -> list[KnowledgeEntry]:
-    """All insights, in the order of their headings."""
+    """Return all insights, in the order of their headings."""
     return [KnowledgeEntry(heading, line) for heading in INSIGHTS for line in lines.get(heading, ())]
 
 
-class Wisdom:
-    """What is known, while a model's answer about ``summary`` is entered into it.
+class EpisodeLessons:
+    """The lessons of an episode, taken from a model's answer.
 
-    numbered: those of ``known`` that the model can name, number 1 first; a number that none has is passed over
-    admits: whether a line may be known, by its sources; counts those that may not
-    lessons: of deaths, each with the turns that led to it
-    insights: all that are known by now, those of ``known`` that nobody named among them
-    refused: parts of the answer that made no sense
+    of_deaths: what deaths teach, each with the turns that led to it
+    insights: all insights that are known by now, with the changes that the answer made
+    refused: how many parts of the answer made no sense
     """
 
     def __init__(
@@ -69,21 +67,26 @@ class Wisdom:
         numbered: Sequence[KnowledgeEntry],
         admits: Callable[[KnowledgeLine], bool],
     ) -> None:
+        """Begin with the insights that are ``known``.
+
+        numbered: those that the model can name; the first has the number 1
+        admits: tells whether a line may be known, by its sources
+        """
         self._summary = summary
         self._numbered = numbered
         self._admits = admits
-        self.lessons: list[KnowledgeLine] = []
+        self.of_deaths: list[KnowledgeLine] = []
         self.insights = list(known)
         self.refused = 0
 
-    def enter(self, answer: EpisodeAnswer) -> None:
-        """Everything in the answer that makes sense and may be known is taken."""
+    def take(self, answer: EpisodeAnswer) -> None:
+        """Take everything in the answer that makes sense and may be known."""
         taken = [self._take_lesson(lesson) for lesson in answer.deaths]
         taken += [self._take_insight(insight) for insight in answer.insights]
         self.refused += taken.count(False)
 
     def by_heading(self) -> dict[str, tuple[KnowledgeLine, ...]]:
-        """The insights that this program wrote, under all four headings: a person's stay without being told to."""
+        """Return the insights that the program wrote, under all four headings."""
         return {
             heading: tuple(each.line for each in self.insights if each.section == heading and each.is_ours)
             for heading in INSIGHTS
@@ -95,11 +98,14 @@ class Wisdom:
         if death is None or not text:
             return False
         source = Source(self._summary.episode, death.steps[0].turn, death.last.turn)
-        self.lessons.append(KnowledgeLine(text, (source,)))
+        self.of_deaths.append(KnowledgeLine(text, (source,)))
         return True
 
     def _take_insight(self, insight: ProposedInsight) -> bool:
-        """False where it makes no sense. The turns that it shows itself have to bear it before it inherits any."""
+        """Take an insight, with the sources of those that it replaces; return whether it makes sense.
+
+        The turns that the model names for it have to be admitted by themselves, not only with the inherited ones.
+        """
         heading, text = _HEADINGS.get(text_key(insight.heading)), _line(insight.text)
         is_played = all(1 <= turn <= self._summary.turns for turn in insight.turns)
         if heading is None or not text or not is_played:
@@ -114,7 +120,7 @@ class Wisdom:
         return True
 
     def _merged(self, numbers: Iterable[int], key: str) -> list[KnowledgeEntry]:
-        """Those that still stand and have one of these numbers, or say the same."""
+        """Return the insights that are still known and have one of these numbers, or say the same."""
         named = [self._numbered[number - 1] for number in numbers if 1 <= number <= len(self._numbered)]
         return [each for each in self.insights if each in named or text_key(each.line.text) == key]
 
@@ -126,5 +132,5 @@ class Wisdom:
 
 
 def _line(text: str) -> str:
-    """One line, without a citation of its own."""
+    """Return the text on one line, without sources that the model wrote into it."""
     return cut_at(read_line(text).text, LONGEST_LINE)

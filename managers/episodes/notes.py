@@ -1,4 +1,4 @@
-"""What is noted of the episode being played, so that it can be summed up when it is over."""
+"""Notes of the episode being played, so that it can be summed up when it is over."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ LONGEST_RESPONSE: Final = 300  # characters
 
 @dataclass(frozen=True, slots=True)
 class EpisodeNotes:
-    """Facts of an episode so far; plain values, for snapshots.
+    """The facts of an episode so far; plain values, for snapshots.
 
-    rooms: location ids, in the order in which they were seen
-    recent: the latest turns, at most six, none before the latest death
-    critic_total, critic_turns: the sum of the critic's scores, and the turns that have one
+    turns: how many were played
+    score, best_score, max_score: points; ``None`` where the story keeps none
+    rooms: ids of the locations, in the order in which they were seen
+    scored, deaths: oldest first
+    recent: the turns since the latest death, of which at most the last six are kept
+    critic_total, critic_turns: the sum of the critic's scores, and how many turns have one
     """
 
     turns: int = 0
@@ -38,7 +41,7 @@ class EpisodeNotes:
     critic_turns: int = 0
 
     def with_turn(self, record: TurnRecord) -> EpisodeNotes:
-        """The notes after that turn."""
+        """Return the notes with a turn added."""
         here = record.before.location
         response = cut_at(one_line(record.after.text), LONGEST_RESPONSE)
         step = Step(record.turn, here, one_line(record.action), response)
@@ -61,7 +64,7 @@ class EpisodeNotes:
         )
 
     def summary(self, episode: int, end: EpisodeEnd) -> EpisodeSummary:
-        """The episode summed up."""
+        """Return the summary of the episode, which ended in this way."""
         return EpisodeSummary(
             episode=episode,
             end=end,
@@ -77,16 +80,13 @@ class EpisodeNotes:
 
 
 def notes_of_opening(state: GameState) -> EpisodeNotes:
-    """The notes before the first turn of the episode in ``state``."""
+    """Return the notes before the first turn of an episode."""
     here, score = state.current_room_id, state.previous_zork_score
     return EpisodeNotes(score=score, best_score=score, rooms=() if here is None else (here,))
 
 
 def critic_score(verdict: Verdict) -> float | None:
-    """The verdict's confidence, negative where it refuses; ``None`` where it has none.
-
-    So that of a whole turn is that of the command played in it, its last verdict.
-    """
+    """Return the confidence of a verdict, as a negative number where it refuses; ``None`` where it has none."""
     if verdict.confidence is None:
         return None
     return verdict.confidence if verdict.accepted else -verdict.confidence

@@ -1,4 +1,4 @@
-"""The text in which a model is asked what an episode taught."""
+"""The prompt that asks a model what an episode taught (docs/specification.md, Episode synthesis)."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ def episode_prompt(
     budget: int,
     tokens: TokenCounter,
 ) -> Prompt:
-    """The question what the episode taught, within ``budget`` tokens where ``has_room``.
+    """Return the question what the episode taught, in at most ``budget`` tokens where ``has_room``.
 
-    insights: with the numbers that they have in :func:`numbered`
+    insights: those that are known; the model can name those in :func:`nameable` by their number
     earlier: the episodes before, oldest first
-    Knowledge goes first where room is wanted, then earlier episodes, early points, the way to each death, and all
+
+    Where there is no room, knowledge goes first, then earlier episodes, early points, the way to each death, and all
     deaths but the last.
     """
     points = list(map(points_text, summary.scored))
@@ -76,7 +77,7 @@ def _earlier(summary: EpisodeSummary) -> str:
 
 
 def _deaths(deaths: Sequence[Death], steps: int = STEPS_KEPT) -> str:
-    """The latest deaths with the last so many turns that led to each."""
+    """Return the latest deaths as text, each with the last turns that led to it."""
     return "\n\n".join(
         "\n".join([f"Death in turn {death.last.turn}:", *map(step_text, death.steps[-steps:])])
         for death in deaths[-DEATHS_SHOWN:]

@@ -1,4 +1,4 @@
-"""What is kept of an episode that is over, from facts alone, and the file that keeps it."""
+"""The summary of an episode, which holds facts alone, and the file that keeps it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INSTRUCTIVE_CRITIC_SCORE: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command that was played. ``response`` is what the story answered, on one line, the beginning of a long one."""
+    """A turn that was played. ``response``: the story's answer on one line, or the beginning of a long one."""
 
     turn: int
     location: Location | None
@@ -39,7 +39,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """A death of the player, by the machine's word. ``steps``: the latest turns up to it, at least the deadly one."""
+    """A death of the player. ``steps``: the turns that led to it; the last one is that of the death."""
 
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
 
@@ -57,8 +57,8 @@ class EpisodeSummary:
     score, best_score, max_score: points; ``None`` where the story keeps none
     rooms: how many were seen
     scored, deaths: oldest first
-    critic_score: from -1 to 1, how sure a critic was on average that the commands played were good ones;
-        ``None`` where none said how sure it was
+    critic_score: how sure the critic was on average that the commands were good ones, from -1 to 1; ``None`` where it
+        never said how sure it was
     """
 
     episode: int
@@ -74,7 +74,7 @@ class EpisodeSummary:
 
     @property
     def is_instructive(self) -> bool:
-        """It fulfils one of the four conditions (seed 2, CROSS-EPISODE INSIGHTS)."""
+        """Whether a model is asked what the episode teaches (docs/specification.md, Episode synthesis)."""
         return (
             bool(self.deaths)
             or (self.score is not None and self.score >= INSTRUCTIVE_SCORE)
@@ -88,7 +88,7 @@ _SUMMARIES: TypeAdapter[EpisodeSummary] = TypeAdapter(EpisodeSummary)
 
 @dataclass(frozen=True, slots=True)
 class SummaryLine:
-    """A line of the file. ``summary`` is ``None`` where it is not understood."""
+    """A line of the file. ``summary``: ``None`` where the line is not understood."""
 
     text: str
     summary: EpisodeSummary | None = None
@@ -96,37 +96,37 @@ class SummaryLine:
 
 @dataclass(frozen=True, slots=True)
 class Summaries:
-    """The file's lines, one summary each; what is not understood stays as it is."""
+    """The lines of the file, one summary each. Lines that are not understood are kept."""
 
     lines: tuple[SummaryLine, ...]
 
     def render(self) -> str:
-        """The text of the file."""
+        """Return the text of the file."""
         return "\n".join(line.text for line in self.lines)
 
     def before(self, episode: int) -> list[EpisodeSummary]:
-        """The summaries of the episodes with a lower number, lowest first."""
+        """Return the summaries of the episodes with a lower number, lowest first."""
         found = [line.summary for line in self.lines if line.summary and line.summary.episode < episode]
         return sorted(found, key=lambda summary: summary.episode)
 
     def not_understood(self) -> list[int]:
-        """The numbers of the lines that hold something and no summary, counted from 1."""
+        """Return the numbers of the lines that are not empty and hold no summary; the first line has number 1."""
         return [number for number, line in enumerate(self.lines, start=1) if line.text.strip() and not line.summary]
 
 
 def parse_summaries(text: str) -> Summaries:
-    """The document whose text that is."""
+    """Return the summaries that the text of the file holds."""
     return Summaries(tuple(map(_parsed, text.split("\n"))))
 
 
 @dataclass(frozen=True, slots=True)
 class KeepSummary:
-    """An edit: the summary is in the file, in place of one of the same episode."""
+    """A change to the file that adds a summary, in the place of one of the same episode."""
 
     summary: EpisodeSummary
 
     def apply_to(self, document: Summaries) -> Summaries:
-        """The document with the summary; the very same where it has it."""
+        """Return the document with the summary, or the same document where it has it already."""
         new = _parsed(_written(self.summary))
         lines = tuple(new if self._is_its(line) else line for line in document.lines)
         if new not in lines:
@@ -139,7 +139,10 @@ class KeepSummary:
 
 
 def _written(summary: EpisodeSummary) -> str:
-    """The summary's line; half characters that a broken story may print are replaced, since no file can hold them."""
+    """Return the summary as a line of the file.
+
+    Half characters, which a broken story may print, are replaced, since no file can hold them.
+    """
     line = json.dumps(_SUMMARIES.dump_python(summary, mode="json"), ensure_ascii=False)
     return line.encode(errors="replace").decode()
 

@@ -1,4 +1,4 @@
-"""An episode in words: what was so, in the past tense, with its number (nothing of it holds in the next one)."""
+"""Tells an episode in sentences: in the past tense and with its number, since nothing of it holds in the next one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
 
 
 def handover_text(summary: EpisodeSummary) -> str:
-    """What the player of a later episode is told of this one, at most ``LONGEST_HANDOVER`` characters."""
+    """Return what the player of the next episode is told of this one, in at most ``LONGEST_HANDOVER`` characters."""
     lines = [
         f"This was in episode {summary.episode}. The story has begun anew since: nothing done then is done now.",
         outcome_line(summary),
@@ -43,34 +43,37 @@ def handover_text(summary: EpisodeSummary) -> str:
 
 
 def outcome_line(summary: EpisodeSummary) -> str:
-    """How the episode ended, in a sentence."""
+    """Return a sentence that says how the episode ended."""
     return (
         f"Episode {summary.episode} {OUTCOMES[summary.end]} after {counted(summary.turns, 'turn')}{_figures(summary)}."
     )
 
 
 def points_text(scored: Scored) -> str:
-    """How the score changed in a turn."""
+    """Return where, when and by which command the score changed."""
     return f"`{_short(scored.action)}` at {place(scored.location)} ({scored.change:+d}, turn {scored.turn})"
 
 
 def place(location: Location | None) -> str:
-    """The location with its id, so that a model can tell rooms of one name apart."""
+    """Return the name of a location with its id, so that a model can tell rooms of one name apart."""
     return "an unknown place" if location is None else f"{_short(one_line(location.label))} ({location.num})"
 
 
 def step_text(step: Step) -> str:
-    """The turn on two lines."""
+    """Return the turn as text on two lines."""
     return turn_text(step.turn, _short(step.action), f"  Response: {step.response}", where=f", {place(step.location)}")
 
 
 def plain_lesson(death: Death, episode: int) -> KnowledgeLine:
-    """What a death teaches in the story's own words, without a model; the same death twice gives the same text."""
+    """Return what a death teaches in the story's own words, for want of a model's.
+
+    The same death in two episodes gives the same text.
+    """
     return KnowledgeLine(_deadly(death), (Source(episode, death.steps[0].turn, death.last.turn),))
 
 
 def death_lines(summary: EpisodeSummary, most: int = DEATHS_SHOWN) -> list[str]:
-    """A sentence for each of the latest deaths: where, on which command, after which."""
+    """Return a sentence for each of the latest deaths: where, on which command and after which commands."""
     return [
         f"In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}" for death in summary.deaths[-most:]
     ]

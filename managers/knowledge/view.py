@@ -12,7 +12,6 @@ from session.text import cut_at
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-CHARACTERS_A_TOKEN = 4  # fixed: an estimate that drifts would change the text between updates and undo a cache
 LONGEST_LINE = 400  # characters
 LONGEST_MARK = len("999. \n")
 TITLE_MARKS = len(":\n\n")

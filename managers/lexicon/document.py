@@ -1,4 +1,4 @@
-"""``lexicon.json``: how forms of commands fared, by location, as counts to which every run adds."""
+"""The file ``lexicon.json``, which counts how each form of command fared at each location; all runs add to it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_ASKED = 500
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How often an answer came while nothing changed, and while something did."""
+    """How often an answer came in turns that changed nothing, and in turns that changed something."""
 
     silent: NonNegativeInt = 0
     changed: NonNegativeInt = 0
@@ -28,11 +28,11 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What came of one form at one location.
+    """Counts how one form fared at one location.
 
-    changed, told: turns that changed something, and turns that did not, with an answer that is not kept word by
-        word: a long one, or one more than ``MOST_ANSWERS``
-    answers: short answers, as ``Sighting.words`` has them
+    changed, told: how many turns changed something, and how many did not, where the answer is not kept word by word
+        because it was long or there were ``MOST_ANSWERS`` already
+    answers: the short answers, as ``FormTrial.words`` has them
     """
 
     changed: NonNegativeInt = 0
@@ -40,7 +40,7 @@ class Tally:
     answers: Mapping[str, Answered] = field(default_factory=dict)
 
     def with_one(self, words: str, *, changed: bool) -> Tally:
-        """The tally with one turn more."""
+        """Return the tally with one turn more."""
         if words and (words in self.answers or len(self.answers) < MOST_ANSWERS):
             kept = self.answers.get(words, Answered())
             kept = Answered(kept.silent + (not changed), kept.changed + changed)
@@ -52,9 +52,9 @@ class Tally:
 class Lexicon:
     """All that is known of the forms.
 
-    forms: by form and location id (0: not known)
-    asked: for a short answer that came while nothing changed, the command that had it, "" once several had it or it
-        took no turn; the oldest beyond ``MOST_ASKED`` are forgotten
+    forms: the tallies by form and location id, which is 0 where it is not known
+    asked: the command that had a short answer while nothing changed, by answer; "" where several commands had it, or
+        where it took no turn of the story; only the latest ``MOST_ASKED`` are kept
     """
 
     version: Literal[1] = 1
@@ -62,16 +62,16 @@ class Lexicon:
     asked: Mapping[str, str] = field(default_factory=dict)
 
     def render(self) -> str:
-        """The file's text."""
+        """Return the text of the file."""
         return _FILE.dump_json(self, indent=1).decode() + "\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """One turn's evidence, as an edit: it may be counted in whatever the file holds by then.
+class FormTrial:
+    """A change to the lexicon that counts how a form fared in one turn.
 
     words: the beginning of a short answer with a blank for each word of the command; "" for a long answer
-    command: what was typed; "" where the form has nothing to fill in, and says nothing of what else is refused so
+    command: what was typed; "" where the form has nothing to fill in
     took_turn: false where the parser could not read the command
     """
 
@@ -83,7 +83,7 @@ class Sighting:
     took_turn: bool
 
     def apply_to(self, document: Lexicon) -> Lexicon:
-        """The lexicon with one turn more; the very same where it is full and does not know the form."""
+        """Return the lexicon with the turn counted, or the same lexicon where it has no room for another form."""
         places = document.forms.get(self.form)
         if places is None and len(document.forms) >= MOST_FORMS:
             return document
@@ -103,7 +103,7 @@ _FILE = TypeAdapter(Lexicon)
 
 
 def parse_lexicon(text: str, path: Path) -> Lexicon:
-    """What the text of the file ``path`` holds; an empty one for "". Raises ``StoreError`` in one line."""
+    """Return the lexicon that the text of the file ``path`` holds; an empty one for "". Raises ``StoreError``."""
     if not text:
         return Lexicon()
     try:

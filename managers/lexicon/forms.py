@@ -1,4 +1,4 @@
-"""What a turn says of the form of its command, by what the machine shows and by the words of the answer."""
+"""Finds the form of a turn's command, and how it fared."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from managers.lexicon.document import Sighting
+from managers.lexicon.document import FormTrial
 from managers.memory.outcome import SUBSTANTIAL
 from session.command_reading import read_command, words_of
 from session.text import cut_at, one_line
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 OBJECT, DIRECTION, WORDS = "OBJECT", "DIRECTION", "WORDS"
-"""What stands in a form for words that name a thing, for a way, and for words that name nothing the story has."""
+"""What stands in a form for words that name a thing, for a direction, and for words that the story does not know."""
 
 LONGEST_FORM = 50  # characters
 LONGEST_ANSWER = 60  # characters
@@ -30,10 +30,10 @@ _WORD = re.compile(r"[\w'-]+")
 _BLANK = "…"
 
 
-def sighting_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementAnalyzer) -> Sighting | None:
-    """What the turn shows of a form; ``None`` where it shows nothing.
+def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementAnalyzer) -> FormTrial | None:
+    """Return the form of the turn's command and how it fared; ``None`` where the turn says nothing of that.
 
-    That is so for a plain direction (the map knows those), for what is no plain clause, for the answer to a question,
+    That is so for a plain direction (the map knows those), for more than a plain clause, for the answer to a question,
     for a death, after the end, where the clock ran back (undo, restore, restart), and where a single key was wanted.
     """
     before, after = turn.before, turn.after
@@ -46,7 +46,7 @@ def sighting_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementAna
     form = form_of(command, before, vocabulary)
     if len(form) > LONGEST_FORM:
         return None
-    return Sighting(
+    return FormTrial(
         form=form,
         location_id=before.location.num if before.location else 0,
         changed=after.refusal is None and before.noticed != after.noticed,
@@ -57,9 +57,9 @@ def sighting_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementAna
 
 
 def form_of(command: Command, observation: Observation, vocabulary: Vocabulary) -> str:
-    """Verb and prepositions as typed, with a word in capitals for each thing, way and anything else.
+    """Return the form of a command: verb and prepositions as typed, and a word in capitals for each thing or direction.
 
-    A word that the parser knows and that names nothing ("all", "it") stays, where it stands alone.
+    A single word that the parser knows and that names nothing, such as "all", stays as it is.
     """
     named = words_of(" ".join(each.name for each in _at_hand(observation)), vocabulary)
     slots = (" ".join(_slots(phrase, vocabulary, named)) for phrase in command.phrases)
@@ -85,13 +85,13 @@ def _names(word: str, vocabulary: Vocabulary) -> bool:
 
 
 def _is_answer(command: Command, before: Observation, vocabulary: Vocabulary) -> bool:
-    """The story asked something, and what was typed is no verb."""
+    """Tell whether the story asked something, and what was typed is no verb."""
     verb = vocabulary.cut(command.words[0])
     return before.text.rstrip(' )"').endswith("?") and verb in vocabulary.words and verb not in vocabulary.verbs
 
 
 def _answer(after: Observation, command: Command) -> str:
-    """The first line of a short answer, cut, with a blank for each word of the command; "" for a long one."""
+    """Return the beginning of a short answer with a blank for each word of the command; "" for a long answer."""
     text = after.text if after.refusal is None else after.refusal
     if len(text) > SUBSTANTIAL:
         return ""
@@ -102,7 +102,10 @@ def _answer(after: Observation, command: Command) -> str:
 
 
 def _took_turn(before: Observation, after: Observation) -> bool:
-    """The story's clock went on, which it does not for what its parser could not read; true where there is none."""
+    """Tell whether the story's clock went on, which it does not where the parser could not read the command.
+
+    True where the story has no clock.
+    """
     return before.moves is None or after.moves is None or after.moves != before.moves
 
 

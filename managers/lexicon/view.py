@@ -1,4 +1,4 @@
-"""The lexicon in a few lines: which forms worked, which were understood, which only had the parser's answers."""
+"""Tells the lexicon in a few lines: which forms worked, which were understood, and which were only refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from managers.lexicon.document import Lexicon, Tally
 
 WORKING_SHARE = 0.2
-"""A form that changed something in fewer of the turns in which it was not refused did not do it: somebody else did."""
+"""A form works if it changed something in so large a share of the turns in which it was not refused.
+
+In fewer of them, it was somebody else in the story who changed something.
+"""
 
 _CHANGED, _UNDERSTOOD = "Changed something", "Understood, changed nothing so far"
 _ANSWERED = "Only these answers so far"  # a search that finds nothing is carried out, and reads like a refusal
@@ -25,17 +28,20 @@ _SEPARATOR = "; "
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """Forms by what came of them, the most frequent first; a refused one with its only or its most frequent answer."""
+class FormsByOutcome:
+    """The forms that worked, were understood or were only refused, the most frequent of each kind first.
+
+    A refused form stands with the answer that it had most often.
+    """
 
     working: tuple[str, ...] = ()
     understood: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
 
     def text(self, characters: int) -> str:
-        """A line for each kind, within so many characters; "" where nothing is known or nothing has room.
+        """Return a line for each kind, in at most so many characters; "" where nothing is known or has room.
 
-        Each kind has a share of the room; what the others leave of theirs goes to the first that wants it.
+        Each kind has a share of the room. What the others do not need of theirs goes to the first kind that needs it.
         """
         kinds = {_CHANGED: self.working, _UNDERSTOOD: self.understood, _ANSWERED: self.refused}
         whole = {title: _line(title, forms) for title, forms in kinds.items() if forms}
@@ -48,22 +54,21 @@ class Summary:
         return "\n".join(lines)
 
 
-def summary(lexicon: Lexicon) -> Summary:
-    """How each form fared anywhere."""
+def forms_anywhere(lexicon: Lexicon) -> FormsByOutcome:
+    """Return the forms by how they fared at all locations together."""
     refusals = _Refusals.of(lexicon)
-    return _summary({form: refusals.fare(places.values()) for form, places in lexicon.forms.items()})
+    return _by_outcome({form: refusals.record_of(places.values()) for form, places in lexicon.forms.items()})
 
 
-def local_summary(lexicon: Lexicon, location_id: int) -> Summary:
-    """How each form fared at one location."""
+def forms_at(lexicon: Lexicon, location_id: int) -> FormsByOutcome:
+    """Return the forms that were used at a location by how they fared there."""
     refusals = _Refusals.of(lexicon)
-    return _summary(
-        {form: refusals.fare([places[location_id]]) for form, places in lexicon.forms.items() if location_id in places}
-    )
+    here = {form: places[location_id] for form, places in lexicon.forms.items() if location_id in places}
+    return _by_outcome({form: refusals.record_of([tally]) for form, tally in here.items()})
 
 
-class _Fare(NamedTuple):
-    """Turns in which the form changed something, told something, was refused, and the answer that refused it most."""
+class _FormRecord(NamedTuple):
+    """In how many turns a form changed something, told something and was refused, and its most frequent refusal."""
 
     changed: int
     told: int
@@ -77,8 +82,8 @@ class _Fare(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Refusals:
-    """Knows a refusal by its words: several commands had the same answer, mostly without any change, or it took no
-    turn.
+    """Tells which answers are refusals: those that several commands had and that mostly came without any change, and
+    those that took no turn of the story.
     """
 
     asked: Mapping[str, str]
@@ -92,7 +97,7 @@ class _Refusals:
                 totals[words] += answered.silent - answered.changed
         return cls(lexicon.asked, totals)
 
-    def fare(self, tallies: Iterable[Tally]) -> _Fare:
+    def record_of(self, tallies: Iterable[Tally]) -> _FormRecord:
         changed = told = 0
         refused: Counter[str] = Counter()
         for tally in tallies:
@@ -103,17 +108,19 @@ class _Refusals:
                 else:
                     changed, told = changed + answered.changed, told + answered.silent
         answer = max(refused, key=lambda words: refused[words], default="")
-        return _Fare(changed, told, sum(refused.values()), f"{_MOSTLY}{answer}" if len(refused) > 1 else answer)
+        return _FormRecord(changed, told, sum(refused.values()), f"{_MOSTLY}{answer}" if len(refused) > 1 else answer)
 
     def _is_refusal(self, words: str) -> bool:
         return self.asked.get(words) == "" and self.totals[words] > 0
 
 
-def _summary(fares: Mapping[str, _Fare]) -> Summary:
-    working = {form: fare.changed for form, fare in fares.items() if fare.works}
-    understood = {form: fare.told for form, fare in fares.items() if not fare.works and fare.told + fare.changed}
-    refused = {f"{form} ({fare.answer})": fare.refused for form, fare in fares.items() if not fare.told + fare.changed}
-    return Summary(*(tuple(_most_frequent_first(each)) for each in (working, understood, refused)))
+def _by_outcome(records: Mapping[str, _FormRecord]) -> FormsByOutcome:
+    working = {form: each.changed for form, each in records.items() if each.works}
+    understood = {form: each.told for form, each in records.items() if each.told + each.changed and not each.works}
+    refused = {
+        f"{form} ({each.answer})": each.refused for form, each in records.items() if not each.told + each.changed
+    }
+    return FormsByOutcome(*(tuple(_most_frequent_first(each)) for each in (working, understood, refused)))
 
 
 def _most_frequent_first(counts: Mapping[str, int]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The facts of a turn: what came of it, told by the machine alone."""
+"""The facts of a turn: score, belongings, new rooms and deaths, as the machine tells them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence, ...]:
-    """The facts of that turn; ``visited`` are the location ids in which turns of the episode were begun."""
+    """Return the facts of a turn. ``visited``: ids of the locations in which turns of the episode were begun."""
     before = record.before.location
     here = before.num if before else None
     facts = [

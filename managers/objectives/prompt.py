@@ -1,4 +1,4 @@
-"""The texts of the prompt in which a model is asked about objectives (seed 4)."""
+"""The prompt that asks a model about objectives (docs/specification.md, Objective prompts)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SHORTENED_FIRST = (
 
 
 def format_memories(memories: Sequence[Memory], tokens: TokenCounter) -> str:
-    """The first five memories, two lines each; a status other than ACTIVE is shown (seed 4, Format Memories)."""
+    """Return the first five memories, two lines each, with their status where that is not ACTIVE."""
     if not memories:
         return "  (No memories)"
     return "\n".join(line for memory in memories[:MAX_MEMORIES] for line in _memory_lines(memory, tokens))
@@ -57,9 +57,9 @@ def format_memories(memories: Sequence[Memory], tokens: TokenCounter) -> str:
 def format_neighbourhood(
     here: str, current: Sequence[Memory], adjacent: Mapping[str, Sequence[Memory]], tokens: TokenCounter
 ) -> str:
-    """The memories of this location and of at most five next to it (seed 4, Memories with Adjacent).
+    """Return the memories of this location and of at most five adjacent ones.
 
-    here, and the keys of ``adjacent``: id and name of a location
+    here: id and name of the location, as the keys of ``adjacent`` have them for the others
     """
     next_door = [(label, memories[:MAX_ADJACENT_MEMORIES]) for label, memories in adjacent.items() if memories]
     parts = [f"## Memories for Current Location {here}:\n{format_memories(current, tokens)}"] if current else []
@@ -71,7 +71,7 @@ def format_neighbourhood(
 
 
 def format_frontier(rooms: Sequence[FrontierRoom], names: Mapping[int, str]) -> str:
-    """A line for each of the nearest rooms with untried exits: which, and the way there."""
+    """Return a line for each of the nearest rooms with untried exits: the exits, and the way there."""
     return "\n".join(
         f"- Location {room.location_id} ({one_line(names.get(room.location_id, ''))}): untried "
         + ", ".join(map(one_line, room.untried_exits))
@@ -81,7 +81,7 @@ def format_frontier(rooms: Sequence[FrontierRoom], names: Mapping[int, str]) -> 
 
 
 def format_objectives(objectives: Sequence[Objective]) -> str:
-    """The open objectives with their numbers, then the latest that have ended."""
+    """Return the open objectives with their numbers, and then the latest that have ended."""
     lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active]
     ended = [each for each in objectives if not each.is_active]
     lines += [f"- {each.status} in turn {each.ended_turn}: {each.text}" for each in ended[-MAX_ENDED_SHOWN:]]
@@ -89,12 +89,12 @@ def format_objectives(objectives: Sequence[Objective]) -> str:
 
 
 def format_facts(evidence: Sequence[Evidence], tokens: TokenCounter) -> str:
-    """The facts, a line each."""
+    """Return the facts, a line each."""
     return "\n".join(tokens.cut(_fact(each), LINE_TOKENS) for each in evidence) or NONE
 
 
 def format_play(state: GameState, tokens: TokenCounter, turns: int) -> str:
-    """The last so many turns: command, reasoning, response."""
+    """Return the last so many turns: command, reasoning and response of each."""
     first = len(state.action_history) - turns + 1
     reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
     lines = [
@@ -113,7 +113,7 @@ def format_play(state: GameState, tokens: TokenCounter, turns: int) -> str:
 def format_map(
     game_map: MapGraph, here: str, here_id: int | None, routing: str, frontier: Sequence[FrontierRoom]
 ) -> str:
-    """The whole map, the ways out of the current location and next door, untried exits and figures (seed 4)."""
+    """Return the whole map, the exits of this and the adjacent locations, the untried exits, and figures."""
     lines = ["## Map Visualization (Mermaid Format)", game_map.render_mermaid()]
     if here_id is not None:
         lines += [
@@ -133,14 +133,14 @@ def format_map(
 
 
 def location_line(game: GameState) -> str:
-    """Where the player is, in words, with the location id."""
+    """Return the name and id of the player's location."""
     if game.current_room_id is None:
         return "not known"
     return f"{game.current_room_name_for_map} (ID: {game.current_room_id})"
 
 
 def play_texts(game: GameState, state: ObjectivesState, tokens: TokenCounter) -> dict[str, str]:
-    """The fields of ``objectives_play.md``, and short forms of ``facts`` and ``play``."""
+    """Return the fields of ``objectives_play.md``, and short forms of ``facts`` and ``play``."""
     score = game.previous_zork_score
     return {
         "objectives": format_objectives(state.objectives),
@@ -158,9 +158,9 @@ def play_texts(game: GameState, state: ObjectivesState, tokens: TokenCounter) ->
 def objectives_prompt(
     templates: Sequence[str], texts: Mapping[str, str], *, max_active: int, budget: int, tokens: TokenCounter
 ) -> Prompt:
-    """The prompt made of these templates and texts, within ``budget`` tokens if leaving out can do it.
+    """Return the prompt made of these templates and texts, in at most ``budget`` tokens if that can be done.
 
-    Objectives and the present always stay; the rest goes as in ``SHORTENED_FIRST``.
+    What is shortened or left out is said in ``SHORTENED_FIRST``; objectives and the present always stay.
     """
     system = fill_prompt("objectives", max_active=str(max_active))
     shorter = ({name: texts.get(short_form, LEFT_OUT)} for name, short_form in SHORTENED_FIRST)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from pydantic import ValidationError
 
 from managers.memory.learner import VisitTracker
-from managers.objectives.book import FoundObjective, ObjectivesAnswer
+from managers.objectives.answer import FoundObjective, ObjectivesAnswer
 from session.episode_progress import EpisodeProgress, NewBest
 from session.events import EpisodeEnd, EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import Manifest

@@ -32,14 +32,14 @@ class Knowledge:
 
     model: ScriptedLLM
     lines: dict[str, list[KnowledgeLine]] = field(default_factory=dict)
-    wisdom: dict[str, tuple[KnowledgeLine, ...]] = field(default_factory=dict)
+    insight_lines: dict[str, tuple[KnowledgeLine, ...]] = field(default_factory=dict)
     known: str = ""
 
     def text(self, tokens: int) -> str:
         return self.known[: tokens * 4]
 
     def insights(self) -> Mapping[str, Sequence[KnowledgeLine]]:
-        return self.wisdom
+        return self.insight_lines
 
     def admits(self, line: KnowledgeLine) -> bool:
         return bool(line.sources)
@@ -51,8 +51,8 @@ class Knowledge:
         return len(new)
 
     def replace_insights(self, insights: Mapping[str, Sequence[KnowledgeLine]]) -> None:
-        self.wisdom = {
-            heading: (*(line for line in self.wisdom.get(heading, ()) if not line.sources), *lines)
+        self.insight_lines = {
+            heading: (*(line for line in self.insight_lines.get(heading, ()) if not line.sources), *lines)
             for heading, lines in insights.items()
         }
 

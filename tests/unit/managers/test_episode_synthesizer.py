@@ -191,15 +191,17 @@ def test_an_insight_comes_from_the_turns_that_it_names(tmp_path: Path) -> None:
     play.die()
     play.wait_until(4)
     play.manager.end("turn_limit")
-    assert play.knowledge.wisdom[PATTERNS] == (KnowledgeLine("Wear the hood", (Source(1, 1, 2), Source(1, 4, 4))),)
+    assert play.knowledge.insight_lines[PATTERNS] == (
+        KnowledgeLine("Wear the hood", (Source(1, 1, 2), Source(1, 4, 4))),
+    )
 
 
 def test_insights_that_nobody_names_stay_as_they_are(tmp_path: Path) -> None:
     play = Play(tmp_path, [insight("Yarn sells", DISCOVERIES, turns=[1])], episode=3)
-    play.knowledge.wisdom = {PATTERNS: (BY_HAND, HOOD), PLACES: (LAMP,)}
+    play.knowledge.insight_lines = {PATTERNS: (BY_HAND, HOOD), PLACES: (LAMP,)}
     play.die()
     play.manager.end("lost")
-    assert play.knowledge.wisdom == {
+    assert play.knowledge.insight_lines == {
         PATTERNS: (BY_HAND, HOOD),
         PLACES: (LAMP,),
         WAYS: (),
@@ -210,29 +212,29 @@ def test_insights_that_nobody_names_stay_as_they_are(tmp_path: Path) -> None:
 def test_a_merged_insight_keeps_where_the_old_ones_came_from(tmp_path: Path) -> None:
     merged = insight("Hood and lamp first", WAYS, turns=[2], replaces=[1, 2])
     play = Play(tmp_path, [merged], episode=3)
-    play.knowledge.wisdom = {PATTERNS: (HOOD,), PLACES: (LAMP,)}
+    play.knowledge.insight_lines = {PATTERNS: (HOOD,), PLACES: (LAMP,)}
     play.die()
     play.manager.end("lost")
     assert f"{PATTERNS}:\n1. Put the hood on first\n{PLACES}:\n2. Lamps burn out\n" in play.prompt
     new = KnowledgeLine("Hood and lamp first", (*HOOD.sources, *LAMP.sources, Source(3, 2, 2)))
-    assert play.knowledge.wisdom == {PATTERNS: (), PLACES: (), WAYS: (new,), DISCOVERIES: ()}
+    assert play.knowledge.insight_lines == {PATTERNS: (), PLACES: (), WAYS: (new,), DISCOVERIES: ()}
 
 
 @pytest.mark.parametrize("replaces", [[], [1]])
 def test_an_insight_said_again_is_confirmed(tmp_path: Path, replaces: list[int]) -> None:
     play = Play(tmp_path, [insight("put the HOOD on first", turns=[2], replaces=replaces)], episode=3)
-    play.knowledge.wisdom = {PATTERNS: (HOOD,)}
+    play.knowledge.insight_lines = {PATTERNS: (HOOD,)}
     play.die()
     play.manager.end("lost")
-    assert [line.sources for line in play.knowledge.wisdom[PATTERNS]] == [(Source(1, 3, 3), Source(3, 2, 2))]
+    assert [line.sources for line in play.knowledge.insight_lines[PATTERNS]] == [(Source(1, 3, 3), Source(3, 2, 2))]
 
 
 def test_what_a_person_wrote_is_not_repeated(tmp_path: Path) -> None:
     play = Play(tmp_path, [insight("Mind the step", turns=[2], replaces=[1])])
-    play.knowledge.wisdom = {PATTERNS: (BY_HAND,)}
+    play.knowledge.insight_lines = {PATTERNS: (BY_HAND,)}
     play.die()
     play.manager.end("lost")
-    assert play.knowledge.wisdom == {PATTERNS: (BY_HAND,)}
+    assert play.knowledge.insight_lines == {PATTERNS: (BY_HAND,)}
     assert play.metrics["refused"] == 0
 
 
@@ -254,10 +256,10 @@ def test_what_a_person_wrote_is_not_repeated(tmp_path: Path) -> None:
 )
 def test_what_makes_no_sense_changes_nothing_and_is_counted(tmp_path: Path, nonsense: dict[str, object]) -> None:
     play = Play(tmp_path, [nonsense])
-    known = play.knowledge.wisdom = {PATTERNS: (HOOD, BY_HAND)}
+    known = play.knowledge.insight_lines = {PATTERNS: (HOOD, BY_HAND)}
     play.die()
     play.manager.end("lost")
-    assert (play.knowledge.lines, play.knowledge.wisdom) == ({}, known)
+    assert (play.knowledge.lines, play.knowledge.insight_lines) == ({}, known)
     assert play.metrics["refused"] == 1
     assert play.metrics["failures"] == 0
 
@@ -323,7 +325,7 @@ def test_a_prompt_keeps_to_its_budget_whatever_happened(tmp_path: Path, budget: 
         play.manager.end("over")
     play.begin(30)
     play.knowledge.known = "Vats are deep. " * 1000
-    play.knowledge.wisdom = {
+    play.knowledge.insight_lines = {
         PATTERNS: tuple(KnowledgeLine(f"{number} {'stir ' * 60}", HOOD.sources) for number in range(90)),
         WAYS: tuple(KnowledgeLine(f"{number}", HOOD.sources) for number in range(900)),
     }
@@ -341,16 +343,16 @@ def test_a_prompt_keeps_to_its_budget_whatever_happened(tmp_path: Path, budget: 
 def test_an_insight_that_there_was_no_room_for_stays_as_it_is(tmp_path: Path) -> None:
     play = Play(tmp_path, [insight("Stir", turns=[1], replaces=[90])], prompt_budgets={"analysis": 4000})
     many = tuple(KnowledgeLine(f"{number} " + "stir " * 60, HOOD.sources) for number in range(90))
-    play.knowledge.wisdom = {PATTERNS: many}
+    play.knowledge.insight_lines = {PATTERNS: many}
     play.die()
     play.manager.end("lost")
     assert 0 < sum(f". {number} stir" in play.prompt for number in range(90)) < 20
-    assert play.knowledge.wisdom[PATTERNS] == (*many, KnowledgeLine("Stir", (Source(1, 1, 1),)))
+    assert play.knowledge.insight_lines[PATTERNS] == (*many, KnowledgeLine("Stir", (Source(1, 1, 1),)))
 
 
 def test_a_persons_insight_is_shown_without_a_number(tmp_path: Path) -> None:
     play = Play(tmp_path, [NOTHING])
-    play.knowledge.wisdom = {PATTERNS: (BY_HAND, HOOD)}
+    play.knowledge.insight_lines = {PATTERNS: (BY_HAND, HOOD)}
     play.die()
     play.manager.end("lost")
     assert f"{PATTERNS}:\n- Mind the step\n1. Put the hood on first\n" in play.prompt
@@ -358,7 +360,7 @@ def test_a_persons_insight_is_shown_without_a_number(tmp_path: Path) -> None:
 
 def test_a_very_long_insight_of_a_person_is_cut_so_that_the_prompt_keeps_to_its_budget(tmp_path: Path) -> None:
     play = Play(tmp_path, [NOTHING], prompt_budgets={"analysis": SMALLEST_BUDGET})
-    play.knowledge.wisdom = {PATTERNS: (KnowledgeLine("Mind the step. " * 1000),)}
+    play.knowledge.insight_lines = {PATTERNS: (KnowledgeLine("Mind the step. " * 1000),)}
     play.die()
     play.manager.end("lost")
     assert play.prompt.count("Mind the step.") == 26
@@ -442,10 +444,10 @@ def test_insights_are_joined_without_a_turn_of_this_episode(tmp_path: Path) -> N
 def test_an_insight_that_was_replaced_already_lends_its_sources_to_no_other(tmp_path: Path) -> None:
     first, second = insight("Hood on", turns=[1], replaces=[1]), insight("Hood off", replaces=[1, 2])
     play = Play(tmp_path, [{"insights": [*first["insights"], *second["insights"]]}], episode=2)
-    play.knowledge.wisdom = {PATTERNS: (HOOD, LAMP)}
+    play.knowledge.insight_lines = {PATTERNS: (HOOD, LAMP)}
     play.die()
     play.manager.end("lost")
-    assert [line.text for line in play.knowledge.wisdom[PATTERNS]] == ["Lamps burn out", "Hood on"]
+    assert [line.text for line in play.knowledge.insight_lines[PATTERNS]] == ["Lamps burn out", "Hood on"]
     assert play.metrics["refused"] == 1
 
 
@@ -636,7 +638,7 @@ def test_resuming_from_a_snapshot_equals_never_having_stopped(tmp_path: Path, mo
     if moment == "in the episode":
         resumed.manager.end("over")
     resumed.manager.commit()
-    resumed.knowledge.wisdom = never.knowledge.wisdom
+    resumed.knowledge.insight_lines = never.knowledge.insight_lines
     never.knowledge.model = resumed.llm = resumed.knowledge.model = ScriptedLLM(lambda *_: NOTHING)
     for play in (never, resumed):
         play.begin(3)

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from managers.lexicon.document import MOST_ANSWERS, MOST_ASKED, MOST_FORMS, Lexicon, Sighting
+from managers.lexicon.document import MOST_ANSWERS, MOST_ASKED, MOST_FORMS, FormTrial, Lexicon
 from managers.lexicon_manager import LEXICON_FILE, LOCAL_TOKENS, REFRESH_INTERVAL, LexiconManager, LexiconState
 from session.errors import StoreError
 from session.game_state import GameState
@@ -222,17 +222,17 @@ class TestTheFile:
 
     def test_it_does_not_grow_without_end(self) -> None:
         lexicon = Lexicon()
-        sighting = Sighting("take OBJECT", VATS, changed=False, words="No.", command="take loom", took_turn=True)
+        trial = FormTrial("take OBJECT", VATS, changed=False, words="No.", command="take loom", took_turn=True)
         for number in range(MOST_FORMS + 200):
-            lexicon = replace(sighting, form=f"take{number} OBJECT").apply_to(lexicon)
+            lexicon = replace(trial, form=f"take{number} OBJECT").apply_to(lexicon)
         for number in range(MOST_ASKED + 5):
-            lexicon = replace(sighting, form="take0 OBJECT", words=f"No {number}.").apply_to(lexicon)
+            lexicon = replace(trial, form="take0 OBJECT", words=f"No {number}.").apply_to(lexicon)
         assert len(lexicon.forms) == MOST_FORMS
         tally = lexicon.forms["take0 OBJECT"][VATS]
         assert len(tally.answers) == MOST_ANSWERS
         assert tally.told + sum(answered.silent for answered in tally.answers.values()) == MOST_ASKED + 6
         assert (len(lexicon.asked), "No 0." in lexicon.asked, "No 5." in lexicon.asked) == (MOST_ASKED, False, True)
-        new = replace(sighting, form="dip OBJECT")
+        new = replace(trial, form="dip OBJECT")
         assert new.apply_to(lexicon) is lexicon
 
 

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
 from managers.objective_manager import LONGEST_TEXT as LONGEST_FOR_AGENT
-from managers.objectives.book import LONGEST_TEXT
+from managers.objectives.answer import LONGEST_TEXT
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid
 from session.game_state import GameState
 from session.objective import Objective, ObjectivesState

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from managers.lexicon.document import Sighting
-from managers.lexicon.forms import LONGEST_ANSWER, sighting_of
+from managers.lexicon.document import FormTrial
+from managers.lexicon.forms import LONGEST_ANSWER, form_trial_of
 from session.values import GameObject, TurnRecord
 from tests.unit.managers.lexicon_parts import DIRECTIONS, LONG, changing, moving, nowhere, silent, unread
 from tests.unit.zorkgpt.players.dye_works import VATS, moment, turn, vocabulary
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 
-def sighted(record: TurnRecord) -> Sighting | None:
-    return sighting_of(record, vocabulary(), MovementAnalyzer(DIRECTIONS))
+def sighted(record: TurnRecord) -> FormTrial | None:
+    return form_trial_of(record, vocabulary(), MovementAnalyzer(DIRECTIONS))
 
 
-def seen(record: TurnRecord) -> Sighting:
+def seen(record: TurnRecord) -> FormTrial:
     found = sighted(record)
     assert found is not None
     return found
@@ -49,14 +49,14 @@ def test_things_ways_and_other_words_are_abstracted(action: str, form: str) -> N
 def test_a_way_that_is_also_a_things_name_is_a_thing() -> None:
     words = vocabulary()
     words = replace(words, objects={**words.objects, "north": (1,)})
-    found = sighting_of(silent("light north", "No."), words, MovementAnalyzer(DIRECTIONS))
+    found = form_trial_of(silent("light north", "No."), words, MovementAnalyzer(DIRECTIONS))
     assert found is not None
     assert found.form == "light OBJECT"
 
 
 def test_where_the_storys_names_are_not_known_every_phrase_is_a_thing() -> None:
     words = replace(vocabulary("unknown"), objects={}, mentions={})
-    found = sighting_of(silent("take zinc sheet", "No."), words, MovementAnalyzer())
+    found = form_trial_of(silent("take zinc sheet", "No."), words, MovementAnalyzer())
     assert found is not None
     assert found.form == "take OBJECT"
 
@@ -112,7 +112,7 @@ def test_a_turn_is_taken_when_the_storys_clock_goes_on_or_there_is_none() -> Non
 
 def test_what_never_reached_the_story_took_no_turn_and_says_why() -> None:
     refused = replace(moment(), refusal="Commands are plain ASCII.", visible=())
-    assert seen(turn("dip banner", moment(), refused)) == Sighting(
+    assert seen(turn("dip banner", moment(), refused)) == FormTrial(
         "dip OBJECT", VATS, changed=False, words="Commands are plain ASCII.", command="dip banner", took_turn=False
     )
 

@@ -1,4 +1,4 @@
-"""A model's answer about objectives, and what of it is taken."""
+"""A model's answer about objectives, and the changes to the objectives that are taken from it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ObjectivesAnswer(BaseModel):
     @field_validator("objectives", mode="before")
     @classmethod
     def _plain_texts_are_objectives(cls, value: object) -> object:
-        """Models fall back to the seed's form, a list of texts."""
+        """Accept plain texts for objectives, which models often give."""
         if not isinstance(value, list):
             return value
         return [{"text": each} if isinstance(each, str) else each for each in value]
@@ -64,18 +64,18 @@ class ObjectivesAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When and where objectives are judged; ``known_locations`` are the ids that exist as far as anybody knows."""
+    """When and where an answer is taken. ``known_locations``: the ids of all locations that are known to exist."""
 
     turn: int
     location_id: int | None
     known_locations: Collection[int]
 
 
-class ObjectiveBook:
-    """The objectives of an episode, while an answer is entered into it.
+class ObjectiveUpdate:
+    """The objectives of an episode with the changes that a model's answer makes to them.
 
-    changed: objectives found, completed or dropped by now, by id
-    refused: what was not entered, and why
+    changed: the objectives that were found, completed or dropped, by id
+    refused: what was not taken from the answer, and why
     """
 
     def __init__(self, objectives: Iterable[Objective], moment: Moment) -> None:
@@ -90,10 +90,11 @@ class ObjectiveBook:
         """Every objective of the episode, in the order in which they were found."""
         return tuple(self._objectives.values())
 
-    def enter(self, answer: ObjectivesAnswer, evidence: tuple[Evidence, ...], *, cap: int, stale_after: int) -> None:
-        """What makes sense of the answer is entered: first what ends, so that there is room for what is new.
+    def take(self, answer: ObjectivesAnswer, evidence: tuple[Evidence, ...], *, cap: int, stale_after: int) -> None:
+        """Take what makes sense of the answer: first the objectives that end, so that there is room for new ones.
 
-        cap: objectives open at once; stale_after: turns without progress after which one is dropped
+        cap: how many objectives may be open at once
+        stale_after: after how many turns without progress one is dropped
         """
         for completed in answer.completed:
             self._complete(completed)
@@ -155,12 +156,12 @@ class ObjectiveBook:
 
 
 def with_status(changed: Iterable[Objective], status: ObjectiveStatus) -> list[str]:
-    """The texts of those that have this status."""
+    """Return the texts of the objectives that have this status."""
     return [objective.text for objective in changed if objective.status == status]
 
 
 def _with_location(text: str, location_id: int | None) -> str:
-    """One line that names the location, unless there is no text or none to name."""
+    """Return the text on one line, which names the location where there is one; "" where there is no text."""
     suffix = "" if location_id is None else f" (Location {location_id})"
     line = cut_at(one_line(text), LONGEST_TEXT - len(suffix), mark=ELLIPSIS)
     named = re.search(rf"\blocation #?{location_id}\b", line, re.IGNORECASE)
