@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,17 +12,18 @@ from session.errors import StoreError
 from session.files.shared_files import real_place
 
 
-def write_atomically(path: Path | str, content: bytes, *, durable: bool = True) -> None:
+def write_atomically(path: Path | str, content: bytes, *, durable: bool = True, mode: int | None = None) -> None:
     """Replace the file by one with this content; a kill at any instant leaves the old or the new file.
 
     durable: wait until it is on the disk, which takes milliseconds; without that a power cut may lose the file
+    mode: the file's permissions; by default those that it had, or those of any new file
     A kill may also leave a hidden ``.NAME.….tmp`` beside it, which nothing reads. Of a symbolic link the file behind
     it is replaced. Raises ``StoreError``, also for a link out of its folder.
     """
     target = real_place(Path(path))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        _write(temporary, content, durable=durable)
+        _write(temporary, content, target, durable=durable, mode=mode)
         temporary.replace(target)
         if durable:
             _sync_folder(target.parent)
@@ -32,12 +34,36 @@ def write_atomically(path: Path | str, content: bytes, *, durable: bool = True) 
             temporary.unlink(missing_ok=True)
 
 
-def _write(path: Path, content: bytes, *, durable: bool) -> None:
+def permissions(path: Path) -> int | None:
+    """Return the permissions of a file, for copies of it; ``None`` where there is none."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return None
+
+
+def _write(path: Path, content: bytes, replaced: Path, *, durable: bool, mode: int | None) -> None:
     with path.open("xb") as file:
+        _hand_over(file.fileno(), replaced, mode)
         file.write(content)
         if durable:
             file.flush()
             os.fsync(file.fileno())
+
+
+def _hand_over(descriptor: int, replaced: Path, mode: int | None) -> None:
+    """Give a file owner and permissions of the one that it replaces."""
+    try:
+        old = replaced.stat()
+    except FileNotFoundError:
+        wanted = mode
+    else:
+        wanted = stat.S_IMODE(old.st_mode) if mode is None else mode
+        if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
+            with suppress(PermissionError):
+                os.fchown(descriptor, old.st_uid, old.st_gid)
+    if wanted is not None:
+        os.fchmod(descriptor, wanted)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from session.errors import StoreError
-from session.files.atomic_write import write_atomically
+from session.files.atomic_write import permissions, write_atomically
 from session.files.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ class DocumentStore(Generic[D, E]):
     def _write(self) -> None:
         content = self.document.render().encode()
         if self._content is not None:
-            write_atomically(self._backup, self._content, durable=False)
+            write_atomically(self._backup, self._content, durable=False, mode=permissions(self.path))
         write_atomically(self.path, content)
         self._content, self._saved, self._signature = content, self.document, self._stat()
 

@@ -100,17 +100,20 @@ class Journal:
 
     @classmethod
     def create(cls, runs: Path, manifest: Manifest) -> Self:
-        """Make a new run folder ``runs/<run-id>`` with the manifest and an empty journal. Raises ``StoreError``."""
+        """Make a new run folder ``runs/<run-id>`` with the manifest and an empty journal, for the user alone.
+
+        Raises ``StoreError``.
+        """
         folder = runs / manifest.run_id
         try:
             content = manifest.model_dump_json(indent=2).encode() + b"\n"
-            folder.mkdir(parents=True)
+            folder.mkdir(mode=0o700, parents=True)
         except PydanticSerializationError as error:
             given = [*manifest.command, manifest.story_path]
             raise StoreError(f"a path or an argument is not UTF-8: {', '.join(map(ascii, given))}") from error
         except OSError as error:
             raise StoreError(f"cannot make the run folder {folder}: {error.strerror}") from error
-        write_atomically(folder / "manifest.json", content)
+        write_atomically(folder / "manifest.json", content, mode=0o600)
         return cls(folder)
 
     @classmethod

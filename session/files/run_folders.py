@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from session.configuration.option_groups import BudgetOptions
 from session.errors import StoreError, first_problem
 from session.file_names import is_plain_name
-from session.files.atomic_write import write_atomically
+from session.files.atomic_write import permissions, write_atomically
 from session.files.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
@@ -168,7 +168,9 @@ def keep_shared_files(configuration: GameConfiguration, copies: Path) -> None:
     except OSError as error:
         raise StoreError(f"cannot make the folder {copies}: {error.strerror or error}") from error
     for copy, name in shared_files(configuration).items():
-        write_atomically(copies / copy, read_shared(configuration.zork_game_workdir / name) or b"", durable=False)
+        original = configuration.zork_game_workdir / name
+        content = read_shared(original) or b""
+        write_atomically(copies / copy, content, durable=False, mode=permissions(original))
 
 
 def edited_since(configuration: GameConfiguration, copies: Path) -> str:
@@ -201,4 +203,4 @@ def restore_shared_files(configuration: GameConfiguration, copies: Path) -> None
     for copy, name in shared_files(configuration).items():
         content = read_shared(copies / copy)
         if content:
-            write_atomically(workdir / name, content, durable=False)
+            write_atomically(workdir / name, content, durable=False, mode=permissions(copies / copy))

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import random
 import signal
+import stat
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.errors import StoreError
-from session.files.atomic_write import write_atomically
+from session.files.atomic_write import permissions, write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,3 +77,41 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_beside_it(tmp_path: 
     with pytest.raises(StoreError):
         write_atomically(path, b"new")
     assert [each.name for each in tmp_path.iterdir()] == ["state.json"]
+
+
+def mode_of_file(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o444, 0o666, 0o755])
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    write_atomically(path, b"new")
+    assert (mode_of_file(path), path.read_bytes()) == (mode, b"new")
+
+
+def test_a_new_file_has_the_permissions_that_new_files_have_here(tmp_path: Path) -> None:
+    (tmp_path / "usual").touch()
+    write_atomically(tmp_path / "state.json", b"new")
+    assert mode_of_file(tmp_path / "state.json") == mode_of_file(tmp_path / "usual")
+
+
+def test_a_copy_can_have_the_permissions_of_its_original(tmp_path: Path) -> None:
+    original, copy = tmp_path / "state.json", tmp_path / "state.json.backup"
+    for path, mode in ((original, 0o600), (copy, 0o644)):
+        path.write_bytes(b"old")
+        path.chmod(mode)
+    write_atomically(copy, b"new", mode=permissions(original))
+    assert mode_of_file(copy) == 0o600
+    assert permissions(tmp_path / "not there") is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file to somebody")
+def test_a_file_that_is_replaced_stays_its_owners(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(b"old")
+    os.chown(path, 4321, 4322)
+    write_atomically(path, b"new")
+    assert (path.stat().st_uid, path.stat().st_gid) == (4321, 4322)
