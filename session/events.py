@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from session.values import Observation, StoryFacts, TurnRecord
 
@@ -191,3 +191,5 @@ Event = Annotated[
     | RunEnded,
     Field(discriminator="kind"),
 ]
+EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
+"""Makes events into plain values for JSON, and plain values into events."""

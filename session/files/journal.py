@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from session.errors import StoreError
-from session.events import Event, TurnPlayed
+from session.events import EVENTS, Event, TurnPlayed
 from session.files.atomic_write import write_atomically
 from session.files.shared_files import open_to_append, read_whole
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 JOURNAL_VERSION = 2
 JOURNAL_FILE = "journal.jsonl"
-_EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 
 
 class Manifest(BaseModel):
@@ -133,7 +132,7 @@ class Journal:
                 "v": JOURNAL_VERSION,
                 "seq": self.seq + 1,
                 "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
-                "event": _EVENTS.dump_python(event, mode="json"),
+                "event": EVENTS.dump_python(event, mode="json"),
             }
         )
         line_sum = _sum(self.sum, body.encode("ascii"))
@@ -241,7 +240,7 @@ def _is_whole(line: bytes) -> bool:
 def _event(entry: object) -> Event | None:
     """Return the event, or ``None`` for a kind that only another version knows."""
     try:
-        return _EVENTS.validate_python(entry)
+        return EVENTS.validate_python(entry)
     except ValidationError as error:
         if error.errors()[0]["type"] == "union_tag_invalid":
             return None

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from filelock import FileLock, Timeout
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from session.errors import ConfigurationError, StoreError
-from session.resolved_configuration import load_configuration
-from zorkgpt.cli.printable import printable
-from zorkgpt.cli.streams import print_error
-from zorkgpt.cli.watching import EXIT_STATUS
+from zorkgpt.cli import common_options
+from zorkgpt.cli.streams import EXIT_STATUS, print_error, print_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,10 +21,8 @@ if TYPE_CHECKING:
     from zorkgpt.ablation.ablation import Ablation
     from zorkgpt.ablation.arms import Arm
     from zorkgpt.ablation.plan import AblationPlan
-    from zorkgpt.ablation.results import Results
     from zorkgpt.ablation.runners import Runner
 
-PIPED_WIDTH = 140  # columns, where no terminal says how many there are
 EXTRAS = {"scipy": "ablate", "matplotlib": "ablate", "distributed": "dask"}
 
 
@@ -42,17 +32,13 @@ def ablate(
     ] = "full,no-memory,shuffled-memory",
     pairs: Annotated[int, typer.Option(min=1, help="Runs of each arm; those from the same seeds are a pair.")] = 8,
     episodes: Annotated[int, typer.Option(min=1, help="Episodes of a run; what is learnt is kept within it.")] = 3,
-    max_turns: Annotated[int | None, typer.Option(min=1, help="Turns after which an episode ends.")] = None,
+    max_turns: common_options.MaxTurns = None,
     out: Annotated[Path, typer.Option(help="Folder for all that is written.", metavar="DIR")] = Path("ablation"),
-    game: Annotated[Path | None, typer.Option(help="Story file to play.", metavar="FILE")] = None,
+    game: common_options.StoryToPlay = None,
     seed: Annotated[int | None, typer.Option(min=1, help="Seed of the first pair's first episode.")] = None,
-    model: Annotated[
-        str | None, typer.Option(help="Model by name, or a .gguf file to run in-process.", metavar="M")
-    ] = None,
-    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
-    assist: Annotated[
-        str | None, typer.Option(help="Help for the agent: valid-actions, fresh-actions.", metavar="KINDS")
-    ] = None,
+    model: common_options.Model = None,
+    base_url: common_options.BaseUrl = None,
+    assist: common_options.Assist = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Runs played side by side; by default a core each.")
     ] = None,
@@ -67,6 +53,7 @@ def ablate(
     from zorkgpt.ablation.plan import claim
     from zorkgpt.ablation.plot import write_plot
     from zorkgpt.ablation.results import results_of, write_results
+    from zorkgpt.cli.ablation_views import print_results
 
     options = {
         "max_turns_per_episode": max_turns,
@@ -84,7 +71,7 @@ def ablate(
         results = results_of(written, plan.assistance, ablation.runs(), detect)
         write_results(results, out)
         write_plot(results, out)
-    _show(results, out)
+    print_results(results, out)
 
 
 def _require(*packages: str) -> None:
@@ -94,7 +81,7 @@ def _require(*packages: str) -> None:
 
 
 def _plan(arms: str, options: Mapping[str, object], pairs: int, episodes: int) -> AblationPlan:
-    """What to play; arms that are configured alike are told of."""
+    """Return what is played, and say which arms cannot differ because they are configured alike."""
     from zorkgpt.ablation.arms import parse_arms
     from zorkgpt.ablation.plan import AblationPlan
 
@@ -113,12 +100,14 @@ def _plan(arms: str, options: Mapping[str, object], pairs: int, episodes: int) -
 def _configuration(arm: Arm, options: Mapping[str, object]) -> GameConfiguration:
     from zorkgpt.ablation.plan import pinned
 
-    resolved = load_configuration({**options, **arm.settings}, os.environ, Path.cwd())
-    return pinned(resolved.configuration)
+    return pinned(common_options.resolve({**options, **arm.settings}).configuration)
 
 
 @contextmanager
 def _sole_user(folder: Path) -> Iterator[None]:
+    """Lock the folder, so that no other ablation is played there at the same time."""
+    from filelock import FileLock, Timeout
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / "lock", timeout=0):
@@ -147,7 +136,7 @@ def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> R
 
 
 def _play(ablation: Ablation, runner: Runner) -> None:
-    """Every run is played, each told of as it ends; a line, and status 130, where that is interrupted."""
+    """Play every run and say of each that it is done; an interruption ends in a line and status 130."""
     total = len(list(ablation.plan.tasks()))
     done = len(ablation.done())
     typer.echo(
@@ -157,7 +146,7 @@ def _play(ablation: Ablation, runner: Runner) -> None:
         with _interrupted_by_termination(), closing(ablation.play(runner)) as playing:
             for task in playing:
                 done += 1
-                typer.echo(f"{done} of {total}: {printable(task.label)}")
+                print_line(f"{done} of {total}: {task.label}")
     except KeyboardInterrupt:
         typer.echo(f"Stopped with {done} of {total} runs done; the same command goes on from there.", err=True)
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
@@ -165,37 +154,9 @@ def _play(ablation: Ablation, runner: Runner) -> None:
 
 @contextmanager
 def _interrupted_by_termination() -> Iterator[None]:
-    """A request to terminate counts as Ctrl-C, so that nobody goes on playing."""
+    """Treat a request to terminate like Ctrl-C, so that no run goes on being played."""
     previous = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, previous)
-
-
-def _show(results: Results, out: Path) -> None:
-    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=PIPED_WIDTH)
-    console.print(tables(results))
-    for sentence in results.conclusions:
-        console.print(Text(printable(sentence)))
-    models = ", ".join(results.models)
-    console.print(Text(printable(f"Story: {results.story}. Model: {models}. Assistance: {results.assistance}.")))
-    console.print(Text(f"{results.unit.capitalize()}."))
-    console.print(Text(printable(f"Files: {out}/results.csv, episodes.csv, results.json, plot.png, plot.svg")))
-
-
-def tables(results: Results) -> Table:
-    """Every measure of every arm against the first one."""
-    from zorkgpt.ablation.conclusions import interval, number
-
-    title = Text(printable(f"Differences, first arm minus other (assistance: {results.assistance})"))
-    drawn = Table("Against", "Measure", box=None, pad_edge=False, title=title, title_justify="left")
-    for column in ("pairs", "difference", "95 % interval", "p", "pairs to see it", "to see --detect"):
-        drawn.add_column(column, justify="right")
-    for each in results.comparisons:
-        cells = (
-            *(printable(each.other), each.measure, str(each.pairs), number(each.difference, sign=True), interval(each)),
-            *(number(each.p), number(each.pairs_needed), number(each.pairs_to_detect)),
-        )
-        drawn.add_row(*(Text(cell) for cell in cells), style="bold" if each.is_shown else "")
-    return drawn

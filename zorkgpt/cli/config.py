@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,10 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from session.configuration.options import options_of
-from session.game_configuration import GameConfiguration
-from session.resolved_configuration import DEFAULT, load_configuration
-from zorkgpt.cli.printable import printable
+from zorkgpt.cli import common_options
+from zorkgpt.cli.printable import columns, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,13 +30,14 @@ _KINDS = {"integer": "whole number", "number": "number", "boolean": "true, false
 @app.command()
 def show(as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False) -> None:
     """Print every option, its value and where it came from; keys only as set or not."""
-    options = list(load_configuration({}, os.environ, Path.cwd()).shown())
+    options = list(common_options.resolve({}).shown())
     if as_json:
-        typer.echo(json.dumps({option.name: _as_json(option) for option in options}, indent=2))
+        values = {option.name: {"value": option.value, "from": option.origin} for option in options}
+        typer.echo(json.dumps(values, indent=2))
     elif sys.stdout.isatty():
         Console().print(table_of(options))
     else:
-        for line in aligned(options):
+        for line in columns(map(_cells, options)):
             typer.echo(line)
 
 
@@ -51,41 +48,38 @@ def table() -> None:
 
 
 def table_of(options: Iterable[ShownOption]) -> Table:
-    """The options for a terminal; what is not a default stands out."""
+    """Draw the options for a terminal; what is not a default stands out."""
+    from session.resolved_configuration import DEFAULT
+
     drawn = Table("Option", "Value", "From", box=None, pad_edge=False)
     for option in options:
         style = "dim" if option.origin == DEFAULT else ""
-        cells = (option.name, _in_words(option.value), printable(option.origin))
-        drawn.add_row(*(Text(cell, style=style, overflow="fold") for cell in cells))
+        drawn.add_row(*(Text(cell, style=style, overflow="fold") for cell in _cells(option)))
     return drawn
 
 
-def aligned(options: Iterable[ShownOption]) -> list[str]:
-    """The options as lines of three columns."""
-    rows = [(option.name, _in_words(option.value), printable(option.origin)) for option in options]
-    name_width, value_width = (max(len(row[column]) for row in rows) for column in (0, 1))
-    return [f"{name:<{name_width}}  {value:<{value_width}}  {origin}" for name, value, origin in rows]
-
-
 def markdown_table() -> str:
-    """Every option with its kind, default and meaning, in Markdown."""
+    """Return every option with its kind, default and meaning, as a table in Markdown."""
+    from session.configuration.options import options_of
+    from session.game_configuration import GameConfiguration
+
     lines = ["| Option | Value | Default | Meaning |", "|---|---|---|---|"]
     for option in options_of(GameConfiguration):
-        default = _in_words(option.schema.get("default"))
+        default = _as_text(option.schema.get("default"))
         shown_default = f"`{default}`" if default != "-" else ""
         lines.append(f"| `{option.name}` | {_kind(option.schema)} | {shown_default} | {option.schema['description']} |")
     return "\n".join(lines)
 
 
-def _as_json(option: ShownOption) -> dict[str, JsonValue]:
-    return {"value": option.value, "from": option.origin}
+def _cells(option: ShownOption) -> tuple[str, str, str]:
+    return option.name, _as_text(option.value), printable(option.origin)
 
 
-def _in_words(value: JsonValue) -> str:
+def _as_text(value: JsonValue) -> str:
     if value is None or value in ([], {}):
         return "-"
     if isinstance(value, list):
-        return ", ".join(_in_words(part) for part in value)
+        return ", ".join(_as_text(part) for part in value)
     return printable(value) if isinstance(value, str) else json.dumps(value)
 
 

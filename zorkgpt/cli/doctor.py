@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.resolved_configuration import load_configuration
-from zorkgpt.cli.printable import printable
-from zorkgpt.llm.embedded.model_store import ModelStore
+from zorkgpt.cli import common_options
+from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
     from zorkgpt.health import Finding
@@ -20,16 +18,17 @@ def doctor(
     game: Annotated[Path | None, typer.Option(help="Story file to look at.", metavar="FILE")] = None,
     workdir: Annotated[Path | None, typer.Option(help="Folder that a run would write to.", metavar="DIR")] = None,
     model: Annotated[str | None, typer.Option(help="Model by name, or a .gguf file.", metavar="M")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")] = None,
+    base_url: common_options.BaseUrl = None,
 ) -> None:
     """Look at everything that a run needs; exit status 1 if something of it is missing."""
     from zorkgpt.health import examine
+    from zorkgpt.llm.embedded.model_store import ModelStore
 
     overrides = {"game.file": game, "zork_game_workdir": workdir, "agent_model": model, "llm.base_url": base_url}
-    resolved = load_configuration(overrides, os.environ, Path.cwd())
+    resolved = common_options.resolve(overrides)
     fit = True
     for finding in examine(resolved, Path.cwd(), ModelStore()):
-        typer.echo(_line(finding))
+        print_line(_line(finding))
         fit = fit and (finding.well or not finding.needed)
     if not fit:
         raise typer.Exit(1)
@@ -37,4 +36,4 @@ def doctor(
 
 def _line(finding: Finding) -> str:
     mark, mend = ("✓", "") if finding.well else ("✗", f": {finding.mend}")
-    return printable(f"{mark} {finding.subject:<11} {finding.words}{mend}")
+    return f"{mark} {finding.subject:<11} {finding.words}{mend}"

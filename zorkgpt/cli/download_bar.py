@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from zorkgpt.llm.embedded.model_store import Stage
 
-_WORDS: dict[Stage, str] = {
+_DESCRIPTIONS: dict[Stage, str] = {
     "waiting": "Another pull is at it, waiting",
     "fetching": "Fetching the embedded model",
     "unpacking": "Unpacking and checking it",
@@ -22,8 +22,9 @@ _WORDS: dict[Stage, str] = {
 
 
 class DownloadBar:
-    """A ``Progress`` of the model store on stderr: there from the first report to ``ready`` or the end of the
-    context; ``quiet`` shows nothing.
+    """Shows on stderr how far the model store has come, from its first report to ``ready`` or the end of the context.
+
+    quiet: shows nothing
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
@@ -40,13 +41,13 @@ class DownloadBar:
         self._drawn = False
 
     def __call__(self, stage: Stage, done: int, total: int) -> None:
-        """The bar shows ``done`` of ``total`` bytes of ``stage``."""
+        """Show ``done`` of ``total`` bytes of ``stage``."""
         if stage == "ready":
             self._stop()
             return
         self._bar.start()
         self._drawn = True
-        self._bar.update(self._task, description=_WORDS[stage], completed=done, total=total)
+        self._bar.update(self._task, description=_DESCRIPTIONS[stage], completed=done, total=total)
 
     def __enter__(self) -> Self:
         return self
@@ -60,7 +61,7 @@ class DownloadBar:
         self._stop()
 
     def _stop(self) -> None:
-        """The bar is gone; one that was never drawn leaves no empty line either."""
+        """Take the bar away; one that was never drawn leaves no empty line either."""
         if self._drawn:
             self._bar.stop()
             self._drawn = False

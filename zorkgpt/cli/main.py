@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import sys
 import traceback
-from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
@@ -37,6 +36,8 @@ app.add_typer(runs.app, name="runs")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"zorkgpt {version('zorkgpt')}")
         raise typer.Exit
 
@@ -53,7 +54,7 @@ def _options(
 
 
 def main() -> None:
-    """The command was run. What the user can mend ends in one line and status 2, what failed in one line and 1.
+    """Run the command line. What the user can mend ends in one line and status 2, what failed in one line and 1.
 
     With ``--debug`` a traceback comes before that line. Warnings are lines on stderr.
     """

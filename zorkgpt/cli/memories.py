@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from dataclasses import asdict
 from difflib import get_close_matches
 from enum import Enum
-from itertools import groupby
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from session.errors import ConfigurationError, StoreError
-from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START, find_run
-from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
-from session.resolved_configuration import load_configuration
-from session.text import one_line, text_key
-from zorkgpt.cli.printable import printable
+from session.text import text_key
+from zorkgpt.cli import common_options
+from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable
 
-    from managers.memory.document import MemoriesDocument, MemoryChange
+    from managers.memory.document import MemoriesDocument
     from session.game_configuration import GameConfiguration
+    from session.memory import Memory
 
 app = typer.Typer(help="What was learnt at each location.", no_args_is_help=True)
 
@@ -42,42 +36,42 @@ class Persistent(str, Enum):
 
 LocationArgument = Annotated[str, typer.Argument(help="Number of a location, or its name as the file has it.")]
 TitleArgument = Annotated[str, typer.Argument(help="The whole title; case and white space do not count.")]
-WorkdirOption = Annotated[Path | None, typer.Option(help="Folder of the memories.", metavar="DIR")]
-JsonOption = Annotated[bool, typer.Option("--json", help="As JSON.")]
+MemoriesFolder = Annotated[Path | None, typer.Option(help="Folder of the memories.", metavar="DIR")]
 
 _NUMBER = re.compile(r"#?([0-9]{1,9})")
-_STYLES = {MemoryStatus.ACTIVE: "bold", MemoryStatus.TENTATIVE: "yellow", MemoryStatus.SUPERSEDED: "dim strike"}
 
 
 @app.command()
 def show(
     location: Annotated[str | None, typer.Argument(help="Only this one, by number or name.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Those that were given up, too.")] = False,
-    as_json: JsonOption = False,
-    workdir: WorkdirOption = None,
+    as_json: common_options.AsJson = False,
+    workdir: MemoriesFolder = None,
 ) -> None:
     """Print what is remembered."""
-    path = _memory_file(workdir)
+    from zorkgpt.cli.memory_views import memory_lines, print_lines
+
+    path = _memory_file(common_options.configuration_in(workdir))
     document = _document(path)
     memories = document.memories()
     if location is not None:
         location_id = _location_id(document, location)
         memories = {location_id: memories.get(location_id, [])}
     if not everything:
-        memories = {location_id: _standing(each) for location_id, each in memories.items()}
+        memories = {location_id: _believed(each) for location_id, each in memories.items()}
     memories = {location_id: each for location_id, each in memories.items() if each}
     if as_json:
         typer.echo(json.dumps(_as_json(document, memories), indent=2))
     elif memories:
-        _print(drawn(document, memories))
+        print_lines(memory_lines(document, memories))
     else:
-        typer.echo(printable(f"Nothing is remembered{' there' if location else ''} in {path}."))
+        print_line(f"Nothing is remembered{' there' if location else ''} in {path}.")
 
 
 @app.command()
-def check(as_json: JsonOption = False, workdir: WorkdirOption = None) -> None:
+def check(as_json: common_options.AsJson = False, workdir: MemoriesFolder = None) -> None:
     """Print what of the file is not understood, line by line; exit status 1 if there is anything."""
-    path = _memory_file(workdir)
+    path = _memory_file(common_options.configuration_in(workdir))
     document = _document(path)
     problems = document.problems()
     memories = document.memories()
@@ -87,9 +81,9 @@ def check(as_json: JsonOption = False, workdir: WorkdirOption = None) -> None:
         typer.echo(json.dumps({"file": str(path), "memories": count, "problems": found}, indent=2))
     else:
         for problem in problems:
-            typer.echo(printable(f"{path}:{problem.line}: {problem.message}"))
+            print_line(f"{path}:{problem.line}: {problem.message}")
         if not problems:
-            typer.echo(printable(f"{path}: memories: {count}, locations: {len(memories)}, all understood"))
+            print_line(f"{path}: memories: {count}, locations: {len(memories)}, all understood")
     if problems:
         raise typer.Exit(1)
 
@@ -106,13 +100,14 @@ def add(
         Persistent, typer.Option(help="core: seen on arrival; permanent: true in every episode.")
     ] = Persistent.PERMANENT,
     name: Annotated[str, typer.Option(help="The location's name, where the file has no section for it yet.")] = "",
-    workdir: WorkdirOption = None,
+    workdir: MemoriesFolder = None,
 ) -> None:
     """Add a memory."""
     from managers.memory.revision import Revision
     from managers.memory.tiers import open_memories
+    from session.memory import Memory
 
-    store = open_memories(_memory_file(workdir))
+    store = open_memories(_memory_file(common_options.configuration_in(workdir)))
     location_id = _location_id(store.document, location)
     try:
         memory = Memory(category, title, 0, "", None, text.strip(), persistence.value)
@@ -120,7 +115,7 @@ def add(
         raise ConfigurationError(str(error)) from error
     if not store.apply(Revision(location_id, name, memory)):
         raise ConfigurationError(f"location {location_id} has a memory of this title already: {memory.title}")
-    typer.echo(printable(f"Added at location {location_id}: {memory.title}"))
+    print_line(f"Added at location {location_id}: {memory.title}")
 
 
 @app.command()
@@ -128,48 +123,45 @@ def invalidate(
     location: LocationArgument,
     title: TitleArgument,
     reason: Annotated[str, typer.Option(help="Why it is not true.")],
-    workdir: WorkdirOption = None,
+    workdir: MemoriesFolder = None,
 ) -> None:
     """Mark a memory as proven false; it stays in the file, and nobody believes it."""
     from managers.memory.revision import Revision
     from managers.memory.tiers import open_memories
 
-    store = open_memories(_memory_file(workdir))
+    store = open_memories(_memory_file(common_options.configuration_in(workdir)))
     location_id = _location_id(store.document, location)
     if not store.apply(Revision(location_id, invalidated=(title,), reason=reason)):
-        titles = [memory.title for memory in _standing(store.document.memories().get(location_id, []))]
+        titles = [memory.title for memory in _believed(store.document.memories().get(location_id, []))]
         raise ConfigurationError(
             f"location {location_id} has no memory of this title: {title}{_closest(title, titles)}"
         )
-    typer.echo(printable(f"Invalidated at location {location_id}: {title}"))
+    print_line(f"Invalidated at location {location_id}: {title}")
 
 
 @app.command()
 def diff(
-    run: Annotated[str, typer.Argument(help="Id of a run, or its folder.")], workdir: WorkdirOption = None
+    run: Annotated[str, typer.Argument(help="Id of a run, or its folder.")], workdir: MemoriesFolder = None
 ) -> None:
     """Print what a run taught: what was added, superseded and invalidated since it began."""
     from managers.memory.document import changes
+    from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START, find_run
+    from zorkgpt.cli.memory_views import change_lines, print_lines
 
-    configuration = _configuration(workdir)
+    configuration = common_options.configuration_in(workdir)
     folder = find_run(configuration.zork_game_workdir, run)
     start, end = folder / MEMORIES_AT_START, folder / MEMORIES_AT_END
     if not start.exists():
         raise StoreError(f"{folder} keeps no {MEMORIES_AT_START}: what it taught cannot be told")
-    after = _document(end if end.exists() else _memory_file(workdir))
+    after = _document(end if end.exists() else _memory_file(configuration))
     found = changes(_document(start), after)
     if found:
-        _print(_drawn_changes(after, found))
+        print_lines(change_lines(after, found))
     else:
         typer.echo("No memory has changed.")
 
 
-def _configuration(workdir: Path | None) -> GameConfiguration:
-    return load_configuration({"zork_game_workdir": workdir}, os.environ, Path.cwd()).configuration
-
-
-def _memory_file(workdir: Path | None) -> Path:
-    configuration = _configuration(workdir)
+def _memory_file(configuration: GameConfiguration) -> Path:
     return configuration.zork_game_workdir / configuration.simple_memory.memory_file
 
 
@@ -198,7 +190,9 @@ def _closest(wanted: str, known: Iterable[str]) -> str:
     return f"; there is {by_key[closest[0]]}" if closest else ""
 
 
-def _standing(memories: Iterable[Memory]) -> list[Memory]:
+def _believed(memories: Iterable[Memory]) -> list[Memory]:
+    from session.memory import MemoryStatus
+
     return [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
 
 
@@ -214,51 +208,3 @@ def _as_json(document: MemoriesDocument, memories: dict[int, list[Memory]]) -> l
         }
         for location_id, each in memories.items()
     ]
-
-
-def _print(lines: Iterable[Text]) -> None:
-    """Each on a line of its own, with colours where a terminal reads them."""
-    console = Console(highlight=False, soft_wrap=True)
-    for line in lines:
-        console.print(line)
-
-
-def drawn(document: MemoriesDocument, memories: dict[int, list[Memory]]) -> Iterator[Text]:
-    """The memories of each location as lines, superseded ones struck through."""
-    for location_id, each in memories.items():
-        yield _heading(document, location_id)
-        for memory in each:
-            yield Text("  ").append_text(_headline(memory))
-            yield from _details(memory)
-
-
-def _drawn_changes(after: MemoriesDocument, found: Iterable[MemoryChange]) -> Iterator[Text]:
-    for location_id, each in groupby(found, attrgetter("location_id")):
-        yield _heading(after, location_id)
-        for change in each:
-            yield Text(f"  {change.kind} ").append_text(_headline(change.memory))
-            yield from _details(change.memory)
-
-
-def _heading(document: MemoriesDocument, location_id: int) -> Text:
-    name = one_line(document.names().get(location_id, ""))
-    return Text(printable(f"Location {location_id}{f': {name}' if name else ''}"), style="bold cyan")
-
-
-def _headline(memory: Memory) -> Text:
-    markers = [memory.category, memory.persistence.upper()]
-    if memory.status != MemoryStatus.ACTIVE:
-        markers.append(memory.status)
-    return Text(printable(f"[{' - '.join(markers)}] {memory.title}"), style=_STYLES[memory.status])
-
-
-def _details(memory: Memory) -> Iterator[Text]:
-    details = [*_reasons(memory), *printable(memory.text).split("\n")]
-    return (Text(f"    {line}") for line in details)
-
-
-def _reasons(memory: Memory) -> Sequence[str]:
-    at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
-    if memory.superseded_by == INVALIDATION_MARKER:
-        return [printable(f"Invalidated{at}: {memory.invalidation_reason or 'no reason given'}")]
-    return [] if memory.superseded_by is None else [printable(f'Superseded{at} by "{memory.superseded_by}"')]

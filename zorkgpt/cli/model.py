@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from session.errors import LanguageModelUnavailable
-from zorkgpt.cli.download_bar import DownloadBar
-from zorkgpt.cli.printable import printable
-from zorkgpt.llm.embedded.model_store import ModelStore
+from zorkgpt.cli.streams import print_line
+
+if TYPE_CHECKING:
+    from zorkgpt.llm.embedded.model_store import ModelStore
 
 app = typer.Typer(help="The embedded model: fetch it, find it.", no_args_is_help=True)
 
@@ -19,8 +20,10 @@ def pull(
     quiet: Annotated[bool, typer.Option("--quiet", help="No bar, no word unless it fails.")] = False,
 ) -> None:
     """Fetch the embedded model, if it is not there yet, and print where it is."""
+    from zorkgpt.cli.download_bar import DownloadBar
+
     with DownloadBar(quiet=quiet) as bar:
-        path = ModelStore().pull(bar)
+        path = _store().pull(bar)
     if not quiet:
         typer.echo(path)
 
@@ -28,7 +31,7 @@ def pull(
 @app.command()
 def path() -> None:
     """Print where the embedded model is; exit status 1 if it is not there."""
-    store = ModelStore()
+    store = _store()
     if not store.is_pulled:
         raise LanguageModelUnavailable("the embedded model is not there yet: `zorkgpt model pull` fetches it")
     typer.echo(store.path)
@@ -37,11 +40,17 @@ def path() -> None:
 @app.command("list")
 def list_models() -> None:
     """Print the model files of the folder, the embedded model first, there or not."""
-    store = ModelStore()
+    store = _store()
     where = store.path if store.is_pulled else "not there yet: zorkgpt model pull"
-    typer.echo(printable(_line(store.packaged.name, store.packaged.size, store.packaged.license, where)))
+    print_line(_line(store.packaged.name, store.packaged.size, store.packaged.license, where))
     for other in store.others():
-        typer.echo(printable(_line(other.stem, other.stat().st_size, "", other)))
+        print_line(_line(other.stem, other.stat().st_size, "", other))
+
+
+def _store() -> ModelStore:
+    from zorkgpt.llm.embedded.model_store import ModelStore
+
+    return ModelStore()
 
 
 def _line(name: str, size: int, license_name: str, where: object) -> str:

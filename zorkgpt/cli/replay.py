@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from pydantic import TypeAdapter
-from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
 from session.errors import ConfigurationError
-from session.events import Event
-from session.files.journal import read_manifest
-from session.files.recording import timeless
-from session.files.run_folders import find_run
-from session.resolved_configuration import load_configuration
-from zorkgpt.cli import play_options
-from zorkgpt.cli.printable import printable
-from zorkgpt.cli.watching import watching
+from session.text import counted
+from zorkgpt.cli import common_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
+    from pathlib import Path
 
     from orchestration.replay import Branch, Replayed
-    from session.files.recording import Difference
+    from session.events import Event
     from session.game_configuration import GameConfiguration
 
-_EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 _PLACE = re.compile(r"(?:(\d+):)?(\d+)")
-LONGEST_SHOWN = 400  # characters of a value
-NOTHING = "-"
-MOST_SHOWN = 12  # differing values
 
 
 def replay(
-    run: Annotated[str | None, typer.Argument(help="Id of a run, or its folder; by default the newest.")] = None,
+    run: common_options.RunOrNewest = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Compare every prompt, observation and file; this is the default.")
     ] = False,
@@ -55,28 +39,30 @@ def replay(
     ] = None,
     model: Annotated[str | None, typer.Option(help="Of the fork: the agent's model from there on.")] = None,
     base_url: Annotated[str | None, typer.Option(help="Of the fork: where its models are served.")] = None,
-    game: Annotated[Path | None, typer.Option(help="Where the story file is now.", metavar="FILE")] = None,
-    workdir: Annotated[Path | None, typer.Option(help="Work folder of the run.", metavar="DIR")] = None,
-    max_cost: play_options.MaxCost = None,
-    max_tokens: play_options.MaxTokens = None,
-    max_time: play_options.MaxTime = None,
+    game: common_options.StoryNow = None,
+    workdir: common_options.Workdir = None,
+    max_cost: common_options.MaxCost = None,
+    max_tokens: common_options.MaxTokens = None,
+    max_time: common_options.MaxTime = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Of the fork: only how it began and ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Of the fork: every event as a line of JSON.")] = False,
 ) -> None:
     """Play a run again without a model, or play on differently from one of its turns."""
+    from session.files.run_folders import find_run
+
     if sum((verify, from_actions, fork_at is not None)) > 1:
         raise ConfigurationError("--verify, --from-actions and --fork-at are three ways: choose one")
     of_fork = {
         "agent_model": model,
         "llm.base_url": base_url,
-        **play_options.budgets(max_cost, max_tokens, max_time),
+        **common_options.budgets(max_cost, max_tokens, max_time),
     }
     if fork_at is None and (without_memory or any(value is not None for value in of_fork.values())):
         raise ConfigurationError(
             "--without-memory, --model, --base-url and --max-... say how a fork goes on: add --fork-at TURN"
         )
     options = {"zork_game_workdir": workdir, "game.file": game, **of_fork}
-    now = load_configuration(options, os.environ, Path.cwd()).configuration
+    now = common_options.resolve(options).configuration
     folder = find_run(now.zork_game_workdir, run)
     if fork_at is not None:
         branch = _branch(folder, fork_at, without_memory or [])
@@ -90,6 +76,7 @@ def _replayed(folder: Path, now: GameConfiguration, *, from_actions: bool) -> Re
     from orchestration.bootstrap import open_story
     from orchestration.replay import verify, verify_actions
     from orchestration.resumption import configuration_of
+    from session.files.journal import read_manifest
 
     configuration = configuration_of(read_manifest(folder), folder, now)
     with open_story(configuration) as parts:
@@ -99,55 +86,20 @@ def _replayed(folder: Path, now: GameConfiguration, *, from_actions: bool) -> Re
 
 
 def _report(folder: Path, replayed: Replayed) -> None:
-    turns = f"{replayed.turns} turn{'' if replayed.turns == 1 else 's'}"
+    turns = counted(replayed.turns, "turn")
     if replayed.difference is not None:
-        Console(highlight=False).print(_side_by_side(replayed.difference))
+        from zorkgpt.cli.difference_view import print_side_by_side
+
+        print_side_by_side(replayed.difference)
         typer.echo(f"Run {folder.name} differs after {turns}: line {replayed.difference.line} of its journal")
         raise typer.Exit(1)
     end = "" if replayed.is_whole else ", as far as it was played"
     typer.echo(f"Run {folder.name} is repeated exactly: {turns}{end}")
 
 
-def _side_by_side(difference: Difference) -> Table:
-    columns = [Column(header, overflow="fold") for header in ("", "recorded", "now")]
-    table = Table(*columns, title=f"Line {difference.line} of the journal", show_lines=True)
-    expected = _values(difference.expected)
-    found = _values(difference.found)
-    names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
-    for name in names[:MOST_SHOWN]:
-        table.add_row(*(Text(_cut(text)) for text in (name, expected.get(name, NOTHING), found.get(name, NOTHING))))
-    if len(names) > MOST_SHOWN:
-        table.add_row(f"and {len(names) - MOST_SHOWN} more", "", "")
-    return table
-
-
-def _values(event: Event | str | None) -> dict[str, str]:
-    if event is None:
-        return {"kind": "the journal ends"}
-    if isinstance(event, str):
-        return {"kind": event}
-    fields = _EVENTS.dump_python(timeless(event), mode="json")
-    return dict(_leaves("", {"kind": fields["kind"], **fields}))
-
-
-def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from _leaves(f"{name}.{key}" if name else key, inner)
-    elif isinstance(value, list) and value and isinstance(value[0], dict):
-        for place, inner in enumerate(value):
-            yield from _leaves(f"{name}[{place}]", inner)
-    else:
-        yield name, value if isinstance(value, str) else json.dumps(value)
-
-
-def _cut(text: str) -> str:
-    shown = printable(text)
-    return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]} […]"
-
-
 def _branch(folder: Path, place: str, without: list[str]) -> Branch:
     from orchestration.replay import Branch
+    from session.files.journal import read_manifest
 
     found = _PLACE.fullmatch(place)
     manifest = read_manifest(folder)
@@ -171,6 +123,8 @@ def _fork(
     from orchestration.bootstrap import open_parts
     from orchestration.replay import open_fork
     from orchestration.resumption import configuration_of, with_keys
+    from session.files.journal import read_manifest
+    from zorkgpt.cli.watching import watching
 
     then = with_keys(configuration_of(read_manifest(folder), folder, now), folder, now)
     update: dict[str, object] = {"budgets": now.budgets}

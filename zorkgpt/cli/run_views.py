@@ -1,13 +1,11 @@
-"""How runs and their figures look as lines of text, the same in a terminal and in a pipe."""
+"""The lines that show runs and their figures, the same in a terminal and in a pipe."""
 
 from __future__ import annotations
 
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
-
-from session.text import one_line
+from session.text import cut_at, one_line
+from zorkgpt.cli.printable import columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,32 +16,21 @@ if TYPE_CHECKING:
 
 NOTHING = "\N{EN DASH}"  # what was not there to be measured; never 0
 LONGEST_NAME = 32  # characters of a model or story in the list
-_GAP = "  "
 
 
 def list_lines(summaries: Iterable[RunSummary]) -> list[str]:
-    """A heading and a line for each run."""
+    """Return a heading and a line for each run."""
     heading = ("RUN", "BEGUN", "STORY", "MODEL", "EPISODES", "TURNS", "BEST", "TOKENS", "STATE")
     return columns([heading, *map(_list_row, summaries)])
 
 
 def show_lines(figures: RunFigures) -> Iterator[str]:
-    """Everything about a run, in four parts."""
+    """Yield all the figures of a run, in four parts."""
     yield from _facts(figures)
     yield from ("", "EPISODES", *columns(_episode_rows(figures.episodes)))
     yield from ("", "METRICS", *columns(_metric_rows(figures.metrics)))
     if figures.usage:
         yield from ("", "MODELS", *columns(_usage_rows(figures.usage)))
-
-
-def columns(rows: Iterable[Sequence[str]]) -> list[str]:
-    """The rows as lines with their cells below each other; each cell is made one line."""
-    cells = [[one_line(cell) for cell in row] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip_longest(*cells, fillvalue="")]
-    return [
-        _GAP.join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=False)).rstrip()
-        for row in cells
-    ]
 
 
 def _list_row(run: RunSummary) -> tuple[str, ...]:
@@ -135,8 +122,7 @@ def _moment(created: str) -> str:
 
 
 def _cut(text: str) -> str:
-    line = one_line(text)
-    return (line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…") or NOTHING
+    return cut_at(one_line(text), LONGEST_NAME, "…") or NOTHING
 
 
 def _of(score: int | None, most: int | None) -> str:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from session.errors import StoreError
-from session.files.run_folders import RUNS, find_run, run_folders
-from session.resolved_configuration import load_configuration
+from zorkgpt.cli import common_options
 from zorkgpt.cli.printable import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from session.game_configuration import GameConfiguration
+from zorkgpt.cli.streams import print_line
 
 app = typer.Typer(help="The runs that were played.", no_args_is_help=True)
 
@@ -30,44 +24,45 @@ class Format(str, Enum):
     CSV = "csv"
 
 
-WorkdirOption = Annotated[Path | None, typer.Option(help="Folder of the runs.", metavar="DIR")]
-JsonOption = Annotated[bool, typer.Option("--json", help="As JSON.")]
+RunsFolder = Annotated[Path | None, typer.Option(help="Folder of the runs.", metavar="DIR")]
 
 
 @app.command("list")
-def list_runs(as_json: JsonOption = False, workdir: WorkdirOption = None) -> None:
+def list_runs(as_json: common_options.AsJson = False, workdir: RunsFolder = None) -> None:
     """Print every run, the newest first."""
+    from session.files.run_folders import RUNS, run_folders
     from zorkgpt.cli.run_views import list_lines
     from zorkgpt.report.run_summary import summaries_as_json, summarise
 
-    folder = _workdir(workdir)
+    folder = common_options.configuration_in(workdir).zork_game_workdir
     summaries = [summarise(each) for each in run_folders(folder)]
     if as_json:
         typer.echo(summaries_as_json(summaries))
     elif summaries:
-        _print(list_lines(summaries))
+        typer.echo("\n".join(list_lines(summaries)))
     else:
-        typer.echo(printable(f"No run yet in {folder / RUNS}."))
+        print_line(f"No run yet in {folder / RUNS}.")
 
 
 @app.command()
 def show(
     run: Annotated[str | None, typer.Argument(help="Id of a run, or its folder; the newest unless given.")] = None,
-    as_json: JsonOption = False,
-    workdir: WorkdirOption = None,
+    as_json: common_options.AsJson = False,
+    workdir: RunsFolder = None,
 ) -> None:
     """Print what a run was, what came of each episode, the success metrics, and what the models took."""
+    from session.files.run_folders import find_run
     from zorkgpt.cli.run_views import show_lines
     from zorkgpt.report.exports import figures_as_json
     from zorkgpt.report.figures import figures_of
     from zorkgpt.report.played_run import read_run
 
-    now = _configuration(workdir)
+    now = common_options.configuration_in(workdir)
     figures = figures_of(read_run(find_run(now.zork_game_workdir, run)), now.prices)
     if as_json:
         typer.echo(figures_as_json(figures))
     else:
-        _print(show_lines(figures))
+        typer.echo("\n".join(show_lines(figures)))
 
 
 @app.command()
@@ -78,15 +73,17 @@ def export(
         Format,
         typer.Option("--format", help="markdown: to read; json: all figures and turns; csv: one line a turn."),
     ] = Format.MARKDOWN,
-    workdir: WorkdirOption = None,
+    workdir: RunsFolder = None,
 ) -> None:
     """Write down a whole run: what was seen, thought and played."""
+    from session.files.run_folders import find_run
     from zorkgpt.report.exports import as_csv, as_json
     from zorkgpt.report.played_run import read_run
     from zorkgpt.report.transcript import as_markdown
 
     written = {Format.MARKDOWN: as_markdown, Format.JSON: as_json, Format.CSV: as_csv}[form]
-    text = printable(written(read_run(find_run(_workdir(workdir), run))))
+    folder = find_run(common_options.configuration_in(workdir).zork_game_workdir, run)
+    text = printable(written(read_run(folder)))
     if to is None:
         typer.echo(text, nl=False)
         return
@@ -94,16 +91,3 @@ def export(
         to.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write {to}: {error.strerror}") from error
-
-
-def _workdir(workdir: Path | None) -> Path:
-    return _configuration(workdir).zork_game_workdir
-
-
-def _configuration(workdir: Path | None) -> GameConfiguration:
-    return load_configuration({"zork_game_workdir": workdir}, os.environ, Path.cwd()).configuration
-
-
-def _print(lines: Iterable[str]) -> None:
-    for line in lines:
-        typer.echo(printable(line))

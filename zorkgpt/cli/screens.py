@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Protocol, TextIO
 
-from pydantic import TypeAdapter
 from rich.console import Console, Group
 from rich.panel import Panel
 from rich.text import Text
 
 from session.events import (
+    EVENTS,
     EpisodeEnded,
     EpisodeStarted,
     Event,
@@ -21,7 +21,7 @@ from session.events import (
     RunStarted,
     TurnPlayed,
 )
-from session.text import one_line
+from session.text import counted, one_line
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:
@@ -32,31 +32,30 @@ class Screen(Protocol):
     """Shows events as they happen."""
 
     def show(self, event: Event) -> None:
-        """``event`` is on the screen, as far as this screen shows its kind."""
+        """Show ``event``, if this screen shows events of its kind."""
         ...
 
 
 class JsonScreen:
-    """One JSON object a line, as in the journal's ``event`` field; ``out`` is stdout unless given."""
+    """Prints each event as a line of JSON, as in the journal's ``event`` field; ``out`` is stdout unless given."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out
-        self._events: TypeAdapter[Event] = TypeAdapter(Event)
 
     def show(self, event: Event) -> None:
-        """The event is printed, whatever its kind."""
-        print(json.dumps(self._events.dump_python(event, mode="json")), file=self._out, flush=True)
+        """Print the event, whatever its kind."""
+        print(json.dumps(EVENTS.dump_python(event, mode="json")), file=self._out, flush=True)
 
 
 class PlainScreen:
-    """Plain lines, for pipes and files, on stdout unless ``out`` is given. ``quiet`` leaves the turns out."""
+    """Prints plain lines, for pipes and files; ``out`` is stdout unless given, ``quiet`` leaves the turns out."""
 
     def __init__(self, out: TextIO | None = None, *, quiet: bool = False) -> None:
         self._out = out
         self._quiet = quiet
 
     def show(self, event: Event) -> None:
-        """The event is printed where it concerns a reader."""
+        """Print the event if it concerns a reader."""
         for line in self._lines(event):
             print(printable(line), file=self._out, flush=True)
 
@@ -69,13 +68,13 @@ class PlainScreen:
 
 
 class LiveScreen:
-    """Colours and frames, for a person in front of a terminal."""
+    """Draws colours and frames, for a person in front of a terminal."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False)
 
     def show(self, event: Event) -> None:
-        """The event is drawn where it concerns a person."""
+        """Draw the event if it concerns a person."""
         if isinstance(event, EpisodeStarted):
             self._console.rule(f"Episode {event.episode} · seed {event.seed}", style="bold")
             self._console.print(Text(printable(event.opening.text.strip())))
@@ -96,14 +95,14 @@ class LiveScreen:
             Group(*parts),
             title=Text(f"Turn {record.turn} · {seconds:.1f} s", style="dim"),
             title_align="left",
-            subtitle=Text(printable(" · ".join(_standing(record.after))), style="green"),
+            subtitle=Text(printable(" · ".join(_place_and_score(record.after))), style="green"),
             subtitle_align="right",
             border_style="green" if (record.score_change or 0) > 0 else "dim",
         )
 
 
 def _headline(event: Event) -> list[str]:
-    """What there is to say beside the play; nobody's name or reason can add a line of its own."""
+    """Return what there is to say beside the play, each on one line, whatever names and reasons hold."""
     return [one_line(line) for line in _news(event)]
 
 
@@ -112,7 +111,7 @@ def _news(event: Event) -> list[str]:
         help_given = f", assisted by {', '.join(event.assistance)}," if event.assistance else ""
         return [
             f"{event.model}{help_given} plays {event.story_choice}",
-            f"{_count(event.episodes, 'episode')} of at most {_count(event.max_turns, 'turn')}, in {event.folder}",
+            f"{counted(event.episodes, 'episode')} of at most {counted(event.max_turns, 'turn')}, in {event.folder}",
         ]
     if isinstance(event, EpisodeEnded):
         return [_summary(event)]
@@ -123,7 +122,7 @@ def _trouble(event: Event) -> list[str]:
     if isinstance(event, ModelFailed) and event.role != "agent":
         return [f"The {event.role} model gave no answer: {event.error}"]
     if isinstance(event, RunPaused):
-        where = f" in episode {event.episode} after {_count(event.turns, 'turn')}" if event.episode else ""
+        where = f" in episode {event.episode} after {counted(event.turns, 'turn')}" if event.episode else ""
         return [f"Paused{where}: {event.reason}"]
     if isinstance(event, GameFailed):
         return [f"The interpreter failed and was put back: {event.error}"]
@@ -145,17 +144,13 @@ def _summary(event: EpisodeEnded) -> str:
     if event.score is not None:
         score = f"score {event.score}" + ("" if event.max_score is None else f" of {event.max_score}")
     return (
-        f"Episode {event.episode} {_ENDS[event.end]} after {_count(event.turns, 'turn')}: "
-        f"{score}, {_count(event.rooms, 'room')}, {event.seconds:.0f} s"
+        f"Episode {event.episode} {_ENDS[event.end]} after {counted(event.turns, 'turn')}: "
+        f"{score}, {counted(event.rooms, 'room')}, {event.seconds:.0f} s"
     )
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def _turn_lines(record: TurnRecord, seconds: float) -> list[str]:
-    lines = ["", f"[Turn {record.turn}, {seconds:.1f} s] {' | '.join(_standing(record.after))}"]
+    lines = ["", f"[Turn {record.turn}, {seconds:.1f} s] {' | '.join(_place_and_score(record.after))}"]
     if record.reasoning:
         lines.append(f"  ({record.reasoning})")
     return [*lines, *_rejected(record), f"> {record.action}", record.after.text.strip()]
@@ -166,8 +161,8 @@ def _rejected(record: TurnRecord) -> list[str]:
     return [f"not played: {proposal.action} ({verdict.reason})" for proposal, verdict in pairs if not verdict.accepted]
 
 
-def _standing(observation: Observation) -> list[str]:
-    standing = [observation.location.label] if observation.location else []
+def _place_and_score(observation: Observation) -> list[str]:
+    shown = [observation.location.label] if observation.location else []
     if observation.score is not None:
-        standing.append(f"score {observation.score}")
-    return standing
+        shown.append(f"score {observation.score}")
+    return shown

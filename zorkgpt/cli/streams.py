@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:
@@ -17,13 +19,16 @@ if TYPE_CHECKING:
     from session.events import Event
     from zorkgpt.cli.screens import Screen
 
+EXIT_STATUS = {"done": 0, "paused": 1, "interrupted": 130}
+"""Of a command that plays, by how it ended."""
 _STDERR = 2
 
 
 def open_missing_streams() -> None:
-    """Stdin, stdout and stderr are there: one that the caller closed is the null device.
+    """Open the null device in place of a standard stream that the caller has closed.
 
-    Its number would go to the next file that is opened, the journal say, and with it whatever a C library prints.
+    Otherwise its number would go to the next file that is opened, the journal say, and with it all that a C library
+    prints.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -32,10 +37,15 @@ def open_missing_streams() -> None:
             setattr(sys, name, stream)
 
 
-def print_error(text: str) -> None:
-    """``text`` is on stderr, its control characters shown; or nobody can read that, and it is lost.
+def print_line(text: str) -> None:
+    """Print a text from stories, models or files on stdout, its control characters shown."""
+    typer.echo(printable(text))
 
-    Past Python's buffers, so that a signal handler may call it while something else is being written.
+
+def print_error(text: str) -> None:
+    """Print a text on stderr, its control characters shown; where that cannot be written, the text is lost.
+
+    It goes past Python's buffers, so that a signal handler may print while something else is being written.
     """
     with suppress(OSError):
         os.write(_STDERR, f"{printable(text)}\n".encode(errors="backslashreplace"))
@@ -50,7 +60,7 @@ class LogToStderr(logging.Handler):
 
 
 def discard_stdout() -> None:
-    """What is written from now on, and what is still in the buffer, goes to the null device."""
+    """Send what is written from now on, and what is still in the buffer, to the null device."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
@@ -68,7 +78,7 @@ class WatchedScreen:
         self._stop = stop
 
     def show(self, event: Event) -> None:
-        """The event was shown, or nobody watches any more."""
+        """Show an event, unless nobody watches any more."""
         try:
             self._screen.show(event)
         except BrokenPipeError:

@@ -1,4 +1,4 @@
-"""What every command that plays has: a screen, a bar for downloads, an ear for Ctrl-C."""
+"""What every command that plays has: a screen, a bar for downloads, and an end on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ import typer
 
 from session.events import Event
 from zorkgpt.cli.download_bar import DownloadBar
-from zorkgpt.cli.printable import printable
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
-from zorkgpt.cli.streams import WatchedScreen, print_error
+from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line
 from zorkgpt.telemetry.listener import open_listener
 
 if TYPE_CHECKING:
@@ -27,34 +26,33 @@ if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
 
 NOTHING: Mapping[str, object] = {}
-EXIT_STATUS = {"done": 0, "paused": 1, "interrupted": 130}
 
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """Somebody watches.
+    """The screen of a run that is played, and what can stop it.
 
     show: puts an event on the screen
-    stop: set by Ctrl-C and by a screen that is gone
-    bar: of downloads
-    is_told: there are words for a person on the screen
-    repeated: options of this command that one which goes on needs too, with their values
+    stop: set by Ctrl-C, and when nobody reads the screen any more
+    bar: shows downloads
+    is_for_people: the screen shows sentences, not JSON
+    repeated: options of this command that ``zorkgpt resume`` needs too, with their values
     """
 
     show: Callable[[Event], None]
     stop: Flag
     bar: DownloadBar
-    is_told: bool
+    is_for_people: bool
     repeated: tuple[str, ...]
 
     def play(self, run: Run) -> NoReturn:
-        """The run was played, and the command ends with its status; one that can go on says how."""
+        """Play the run and end the command with the run's status; where the run can go on, say how."""
         with _stopping_on_interrupt(self.stop):
             end = run.play()
-        if end != "done" and self.is_told:
+        if end != "done" and self.is_for_people:
             raised = [part for limit in run.keeper.spending.reached() for part in limit.raised()]
             command = shlex.join(["zorkgpt", "resume", str(run.folder), *self.repeated, *raised])
-            typer.echo(printable(f"{command} goes on from here."))
+            print_line(f"{command} goes on from here.")
         raise typer.Exit(EXIT_STATUS[end])
 
 
@@ -62,9 +60,10 @@ class Watching:
 def watching(
     configuration: GameConfiguration, *, quiet: bool, as_json: bool, repeated: Mapping[str, object] = NOTHING
 ) -> Iterator[Watching]:
-    """The screen for whoever watches, and the trace where one is asked for.
+    """Open the screen for whoever watches, and the trace where one is asked for.
 
-    repeated: the options that a command which goes on with the run has to be given again, ``None`` for one not given
+    repeated: the options that ``zorkgpt resume`` has to be given again, ``None`` for one that was not given
+
     A second Ctrl-C leaves at once, with the status of an interruption.
     """
     stop = Flag()
@@ -77,14 +76,14 @@ def watching(
                 screen.show(event)
 
             again = tuple(str(part) for option in repeated.items() if option[1] is not None for part in option)
-            yield Watching(show, stop, bar, is_told=not as_json, repeated=again)
+            yield Watching(show, stop, bar, is_for_people=not as_json, repeated=again)
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
 
 
 @contextmanager
 def _stopping_on_interrupt(stop: Flag) -> Iterator[None]:
-    """The first Ctrl-C, or a request to terminate, sets ``stop``; a second one interrupts at once."""
+    """Set ``stop`` at the first Ctrl-C or request to terminate; interrupt at once at the second."""
 
     def request(_signal: int, _frame: object) -> None:
         if stop.is_set():

@@ -18,6 +18,7 @@ from zorkgpt.ablation.comparison import compare
 from zorkgpt.ablation.plan import WrittenPlan
 from zorkgpt.ablation.results import UNIT, Results
 from zorkgpt.cli import ablate
+from zorkgpt.cli.ablation_views import comparison_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,7 @@ def results(assistance: str = "valid-actions") -> Results:
 
 def drawn(told: Results) -> list[str]:
     out = io.StringIO()
-    Console(file=out, width=140).print(ablate.tables(told))
+    Console(file=out, width=140).print(comparison_table(told))
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 

@@ -14,7 +14,7 @@ from managers.memory.parsing import parse
 from session.errors import ConfigurationError, StoreError, ZorkGPTError
 from session.files.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIES_AT_START
 from session.memory import PERSISTENCES, Memory
-from zorkgpt.cli import memories
+from zorkgpt.cli import memories, memory_views
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,7 +112,9 @@ def test_brackets_are_no_markup_in_a_terminal(workdir: Path) -> None:
     (workdir / "Memories.md").write_text("## Location 5: Quay\n**[NOTE] [red]T[/red]**\n[bold]x\n")
     out = io.StringIO()
     document = parse((workdir / "Memories.md").read_text())
-    Console(file=out, force_terminal=True, no_color=True).print(*memories.drawn(document, document.memories()))
+    Console(file=out, force_terminal=True, no_color=True).print(
+        *memory_views.memory_lines(document, document.memories())
+    )
     assert "[red]T[/red]" in out.getvalue()
     assert "[bold]x" in out.getvalue()
 

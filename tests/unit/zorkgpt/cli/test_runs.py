@@ -16,7 +16,7 @@ from session.files.journal import JOURNAL_FILE
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.cli.main import app
-from zorkgpt.cli.run_views import columns
+from zorkgpt.cli.printable import columns
 
 if TYPE_CHECKING:
     from session.events import Event

@@ -1,0 +1,33 @@
+"""Help is quick: it imports what it prints, and nothing that plays, learns or reads a configuration."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    *("game_interface", "managers", "orchestration"),
+    *("filelock", "httpx", "httpx2", "jericho", "numpy", "openai", "scipy", "structlog", "xllamacpp"),
+}
+LOADED_BY_TYPER = {"pydantic"}  # as soon as a command has options
+COMMANDS = ("run", "resume", "replay", "ablate", "doctor", "status", "config", "memories", "model", "runs")
+SCRIPT = """
+import sys
+from zorkgpt.cli.main import main
+try:
+    main()
+except SystemExit as end:
+    print(end.code, *{module.partition(".")[0] for module in sys.modules}, file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("arguments", [("--help",), *((command, "--help") for command in COMMANDS)], ids=" ".join)
+def test_help_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    told = subprocess.run([sys.executable, "-c", SCRIPT, *arguments], capture_output=True, text=True, check=True)
+    status, *imported = told.stderr.split()
+    assert status == "0"
+    assert "Usage: " in told.stdout
+    assert HEAVY.isdisjoint(imported)
+    assert arguments[0] != "--help" or LOADED_BY_TYPER.isdisjoint(imported)

@@ -1,0 +1,46 @@
+"""Options and arguments that several commands have, and the configuration that the options of a command make."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from session.game_configuration import GameConfiguration
+    from session.resolved_configuration import ResolvedConfiguration
+
+RunOrNewest = Annotated[str | None, typer.Argument(help="Id of a run, or its folder; by default the newest.")]
+StoryToPlay = Annotated[Path | None, typer.Option("--game", help="Story file to play.", metavar="FILE")]
+StoryNow = Annotated[Path | None, typer.Option("--game", help="Where the story file is now.", metavar="FILE")]
+Workdir = Annotated[Path | None, typer.Option(help="Work folder of the run.", metavar="DIR")]
+MaxTurns = Annotated[int | None, typer.Option(min=1, help="Turns after which an episode ends.")]
+Model = Annotated[str | None, typer.Option(help="Model by name, or a .gguf file to run in-process.", metavar="M")]
+BaseUrl = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")]
+Assist = Annotated[str | None, typer.Option(help="Help for the agent: valid-actions, fresh-actions.", metavar="KINDS")]
+MaxCost = Annotated[float | None, typer.Option(help="US dollars after which the run pauses.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Tokens after which the run pauses.")]
+MaxTime = Annotated[str | None, typer.Option(help="Seconds after which the run pauses; also 90m, 2h.", metavar="TIME")]
+EventsAsJson = Annotated[bool, typer.Option("--json", help="Every event as a line of JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+def budgets(max_cost: float | None, max_tokens: int | None, max_time: str | None) -> Mapping[str, object]:
+    """Return the budgets by the names of their options; ``None`` for one that was not given."""
+    return {"budgets.max_cost": max_cost, "budgets.max_tokens": max_tokens, "budgets.max_time": max_time}
+
+
+def resolve(options: Mapping[str, object]) -> ResolvedConfiguration:
+    """Return the configuration in the current folder with the options of a command, ``None`` for one not given."""
+    from session.resolved_configuration import load_configuration
+
+    return load_configuration(options, os.environ, Path.cwd())
+
+
+def configuration_in(workdir: Path | None) -> GameConfiguration:
+    """Return the configuration in the current folder, with that work folder if one is given."""
+    return resolve({"zork_game_workdir": workdir}).configuration
