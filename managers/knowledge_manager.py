@@ -15,8 +15,7 @@ from managers.knowledge.analysis import (
     is_ephemeral,
 )
 from managers.knowledge.base import BaseState, KnowledgeBase, KnowledgeEdit
-from managers.knowledge.play import LearntTurn, ephemeral_turns, is_trivial, learnt_turn
-from managers.knowledge.prompt import what_was_played
+from managers.knowledge.play import LearntTurn, ephemeral_turns, is_trivial, learnt_turn, what_was_played
 from managers.knowledge.view import by_usefulness, laid_out, size, within
 from managers.prompting import CHARACTERS_PER_TOKEN
 from session.errors import LanguageModelError, StoreError
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
     from managers.knowledge.analysis import KnowledgeUpdate
-    from managers.knowledge.prompt import Played
+    from managers.knowledge.play import Played
     from managers.map_manager import MapManager
     from session.files.document_store import Watch
     from session.game_configuration import GameConfiguration

@@ -24,8 +24,8 @@ from session.text import cut_at, text_key
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from managers.knowledge.play import LearntTurn
-    from managers.knowledge.prompt import Played, Question
+    from managers.knowledge.play import LearntTurn, Played
+    from managers.knowledge.prompt import Question
     from session.token_counter import TokenCounter
     from zorkgpt.llm.language_model import LanguageModel
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from managers.knowledge.play import LearntTurn, ephemeral_turns, of_episode
 from managers.knowledge.view import by_usefulness, most_useful, numbered_list, size, within
 from managers.memory.view import last_turn
 from managers.prompting import (
@@ -19,16 +17,17 @@ from managers.prompting import (
     is_for_a_small_model,
     turn_text,
 )
-from session.game_state import GameState, PlayedAction
 from session.knowledge import INSIGHTS, KnowledgeEntry
-from session.memory import LocationMemories, Memory
 from session.text import cut_at, one_line
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from managers.knowledge.play import LearntTurn, Played
+    from session.game_state import PlayedAction
+    from session.memory import Memory
     from session.token_counter import TokenCounter
 
 KNOWLEDGE_SHARE, EPHEMERAL_SHARE, MEMORIES_SHARE = 0.4, 0.15, 0.15
@@ -37,24 +36,6 @@ RESPONSE_LENGTHS = ((400, 400), (400, 120), (240, 0), (80, 0))
 BRIEF_TURNS = 8
 BRIEF_ACTION, BRIEF_RESPONSE = 80, 160  # characters
 MEMORY_LENGTH = 200  # characters
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What was played and remembered in this episode, as far as a model is asked about it.
-
-    turns: those played since the knowledge was last updated, oldest first
-    history: every command of the episode with its response; the first is that of turn 1
-    ephemeral, persistent: the memories made in this episode, each with the label of its location
-    ephemeral_turns: the turns that an ephemeral memory is about
-    """
-
-    episode: int
-    turns: Sequence[LearntTurn]
-    history: Sequence[PlayedAction]
-    ephemeral: Sequence[tuple[str, Memory]] = ()
-    persistent: Sequence[tuple[str, Memory]] = ()
-    ephemeral_turns: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +49,6 @@ class Question:
     prompt: Prompt
     known: tuple[KnowledgeEntry, ...] = ()
     turns: tuple[int, ...] = ()
-
-
-def what_was_played(
-    state: GameState, turns: Sequence[LearntTurn], memories: LocationMemories | None, names: Mapping[int, str]
-) -> Played:
-    """Return these turns of the episode with the memories made in it. ``names``: of locations, by id."""
-    episode = state.episode
-    return Played(
-        episode=episode,
-        turns=turns,
-        history=state.action_history,
-        ephemeral=of_episode(episode, memories.ephemeral_cache, names) if memories else (),
-        persistent=of_episode(episode, memories.memory_cache, names) if memories else (),
-        ephemeral_turns=ephemeral_turns(memories, episode),
-    )
 
 
 def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:

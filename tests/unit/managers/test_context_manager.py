@@ -67,7 +67,7 @@ def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:
     assert "- `save`: no saving" in context.render()
 
 
-def test_the_recent_turns_have_the_seeds_format() -> None:
+def test_the_recent_turns_are_told_with_reasoning_action_and_response() -> None:
     assert manager(5).get_recent_reasoning_formatted(2) == (
         "Turn 4:\nReasoning: thought 4\nAction: act 4\nResponse: response 4\n\n"
         "Turn 5:\nReasoning: thought 5\nAction: act 5\nResponse: response 5"

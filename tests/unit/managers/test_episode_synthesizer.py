@@ -153,7 +153,7 @@ def judged(play: Play, confidence: float) -> None:
         (lambda play: play.wait_until(100), "won", 1),
     ],
 )
-def test_the_model_is_asked_once_on_the_seeds_conditions_when_an_episode_is_over(
+def test_the_model_is_asked_once_about_an_instructive_episode_when_an_episode_is_over(
     tmp_path: Path, happening: object, end: EpisodeEnd, asked: int
 ) -> None:
     play = Play(tmp_path, lambda *_: NOTHING)

@@ -1,4 +1,4 @@
-"""What the model is shown when it is asked about objectives (seed 4)."""
+"""What the model is shown when it is asked about objectives."""
 
 from __future__ import annotations
 
