@@ -15,12 +15,16 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
+from session.context import Place, PromptSection
 
 if TYPE_CHECKING:
     import logging
+    from collections.abc import Callable
 
     from structlog.typing import FilteringBoundLogger
+    from typing_extensions import Self
 
+    from managers.base_manager import ManagerParts
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import Observation, TurnRecord
@@ -41,10 +45,21 @@ class CirclingDetector(BaseManager):
     _same_seen_on: tuple[int, ...]
 
     def __init__(
-        self, logger: logging.Logger | FilteringBoundLogger, config: GameConfiguration, game_state: GameState
+        self,
+        logger: logging.Logger | FilteringBoundLogger,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        tried_before: Callable[[Observation], str] = lambda _observation: "",
     ) -> None:
         super().__init__(logger, config, game_state)
+        self._tried_before = tried_before
         self._forget()
+
+    @classmethod
+    def build(cls, parts: ManagerParts) -> Self:
+        """Make the detector, which tells of earlier tries as well."""
+        return cls(parts.logger, parts.config, parts.game_state, tried_before=parts.tried_before)
 
     def reset(self, game_state: GameState | None = None) -> None:
         """Forget the episode before."""
@@ -66,6 +81,15 @@ class CirclingDetector(BaseManager):
         elif self._no_points_since is None:
             self._no_points_since = record.turn - 1
         self._turn = record.turn
+
+    def recall(self, record: TurnRecord) -> None:
+        """Take in a turn again."""
+        self.learn(record)
+
+    def section(self, observation: Observation) -> PromptSection | None:
+        """Return a warning where play goes in circles, and what was typed before with everything as it is now."""
+        text = "\n".join(filter(None, (self.text(), self._tried_before(observation))))
+        return PromptSection("Going round in circles", text, place=Place.WARNING)
 
     def text(self) -> str:
         """Return a sentence for the agent about going in circles; "" where there is nothing to say."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.prompting import LONGEST_ACTION, HistoryStyle, fit_sections
-from session.context import AgentContext, Notes, PromptSection, render_sections
+from session.context import AgentContext, Place, PromptSection, render_sections
 from session.text import cut_at
 from session.token_counter import TokenCounter
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from structlog.typing import FilteringBoundLogger
+    from typing_extensions import Self
 
+    from managers.base_manager import ManagerParts
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import Observation
@@ -28,7 +30,6 @@ LONGEST_LABEL = 200  # characters
 LONGEST_INVENTORY = 800  # characters
 LONGEST_REASON = 400  # characters
 HISTORY = HistoryStyle(reasoning_tokens=120, response_tokens=200)
-NOTHING_LEARNT = Notes()
 
 
 class Rejection(NamedTuple):
@@ -63,6 +64,11 @@ class ContextManager(BaseManager):
         self.prompt_budget = prompt_budget or config.prompt_budgets.agent
         self._dropped = 0
 
+    @classmethod
+    def build(cls, parts: ManagerParts) -> Self:
+        """Make the manager with the run's count of tokens."""
+        return cls(parts.logger, parts.config, parts.game_state, tokens=parts.tokens)
+
     def get_status(self) -> ManagerStatus:
         """Return how many turns the history has, and how many sections were dropped for the budget."""
         return {
@@ -78,7 +84,7 @@ class ContextManager(BaseManager):
     def get_agent_context(
         self,
         observation: Observation,
-        notes: Notes = NOTHING_LEARNT,
+        learnt: Sequence[PromptSection] = (),
         *,
         valid_actions: tuple[str, ...] | None = None,
         rejections: Sequence[Rejection] = (),
@@ -86,7 +92,7 @@ class ContextManager(BaseManager):
     ) -> AgentContext:
         """Return what the agent may know now, within its token budget.
 
-        notes: what the managers have to say
+        learnt: what the managers have to say
         valid_actions: the commands that the agent may choose from; ``None`` where it may choose any
         rejections: what was proposed in this turn already
         system: the instructions, which take their part of the budget
@@ -95,22 +101,17 @@ class ContextManager(BaseManager):
         latest = recent or earlier
         is_told = self._ends_with_the_text_of(observation)
         present = self._present(observation, with_text=not is_told)
+        history = "Previous Reasoning and Actions"
         sections = (
-            PromptSection("How the story began", self._opening(), 9),
-            PromptSection("What is known of this game", notes.knowledge, 7),
-            PromptSection("COMMAND SYNTAX", notes.syntax, 5),
-            PromptSection("Objectives", notes.objectives, 3),
-            PromptSection("Previous Reasoning and Actions", earlier, 8),
-            PromptSection("Previous Reasoning and Actions" if not earlier else "And then", recent, 1),
-            PromptSection("Map", notes.map, 6),
-            PromptSection(self._room_title(observation), self._room_description(observation), 4),
-            PromptSection("Location Memory", notes.memory, 2),
-            PromptSection("Present", present or self._present(observation)),
-            PromptSection("Going round in circles", notes.circling),
-            PromptSection("Not played this turn", _bullets(map(_rejected, rejections))),
-            PromptSection("Commands that would do something now", _bullets(valid_actions or ())),
+            PromptSection("How the story began", self._opening(), 9, Place.OPENING),
+            PromptSection(history, earlier, 8, Place.HISTORY),
+            PromptSection("And then" if earlier else history, recent, 1, Place.HISTORY),
+            self._room(observation),
+            PromptSection("Present", present or self._present(observation), place=Place.PRESENT),
+            PromptSection("Not played this turn", _bullets(map(_rejected, rejections)), place=Place.CHOICE),
+            PromptSection("Commands that would do something now", _bullets(valid_actions or ()), place=Place.CHOICE),
         )
-        kept = self._fit(sections, self.prompt_budget, system)
+        kept = self._fit(_laid_out([*sections, *learnt]), self.prompt_budget, system)
         if is_told and all(section.text != latest for section in kept):
             full = self._present(observation)
             kept = [replace(each, text=full) if each.title == "Present" else each for each in kept]
@@ -118,19 +119,20 @@ class ContextManager(BaseManager):
         return AgentContext(tuple(kept), valid_actions)
 
     def get_critic_context(
-        self, observation: Observation, action: str, notes: Notes = NOTHING_LEARNT, *, system: str = ""
+        self, observation: Observation, action: str, learnt: Sequence[PromptSection] = (), *, system: str = ""
     ) -> str:
-        """Return what the critic may know when it judges a proposed ``action``, within its token budget."""
+        """Return what the critic may know when it judges a proposed ``action``, within its token budget.
+
+        learnt: what the managers have to say; the critic is shown what bears on the present moment
+        """
         sections = (
-            PromptSection("Previous Reasoning and Actions", self.get_recent_reasoning_formatted(), 2),
-            PromptSection("Map", notes.map, 4),
-            PromptSection(self._room_title(observation), self._room_description(observation), 3),
-            PromptSection("Location Memory", notes.memory, 1),
-            PromptSection("Present", self._present(observation)),
-            PromptSection("Going round in circles", notes.circling),
-            PromptSection("Proposed command", cut_at(action, LONGEST_ACTION)),
+            PromptSection("Previous Reasoning and Actions", self.get_recent_reasoning_formatted(), 3, Place.HISTORY),
+            self._room(observation),
+            PromptSection("Present", self._present(observation), place=Place.PRESENT),
+            PromptSection("Proposed command", cut_at(action, LONGEST_ACTION), place=Place.CHOICE),
+            *(section for section in learnt if section.place > Place.HISTORY),
         )
-        return render_sections(self._fit(sections, self.config.prompt_budgets.critic, system))
+        return render_sections(self._fit(_laid_out(sections), self.config.prompt_budgets.critic, system))
 
     def get_extractor_text(self, observation: Observation, *, system: str = "") -> str:
         """Return the story's text for the extractor, cut to its token budget."""
@@ -181,9 +183,10 @@ class ContextManager(BaseManager):
         """Return the story's first text after the first turn, since it often tells the aim of the game."""
         return self.tokens.cut(self.game_state.opening.strip(), OPENING_TOKENS) if self.game_state.turn_count else ""
 
-    def _room_title(self, observation: Observation) -> str:
+    def _room(self, observation: Observation) -> PromptSection:
         age = self._room_description_age(observation)
-        return f"ROOM DESCRIPTION ({age} turns ago):" if age else "ROOM DESCRIPTION:"
+        title = f"ROOM DESCRIPTION ({age} turns ago):" if age else "ROOM DESCRIPTION:"
+        return PromptSection(title, self._room_description(observation), 4, Place.ROOM)
 
     def _room_description(self, observation: Observation) -> str:
         age = self._room_description_age(observation)
@@ -221,6 +224,17 @@ class ContextManager(BaseManager):
         kept = fit_sections(wanted, self.tokens.characters(budget) - len(system))
         self._dropped += len(wanted) - len(kept)
         return kept
+
+
+def _laid_out(sections: Iterable[PromptSection]) -> list[PromptSection]:
+    """Sort the sections by their places and drop empty ones; those of one title are one, their texts a line apart."""
+    by_title: dict[str, PromptSection] = {}
+    for section in sections:
+        if section.text:
+            first = by_title.get(section.title)
+            text = section.text if first is None else f"{first.text}\n\n{section.text}"
+            by_title[section.title] = replace(section, text=text)
+    return sorted(by_title.values(), key=lambda section: section.place)
 
 
 def _rejected(rejection: Rejection) -> str:

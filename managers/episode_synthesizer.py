@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
+from pydantic import TypeAdapter
+
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.episodes.answer import EpisodeAnswer, EpisodeLessons, known_insights
 from managers.episodes.notes import EpisodeNotes, notes_of_opening
@@ -12,8 +14,12 @@ from managers.episodes.prompt import episode_prompt, has_room, nameable
 from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, KeepSummary, Summaries, parse_summaries
 from managers.episodes.texts import handover_text, plain_lesson
 from managers.knowledge.view import most_useful
+from managers.knowledge_manager import KNOWLEDGE_TITLE, KnowledgeManager
+from managers.state_manager import StateManager
+from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.files.document_store import DocumentStore, StoreState
+from session.files.run_folders import SharedFile
 from session.token_counter import TokenCounter
 
 if TYPE_CHECKING:
@@ -22,17 +28,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from structlog.typing import FilteringBoundLogger
+    from typing_extensions import Self
 
+    from managers.base_manager import ManagerParts
     from session.events import EpisodeEnd
-    from session.files.document_store import Watch
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.knowledge import KnowledgeEntry, KnowledgeLine
-    from session.values import TurnRecord
+    from session.values import Observation, TurnRecord
     from zorkgpt.llm.language_model import LanguageModel
 
 DEATH_ANALYSIS = "DEATH & DANGER ANALYSIS"
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt
+_STATES = TypeAdapter(StoreState[KeepSummary])
 
 
 class KnowledgeWriter(Protocol):
@@ -89,11 +97,6 @@ class SynthesizerState:
     updates: int = 0
     failures: int = 0
     refused: int = 0
-    store: StoreState[KeepSummary] = field(default_factory=StoreState)
-
-    def committed(self) -> SynthesizerState:
-        """Return the state after a commit, when everything that was due is in the file."""
-        return replace(self, store=self.store.committed())
 
 
 class EpisodeSynthesizer(BaseManager):
@@ -121,12 +124,33 @@ class EpisodeSynthesizer(BaseManager):
         self.state_manager = state_manager
         self.tokens = tokens or TokenCounter()
         self._store: DocumentStore[Summaries, KeepSummary] = DocumentStore(
-            config.zork_game_workdir / SUMMARIES_FILE, parse_summaries
+            config.zork_game_workdir / SUMMARIES_FILE, parse_summaries, _STATES
         )
         self._state = SynthesizerState()
         lines = self._store.document.not_understood()
         if lines:
             self.log_warning("summaries of episodes are not understood", file=str(self.path), lines=lines)
+
+    @classmethod
+    def build(cls, parts: ManagerParts) -> Self:
+        """Make the synthesizer for the run's knowledge and state."""
+        knowledge, state = parts.get(KnowledgeManager), parts.get(StateManager)
+        return cls(parts.logger, parts.config, parts.game_state, knowledge, state, tokens=parts.tokens)
+
+    @classmethod
+    def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
+        """Name the file of the summaries."""
+        del config
+        return (SharedFile(SUMMARIES_FILE),)
+
+    def stores(self) -> tuple[DocumentStore[Summaries, KeepSummary], ...]:
+        """Return the store of the summaries."""
+        return (self._store,)
+
+    def section(self, observation: Observation) -> PromptSection | None:
+        """Return how the last episode ended, for the section of knowledge."""
+        del observation
+        return PromptSection(KNOWLEDGE_TITLE, self.handover(), 7, Place.KNOWLEDGE)
 
     def reset(self, game_state: GameState | None = None) -> None:
         """Begin the notes of a new episode, and read how the last one went. Raises ``StoreError``."""
@@ -187,27 +211,12 @@ class EpisodeSynthesizer(BaseManager):
         """The file of the summaries."""
         return self._store.path
 
-    @property
-    def digest(self) -> str:
-        """Of what the file holds, as far as this run knows; 64 hex digits."""
-        return self._store.digest
-
-    def hold(self, watch: Watch) -> None:
-        """The file changes in :meth:`commit` alone, and looks at it are told to ``watch``."""
-        self._store.hold(watch)
-
-    def commit(self) -> None:
-        """The summary is in the file, and what others wrote is known; idempotent. Raises ``StoreError``."""
-        self._store.commit()
-        self._store.refresh()
-
     def state(self) -> SynthesizerState:
         """All that is known of the episode and not yet in files, for a snapshot."""
-        return replace(self._state, store=self._store.state())
+        return self._state
 
     def restore(self, state: SynthesizerState) -> None:
         """Everything stands as it did when ``state`` was taken. Raises ``StoreError``."""
-        self._store.restore(state.store)
         self._state = state
 
     def get_status(self) -> ManagerStatus:

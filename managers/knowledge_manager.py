@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.knowledge.analysis import (
@@ -14,11 +14,15 @@ from managers.knowledge.analysis import (
     ephemeral_entries,
     is_ephemeral,
 )
-from managers.knowledge.base import BaseState, KnowledgeBase, KnowledgeEdit
+from managers.knowledge.base import KnowledgeBase, KnowledgeEdit, archive_name
 from managers.knowledge.play import LearntTurn, ephemeral_turns, is_trivial, learnt_turn, what_was_played
 from managers.knowledge.view import by_usefulness, laid_out, size, within
+from managers.map_manager import MapManager
 from managers.prompting import CHARACTERS_PER_TOKEN
+from managers.simple_memory_manager import SimpleMemoryManager
+from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
+from session.files.run_folders import SharedFile
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine
 from session.token_counter import TokenCounter
 
@@ -27,17 +31,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from structlog.typing import FilteringBoundLogger
+    from typing_extensions import Self
 
+    from managers.base_manager import ManagerParts
     from managers.knowledge.analysis import KnowledgeUpdate
     from managers.knowledge.play import Played
-    from managers.map_manager import MapManager
-    from session.files.document_store import Watch
+    from session.events import EpisodeEnd
+    from session.files.document_store import SharedStore
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.memory import LocationMemories
-    from session.values import TurnRecord
+    from session.values import Observation, TurnRecord
     from zorkgpt.llm.language_model import LanguageModel
 
+KNOWLEDGE_TITLE = "What is known of this game"
+SHARE_OF_KNOWLEDGE = 5  # it takes at most one in so many tokens of the agent's prompt
 MOST_WAITING = 300  # turns; more than a prompt has room for
 COUNTED = ("updates", "failures", "trivial", "refused", "ephemeral", "taken", "archived", "consolidations")
 
@@ -50,7 +58,6 @@ class KnowledgeState:
     turns: played since the last update that was answered
     shown: the lines that the agent may be shown until the next update, the most useful first
     counts: of updates and what came of them, since the run began
-    files: what of the knowledge is not on the disk
     learnt: keys of the lines that have come in this episode
     """
 
@@ -58,12 +65,7 @@ class KnowledgeState:
     turns: tuple[LearntTurn, ...] = ()
     shown: tuple[KnowledgeEntry, ...] = ()
     counts: dict[str, int] = field(default_factory=dict)
-    files: BaseState = field(default_factory=BaseState)
     learnt: tuple[str, ...] = ()
-
-    def committed(self) -> KnowledgeState:
-        """The same once what is due has reached the files."""
-        return replace(self, files=self.files.committed())
 
 
 class KnowledgeManager(BaseManager):
@@ -74,8 +76,8 @@ class KnowledgeManager(BaseManager):
     map_manager: names the locations of memories
     tokens: how the prompts are counted
 
-    Where it does not :meth:`hold`, every change is on the disk at once. Raises ``StoreError``, when made, for a file
-    that cannot be read.
+    Where its stores do not hold changes, every change is on the disk at once. Raises ``StoreError``, when made, for a
+    file that cannot be read.
     """
 
     def __init__(
@@ -101,6 +103,35 @@ class KnowledgeManager(BaseManager):
         self._learnt: tuple[str, ...] = ()
         self._shown = self._most_useful()
 
+    @classmethod
+    def build(cls, parts: ManagerParts) -> Self:
+        """Make the manager, with the memories, and with the map where maps are shown."""
+        return cls(
+            parts.logger,
+            parts.config,
+            parts.game_state,
+            parts.model,
+            memory_manager=parts.find(SimpleMemoryManager),
+            map_manager=parts.find(MapManager) if parts.config.map.shown else None,
+            tokens=parts.tokens,
+        )
+
+    @classmethod
+    def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
+        """Name the file of the knowledge, and its archive."""
+        name = config.knowledge_file
+        return (SharedFile(name, "knowledgebase.md"), SharedFile(archive_name(name), "knowledgebase.archive.md"))
+
+    def stores(self) -> tuple[SharedStore[Any], ...]:
+        """Return the stores of both files."""
+        return self._base.stores
+
+    def section(self, observation: Observation) -> PromptSection | None:
+        """Return what is known, within a fifth of the agent's prompt."""
+        del observation
+        text = self.text(self.config.prompt_budgets.agent // SHARE_OF_KNOWLEDGE)
+        return PromptSection(KNOWLEDGE_TITLE, text, 7, Place.KNOWLEDGE)
+
     def text(self, tokens: int) -> str:
         """What is known, the most useful lines within so many tokens; "" where nothing is.
 
@@ -114,25 +145,22 @@ class KnowledgeManager(BaseManager):
         """The whole of ``knowledgebase.md`` as it stands or is about to; "" where knowledge has no part in this run."""
         return self._base.document.render() if self.config.knowledge.enabled else ""
 
-    def digests(self) -> dict[str, str]:
-        """Of both files as they stand or are about to, by their names; 64 hex digits."""
-        return self._base.digests()
-
     def insights(self) -> dict[str, tuple[KnowledgeLine, ...]]:
         """The lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
         entries = self._base.document.entries()
         return {title: tuple(entry.line for entry in entries if entry.section == title) for title in INSIGHTS}
 
     def learn(self, record: TurnRecord) -> None:
-        """The turn waits for the next update."""
+        """Let the turn wait for the next update, and make that where it is due: see :meth:`process_periodic_update`.
+
+        Memories of the visit that goes on are made first: they tell what is this episode's alone.
+        """
         if self.config.knowledge.enabled:
             turn = learnt_turn(record, self.game_state.visited_locations)
             self._turns = (*self._turns, turn)[-MOST_WAITING:]
-
-    @property
-    def is_due(self) -> bool:
-        """The next :meth:`process_periodic_update` asks the model, so whatever bears on the turns should be known."""
-        return self._is_time() and not is_trivial(self._turns)
+        if self.memory_manager is not None and self._is_time() and not is_trivial(self._turns):
+            self.memory_manager.consider()
+        self.process_periodic_update()
 
     def process_periodic_update(self) -> bool:
         """The knowledge has what was learnt since the last update; false where that changed nothing.
@@ -141,6 +169,11 @@ class KnowledgeManager(BaseManager):
         more where the knowledge has grown too long. Where it gives no answer the turns wait for the next interval.
         """
         return self._is_time() and self._update()
+
+    def end(self, end: EpisodeEnd) -> None:
+        """Update the knowledge at the end of an episode."""
+        del end
+        self.update_at_end()
 
     def update_at_end(self) -> bool:
         """The same at the end of an episode, however many turns have passed.
@@ -193,28 +226,23 @@ class KnowledgeManager(BaseManager):
         self._refresh()
         self._shown = self._most_useful()
 
-    def hold(self, watch: Watch) -> None:
-        """Files change in :meth:`commit` alone, and looks at them are told to ``watch``."""
-        self._base.hold(watch)
-
     def commit(self) -> None:
-        """All that was learnt is on the disk, and what others wrote is known.
+        """Write all that was learnt, and take in what others wrote.
 
         Raises ``StoreError``; the next commit tries again.
         """
-        self._base.commit()
+        for store in self.stores():
+            store.commit()
         self._refresh()
 
     def state(self) -> KnowledgeState:
         """What a snapshot has to hold."""
-        files = self._base.state()
-        return KnowledgeState(self._asked_turn, self._turns, self._shown, dict(self._counts), files, self._learnt)
+        return KnowledgeState(self._asked_turn, self._turns, self._shown, dict(self._counts), self._learnt)
 
     def restore(self, state: KnowledgeState) -> None:
         """The manager stands as it did when ``state`` was taken."""
         self._asked_turn, self._turns, self._shown = state.asked_turn, state.turns, state.shown
         self._counts, self._learnt = Counter(state.counts), state.learnt
-        self._base.restore(state.files)
 
     def get_status(self) -> ManagerStatus:
         """Where the knowledge is, how much there is of it, and how learning it went."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
 
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.lexicon.document import FormTrial, Lexicon, parse_lexicon
 from managers.lexicon.forms import form_trial_of
 from managers.lexicon.view import FormsByOutcome, forms_anywhere, forms_at
 from managers.prompting import CHARACTERS_PER_TOKEN
+from session.context import Place, PromptSection
 from session.files.document_store import DocumentStore, StoreState
+from session.files.run_folders import SharedFile
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 if TYPE_CHECKING:
@@ -19,29 +22,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from structlog.typing import FilteringBoundLogger
+    from typing_extensions import Self
 
-    from session.files.document_store import Watch
+    from managers.base_manager import ManagerParts
+    from session.events import EpisodeEnd
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
-    from session.values import TurnRecord
+    from session.values import Observation, TurnRecord
     from session.vocabulary import Vocabulary
 
 LEXICON_FILE = "lexicon.json"
 REFRESH_INTERVAL = 25  # turns
 SYNTAX_TOKENS = 150  # of the forms that the agent is shown
 LOCAL_TOKENS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class LexiconState:
-    """What a snapshot has to hold of the lexicon: the turns that are not yet in the file, and what is shown."""
-
-    file: StoreState[FormTrial] = field(default_factory=StoreState)
-    shown: FormsByOutcome = field(default_factory=FormsByOutcome)
-
-    def committed(self) -> LexiconState:
-        """Return the state after a commit, when everything that was due is in the file."""
-        return replace(self, file=self.file.committed())
+_STATES = TypeAdapter(StoreState[FormTrial])
 
 
 class LexiconManager(BaseManager):
@@ -70,7 +64,7 @@ class LexiconManager(BaseManager):
         self._vocabulary = vocabulary
         self._movements = MovementAnalyzer(directions)
         self._store: DocumentStore[Lexicon, FormTrial] = DocumentStore(
-            self.path, partial(parse_lexicon, path=self.path)
+            self.path, partial(parse_lexicon, path=self.path), _STATES
         )
         self._shown = forms_anywhere(self._store.document)
 
@@ -79,10 +73,21 @@ class LexiconManager(BaseManager):
         """All that is known of the forms, up to the latest turn."""
         return self._store.document
 
-    @property
-    def digest(self) -> str:
-        """Of the file as it stands or is about to, 64 hex digits."""
-        return self._store.digest
+    @classmethod
+    def build(cls, parts: ManagerParts) -> Self:
+        """Make the manager with the words of the story."""
+        directions = parts.story.directions
+        return cls(parts.logger, parts.config, parts.game_state, parts.vocabulary, directions=directions)
+
+    @classmethod
+    def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
+        """Name the file of the forms."""
+        del config
+        return (SharedFile(LEXICON_FILE),)
+
+    def stores(self) -> tuple[DocumentStore[Lexicon, FormTrial], ...]:
+        """Return the store of the forms."""
+        return (self._store,)
 
     def learn(self, record: TurnRecord) -> None:
         """Count a turn. Raises ``StoreError`` where it is time to write the file, and that cannot be written."""
@@ -90,38 +95,31 @@ class LexiconManager(BaseManager):
         if trial is not None:
             self._store.defer(trial)
         if record.turn % REFRESH_INTERVAL == 0:
-            self.conclude()
+            self.show_all()
 
-    def conclude(self) -> None:
-        """What is shown is what is known, and nothing waits longer than for the next commit. Raises ``StoreError``."""
-        self._shown = forms_anywhere(self._store.document)
-        self._store.demand()
-        if not self._store.holds:
-            self.commit()
+    def end(self, end: EpisodeEnd) -> None:
+        """Let nothing wait longer than for the next commit. Raises ``StoreError``."""
+        del end
+        self._write_soon()
 
     def reset(self, game_state: GameState | None = None) -> None:
         """Read what other runs have added to the file, and show all that is known. Raises ``StoreError``."""
         super().reset(game_state)
         self._store.refresh()
-        self.conclude()
+        self.show_all()
 
-    def hold(self, watch: Watch) -> None:
-        """The file changes in :meth:`commit` alone, and looks at it are told to ``watch``."""
-        self._store.hold(watch)
+    def section(self, observation: Observation) -> PromptSection | None:
+        """Return how the forms fared anywhere."""
+        del observation
+        return PromptSection("COMMAND SYNTAX", self.text(SYNTAX_TOKENS), 5, Place.SYNTAX)
 
-    def commit(self) -> None:
-        """What is due is in the file, and what others wrote is known. Raises ``StoreError``; it stays due then."""
-        self._store.commit()
-        self._store.refresh()
+    def state(self) -> FormsByOutcome:
+        """Return what is shown at present."""
+        return self._shown
 
-    def state(self) -> LexiconState:
-        """What a snapshot has to hold."""
-        return LexiconState(self._store.state(), self._shown)
-
-    def restore(self, state: LexiconState) -> None:
-        """The lexicon stands as it did when ``state`` was taken. Raises ``StoreError``."""
-        self._store.restore(state.file)
-        self._shown = state.shown
+    def restore(self, state: FormsByOutcome) -> None:
+        """Go back to what was shown then."""
+        self._shown = state
 
     def text(self, tokens: int) -> str:
         """Return how the forms fared anywhere, in at most so many tokens; "" where nothing is known.
@@ -152,3 +150,14 @@ class LexiconManager(BaseManager):
                 "unsaved": self._store.unsaved,
             },
         }
+
+    def show_all(self) -> None:
+        """Show all that is known, and write it soon."""
+        self._shown = forms_anywhere(self._store.document)
+        self._write_soon()
+
+    def _write_soon(self) -> None:
+        """Let nothing wait longer than for the next commit."""
+        self._store.demand()
+        if not self._store.holds:
+            self.commit()

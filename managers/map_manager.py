@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.map_store import MapState, MapStore, digest
+from managers.map_store import MapStore
+from session.context import Place, PromptSection
+from session.files.run_folders import SharedFile
 from zorkgpt.mapping import map_render, navigation
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
 
@@ -15,8 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from structlog.typing import FilteringBoundLogger
+    from typing_extensions import Self
 
-    from session.files.document_store import Watch
+    from managers.base_manager import ManagerParts
+    from session.events import EpisodeEnd
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import Location, Observation, TurnRecord
@@ -42,6 +46,13 @@ class MapChange:
     unpruned: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class PreviousCommand:
+    """The latest command that reached the story, for a snapshot."""
+
+    text: str
+
+
 class MapManager(BaseManager):
     """Owns the map graph ``game_map`` and its file, ``config.map_state_file`` in the work folder.
 
@@ -60,20 +71,32 @@ class MapManager(BaseManager):
     ) -> None:
         super().__init__(logger, config, game_state)
         self.path = config.zork_game_workdir / config.map_state_file
-        self._store = MapStore(self.path, self.log_warning)
-        self.game_map = graph or self._store.load()
-        self._holds = False
-        self._is_due = False
+        self._store = MapStore(self.path, self.log_warning, graph)
+        self.game_map = self._store.graph
         self._movements = MovementAnalyzer(directions)
         self._previous_command = ""
 
+    @classmethod
+    def build(cls, parts: ManagerParts) -> Self:
+        """Make the manager with the story's own directions."""
+        return cls(parts.logger, parts.config, parts.game_state, directions=parts.story.directions)
+
+    @classmethod
+    def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
+        """Name the file of the map."""
+        return (SharedFile(config.map_state_file, "map_state.json"),)
+
+    def stores(self) -> tuple[MapStore, ...]:
+        """Return the store of the map."""
+        return (self._store,)
+
     def reset(self, game_state: GameState | None = None) -> None:
-        """A new episode begins; the map stays."""
+        """Begin a new episode; the map stays."""
         super().reset(game_state)
         self._previous_command = ""
 
     def learn(self, turn: TurnRecord) -> MapChange:
-        """The map holds what the turn showed, and is on disk where rooms or edges changed, unless it is held.
+        """Learn what the turn showed; the map is on disk where rooms or edges changed, unless changes are held.
 
         Raises ``StoreError`` where the file cannot be written; the map in memory has learnt the turn then.
         """
@@ -82,9 +105,11 @@ class MapManager(BaseManager):
             self._previous_command = repeated(turn.action, self._previous_command)
         entered = [self._enter(observation) for observation in (turn.before, turn.after)]
         change = self._learn_attempt(attempt, new_room=any(entered))
-        self._is_due = self._is_due or change != MapChange()
-        if not self._holds:
+        self._store.is_due = self._store.is_due or change != MapChange()
+        if not self._store.holds:
             self.commit()
+        if turn.reading and turn.before.location:
+            self.note_exits(turn.before.location, turn.reading.exits)
         return change
 
     def note_exits(self, location: Location, exits: Iterable[str]) -> tuple[str, ...]:
@@ -92,40 +117,27 @@ class MapManager(BaseManager):
         self.game_map.add_room(location.num, location.name)
         return self.game_map.add_exits(location.num, self._movements.exits_named(exits))
 
-    def hold(self, watch: Watch) -> None:
-        """The file changes in :meth:`commit` alone, and looks at it are told to ``watch``."""
-        self._holds, self._store.watch = True, watch
+    def end(self, end: EpisodeEnd) -> None:
+        """Let the map go to its file with the next commit, changed or not."""
+        del end
+        self._store.is_due = True
 
-    def conclude(self) -> None:
-        """The episode is over: the map goes to its file with the next commit, changed or not."""
-        self._is_due = True
-
-    def commit(self) -> None:
-        """The map is on disk where rooms or edges changed since the last time. Raises ``StoreError``."""
-        if self._is_due:
-            self.save_map_state()
-
-    @property
-    def digest(self) -> str:
-        """64 hex digits, equal for equal maps."""
-        return digest(self.game_map)
+    def section(self, observation: Observation) -> PromptSection | None:
+        """Return the map around the player, unless ``config.map.shown`` is off."""
+        del observation
+        return PromptSection("Map", self.local_view(), 6, Place.MAP) if self.config.map.shown else None
 
     def save_map_state(self) -> None:
-        """The map is on disk. Raises ``StoreError``."""
-        self._store.save(self.game_map)
-        self._is_due = False
+        """Write the map. Raises ``StoreError``."""
+        self._store.save()
 
-    def state(self) -> MapState:
-        """The map as it stands, for a snapshot."""
-        store = self._store
-        return MapState(self.game_map.to_dict(), self._is_due, store.known, store.reads, self._previous_command)
+    def state(self) -> PreviousCommand:
+        """Return the command that ``again`` would repeat."""
+        return PreviousCommand(self._previous_command)
 
-    def restore(self, state: MapState) -> None:
-        """The map, which stays the same object, stands as it did when ``state`` was taken."""
-        restored = self._store.restore(state)
-        for each in fields(restored):
-            setattr(self.game_map, each.name, getattr(restored, each.name))
-        self._is_due, self._previous_command = state.is_due, state.previous_command
+    def restore(self, state: PreviousCommand) -> None:
+        """Go back to what :meth:`state` returned."""
+        self._previous_command = state.text
 
     def route(self, from_id: int, to_id: int) -> Route | None:
         """The surest short way by known edges; ``None`` where there is none."""

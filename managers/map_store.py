@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+
+from session.files.document_store import SharedStore
 from session.files.shared_files import locked
 from zorkgpt.mapping.map_graph import MapGraph
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from session.files.document_store import Watch
     from zorkgpt.mapping.map_file import Warn
 
 
@@ -25,85 +27,93 @@ class MapState:
     is_due: it is about to be written
     known: digest of the map that the file was last known to hold
     reads: how often the file was looked at
-    previous_command: the latest that reached the story
     """
 
     graph: dict[str, Any]
     is_due: bool
     known: str
     reads: int
-    previous_command: str
 
     def committed(self) -> MapState:
-        """The same once what is due has reached the file."""
+        """Return the same as it is once what is due has reached the file."""
         if not self.is_due:
             return self
         return replace(self, is_due=False, known=digest(MapGraph.from_dict(self.graph)), reads=self.reads + 1)
 
 
-class MapStore:
-    """Reads and writes the file; what another run has put there since goes into the map before it is written.
+class MapStore(SharedStore[MapState]):
+    """Holds the map and its file; what another run has put there since goes into the map before it is written.
 
-    watch: told of looks at the file
-    known: digest of the map that the file was last known to hold, "" for none
+    graph: the map as it stands, always the same object
+    is_due: it goes to the file with the next :meth:`commit`
+
+    warn: told of what in the file cannot be used. Raises ``StoreError`` where the file cannot be read.
     """
 
-    def __init__(self, path: Path, warn: Warn) -> None:
-        self.path = path
-        self.watch: Watch | None = None
-        self.reads = 0
+    states = TypeAdapter(MapState)
+
+    def __init__(self, path: Path, warn: Warn, graph: MapGraph | None = None) -> None:
+        super().__init__(path)
+        self.is_due = False
         self._warn = warn
-        self._signature: tuple[int, int, int] | None = None
-        self.known = ""
+        self._known = ""
+        self.graph = self._load() if graph is None else graph
 
-    def load(self) -> MapGraph:
-        """The map of the file, an empty one where there is none. Raises ``StoreError``."""
-        graph = MapGraph.load_from_json(self.path, self._warn) or MapGraph()
-        self.known, self._signature = digest(graph), self._stat()
-        return graph
+    @property
+    def digest(self) -> str:
+        """Return 64 hex digits, equal for equal maps."""
+        return digest(self.graph)
 
-    def restore(self, state: MapState) -> MapGraph:
-        """The map of ``state``; whether it was written since does not matter."""
-        graph = MapGraph.from_dict(state.graph)
-        if self.known != digest(graph):
-            self.known = state.known
-        self._signature, self.reads = None, state.reads
-        return graph
+    def commit(self) -> None:
+        """Write the map where that is due, with what others put into the file. Raises ``StoreError``."""
+        if self.is_due:
+            self.save()
 
-    def save(self, graph: MapGraph) -> None:
-        """The file holds the map, which has got what others put there. Raises ``StoreError``."""
+    def refresh(self) -> None:
+        """Do nothing: what others write is taken in when the map is written."""
+
+    def save(self) -> None:
+        """Write the map, with what others put into the file. Raises ``StoreError``."""
         with locked(self.path):
-            self._absorb(graph)
-            graph.save_to_json(self.path)
-            self.known, self._signature = digest(graph), self._stat()
+            self._absorb()
+            self.graph.save_to_json(self.path)
+            self._known, self._signature = digest(self.graph), self._stat()
+        self.is_due = False
 
-    def _absorb(self, graph: MapGraph) -> None:
-        self.reads += 1
-        if self.watch is not None:
-            self.watch.reading(self.path, self.reads)
+    def state(self) -> MapState:
+        """Return the map as it stands."""
+        return MapState(self.graph.to_dict(), self.is_due, self._known, self._reads)
+
+    def restore(self, state: MapState) -> None:
+        """Make the map what it was; whether it was written since does not matter."""
+        restored = MapGraph.from_dict(state.graph)
+        for each in fields(restored):
+            setattr(self.graph, each.name, getattr(restored, each.name))
+        if self._known != digest(self.graph):
+            self._known = state.known
+        self._signature, self._reads, self.is_due = None, state.reads, state.is_due
+
+    def _load(self) -> MapGraph:
+        graph = MapGraph.load_from_json(self.path, self._warn) or MapGraph()
+        self._known, self._signature = digest(graph), self._stat()
+        return graph
+
+    def _absorb(self) -> None:
+        self._look()
         if self._stat() == self._signature:
             return
         theirs = MapGraph.load_from_json(self.path, self._warn) or MapGraph()
-        if digest(theirs) == self.known:
-            return
-        graph.absorb(theirs)
-        if self.watch is not None:
-            self.watch.noticed(self.path, self.reads, _text(theirs))
-
-    def _stat(self) -> tuple[int, int, int] | None:
-        try:
-            stat = self.path.stat()
-        except FileNotFoundError:
-            return None
-        return stat.st_mtime_ns, stat.st_size, stat.st_ino
+        if digest(theirs) != self._known:
+            self.graph.absorb(theirs)
+            self._notice(_text(theirs))
 
 
 def digest(graph: MapGraph) -> str:
-    """64 hex digits, equal for equal maps, whenever they were written."""
+    """Return 64 hex digits, equal for equal maps, whenever they were written."""
     return sha256(_text(graph, sort_keys=True).encode()).hexdigest()
 
 
 def _text(graph: MapGraph, *, sort_keys: bool = False) -> str:
-    """What the file holds, the time of writing aside."""
+    """Return what the file holds, the time of writing aside."""
     metadata = {key: value for key, value in graph.metadata.items() if key != "timestamp"}
     return json.dumps({**graph.to_dict(), "metadata": metadata}, sort_keys=sort_keys)

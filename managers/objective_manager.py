@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
 from managers.base_manager import BaseManager, ManagerStatus
+from managers.knowledge_manager import KnowledgeManager
+from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager
+from managers.map_manager import MapManager
 from managers.objectives.answer import Moment, ObjectivesAnswer, ObjectiveUpdate, with_status
 from managers.objectives.evidence import evidence_of
 from managers.objectives.prompt import (
@@ -20,6 +24,8 @@ from managers.objectives.prompt import (
     play_texts,
 )
 from managers.prompting import CHARACTERS_PER_TOKEN, NONE, as_many_as_fit
+from managers.simple_memory_manager import SimpleMemoryManager
+from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.memory import MemoryStatus
 from session.objective import ObjectivesState
@@ -31,13 +37,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from structlog.typing import FilteringBoundLogger
+    from typing_extensions import Self
 
-    from managers.map_manager import MapManager
+    from managers.base_manager import ManagerParts
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.memory import LocationMemories, Memory
     from session.objective import Objective
-    from session.values import TurnRecord
+    from session.values import Observation, TurnRecord
     from zorkgpt.llm.language_model import LanguageModel, Prompt
 
 LONGEST_TEXT = 200 * CHARACTERS_PER_TOKEN
@@ -86,6 +93,22 @@ class ObjectiveManager(BaseManager):
         self.syntax = syntax
         self._state = ObjectivesState()
 
+    @classmethod
+    def build(cls, parts: ManagerParts) -> Self | None:
+        """Make the manager, unless ``objectives.enabled`` is off; with the map where maps are shown."""
+        if not parts.config.objectives.enabled:
+            return None
+        return cls(
+            parts.logger,
+            parts.config,
+            parts.game_state,
+            parts.get(KnowledgeManager),
+            parts.find(MapManager) if parts.config.map.shown else None,
+            parts.find(SimpleMemoryManager),
+            tokens=parts.tokens,
+            syntax=partial(parts.get(LexiconManager).text, SYNTAX_TOKENS),
+        )
+
     @property
     def objectives(self) -> tuple[Objective, ...]:
         """Every objective of the episode, also those that have ended, in the order in which they were found."""
@@ -122,6 +145,11 @@ class ObjectiveManager(BaseManager):
             },
         }
 
+    def section(self, observation: Observation) -> PromptSection | None:
+        """Return the open objectives."""
+        del observation
+        return PromptSection("Objectives", self.text(), 3, Place.OBJECTIVES)
+
     def text(self) -> str:
         """Return the open objectives for the agent, oldest first; "" where there are none.
 
@@ -133,9 +161,10 @@ class ObjectiveManager(BaseManager):
         return "\n".join(reversed(lines))
 
     def learn(self, record: TurnRecord) -> None:
-        """Note the facts of a turn, by which objectives are judged."""
+        """Note the facts of a turn, by which objectives are judged, and update the objectives where it is time."""
         new = evidence_of(record, self.game_state.visited_locations)
         self._state = replace(self._state, evidence=self._state.evidence + new)
+        self.process_periodic_update()
 
     def process_periodic_update(self) -> tuple[Objective, ...]:
         """Ask the model about objectives where it is time, and return those found, completed and dropped.

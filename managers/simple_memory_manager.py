@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Annotated
-
-from pydantic import AliasChoices, Field
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from managers.base_manager import BaseManager, ManagerStatus
+from managers.lexicon_manager import LexiconManager
 from managers.memory.learner import MemoryLearner, VisitTracker
 from managers.memory.news import NewsLedger
 from managers.memory.outcome import ActionOutcome, ZMachineContext
-from managers.memory.revision import MemoryEdit, Revision
+from managers.memory.revision import Revision
 from managers.memory.tiers import MemoryTiers
 from managers.memory.view import last_turn, location_text, shuffled_location
-from session.files.document_store import StoreState
+from session.context import Place, PromptSection
+from session.files.run_folders import SharedFile
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, MemorySynthesisResponse
 from session.token_counter import TokenCounter
 from session.values import Location
@@ -25,11 +25,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from structlog.typing import FilteringBoundLogger
+    from typing_extensions import Self
 
-    from session.files.document_store import Watch
+    from managers.base_manager import ManagerParts
+    from session.events import EpisodeEnd
+    from session.files.document_store import SharedStore
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
-    from session.values import TurnRecord
+    from session.values import Observation, TurnRecord
     from zorkgpt.llm.language_model import LanguageModel
 
 __all__ = [
@@ -44,8 +47,6 @@ __all__ = [
 
 NEWS_FILE = "memory_news.txt"
 
-_EARLIER_NAME = Field(validation_alias=AliasChoices("ephemeral_turns", "passing_turns"))  # in older snapshots
-
 
 @dataclass(frozen=True, slots=True)
 class MemoryState:
@@ -56,8 +57,6 @@ class MemoryState:
     visited: locations in which a turn was begun
     location_id: the location of the visit that goes on
     ephemeral_turns: those whose like was once found to be true of an episode alone
-    file: what is not in ``Memories.md`` yet
-    considered: keys of outcomes that the file of news does not know yet
     counts: the metrics of ``get_status``
     """
 
@@ -65,14 +64,8 @@ class MemoryState:
     news: tuple[ActionOutcome, ...] = ()
     visited: frozenset[int] = frozenset()
     location_id: int | None = None
-    ephemeral_turns: Annotated[frozenset[int], _EARLIER_NAME] = frozenset()
-    file: StoreState[MemoryEdit] = field(default_factory=StoreState)
-    considered: tuple[str, ...] = ()
+    ephemeral_turns: frozenset[int] = frozenset()
     counts: dict[str, int] = field(default_factory=dict)
-
-    def committed(self) -> MemoryState:
-        """The same once what is due has reached the files."""
-        return replace(self, file=self.file.committed(), considered=())
 
 
 class SimpleMemoryManager(BaseManager):
@@ -118,6 +111,30 @@ class SimpleMemoryManager(BaseManager):
             tokens=self.tokens,
             syntax=syntax,
         )
+
+    @classmethod
+    def build(cls, parts: ManagerParts) -> Self | None:
+        """Make the manager, unless ``simple_memory.enabled`` is off."""
+        if not parts.config.simple_memory.enabled:
+            return None
+        return cls(
+            parts.logger,
+            parts.config,
+            parts.game_state,
+            parts.model,
+            directions=parts.story.directions,
+            tokens=parts.tokens,
+            syntax=parts.get(LexiconManager).known_at,
+        )
+
+    @classmethod
+    def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
+        """Name the file of the memories, and the one of what was considered for a memory before."""
+        return (SharedFile(config.simple_memory.memory_file, "Memories.md"), SharedFile(NEWS_FILE))
+
+    def stores(self) -> tuple[SharedStore[Any], ...]:
+        """Return the stores of both files."""
+        return (self._tiers.store, self._ledger)
 
     @property
     def ephemeral_turns(self) -> set[int]:
@@ -217,14 +234,11 @@ class SimpleMemoryManager(BaseManager):
         location = Location(location_id, location_name)
         self._learner.learn_at_once(location, turn, action, response, z_machine_context)
 
-    @property
-    def digest(self) -> str:
-        """Of ``Memories.md`` as it stands or is about to, 64 hex digits."""
-        return self._tiers.digest
-
-    def hold(self, watch: Watch) -> None:
-        """Files change in :meth:`commit` alone, and looks at ``Memories.md`` are told to ``watch``."""
-        self._tiers.hold(watch)
+    def section(self, observation: Observation) -> PromptSection | None:
+        """Return what is remembered of the location."""
+        here = observation.location
+        text = "" if here is None else self.get_location_memory(self.shown_location(here.num))
+        return PromptSection("Location Memory", text, 2, Place.MEMORY)
 
     def commit(self) -> None:
         """What was learnt since the last time is in the files, as far as they can be written."""
@@ -234,16 +248,17 @@ class SimpleMemoryManager(BaseManager):
         """What the visit has taught so far is remembered, and the visit goes on."""
         self._learner.conclude()
 
-    def conclude(self) -> None:
-        """The episode is over: its last news were considered, and nothing waits longer than for the next commit."""
+    def end(self, end: EpisodeEnd | None = None) -> None:
+        """Consider the last news of the episode, and let nothing wait longer than for the next commit."""
+        del end
         self._learner.conclude()
-        self._tiers.demand()
-        if not self._tiers.holds:
+        self._tiers.store.demand()
+        if not self._tiers.store.holds:
             self.commit()
 
     def flush(self) -> None:
-        """Nothing waits any longer: news were considered, and what could not be written was tried again."""
-        self.conclude()
+        """Consider the news, and write what could not be written before."""
+        self.end()
         self.commit()
 
     def reset_episode(self) -> None:
@@ -252,7 +267,7 @@ class SimpleMemoryManager(BaseManager):
 
     def reset(self, game_state: GameState | None = None) -> None:
         """A new episode begins, in ``game_state`` where one is given; what the last one taught is remembered."""
-        self.conclude()
+        self.end()
         self.log_info("ephemeral memories are gone", count=self.get_ephemeral_count())
         self.ephemeral_cache.clear()
         self._learner.forget()
@@ -267,8 +282,6 @@ class SimpleMemoryManager(BaseManager):
             visited=visit.visited,
             location_id=visit.location_id,
             ephemeral_turns=frozenset(self.ephemeral_turns),
-            file=self._tiers.state(),
-            considered=self._ledger.state(),
             counts=dict(self._learner.counts),
         )
 
@@ -278,8 +291,7 @@ class SimpleMemoryManager(BaseManager):
         self.ephemeral_cache.update({location_id: list(memories) for location_id, memories in state.ephemeral.items()})
         self._learner.visit = VisitTracker(state.news, state.visited, state.location_id)
         self._learner.ephemeral_turns = set(state.ephemeral_turns)
-        self._tiers.restore(state.file)
-        self._ledger.restore(state.considered)
+        self._tiers.follow()
         self._learner.counts = Counter(state.counts)
 
     def get_status(self) -> ManagerStatus:
@@ -293,7 +305,7 @@ class SimpleMemoryManager(BaseManager):
                 "persistent_memories": self.get_persistent_count(),
                 "ephemeral_memories": self.get_ephemeral_count(),
                 "pending_news": len(self._learner.visit.news),
-                "pending_edits": self._tiers.pending,
+                "pending_edits": self._tiers.store.unsaved,
                 "refused": self._tiers.refused,
                 **{name: self._learner.counts[name] for name in names},
             },

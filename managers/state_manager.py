@@ -47,7 +47,11 @@ class StateManager(BaseManager):
 
     def show(self, managers: Iterable[BaseManager]) -> None:
         """The file shows how these stand, from the next time on."""
-        self._managers = tuple(managers)
+        self._managers = (*(manager for manager in managers if manager is not self), self)
+
+    def commit(self) -> None:
+        """Show how things stand after a turn."""
+        self.export_current_state()
 
     def export_current_state(self) -> None:
         """The file shows the present, or there is one warning in the episode that it does not.

@@ -1,92 +1,33 @@
-"""Builds a run out of a configuration, from its story and model to its journal."""
+"""Puts a run together out of a configuration, an opened story and a model."""
 
 from __future__ import annotations
 
-import platform
-import sys
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
-from importlib.metadata import version
+from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
-from game_interface.core.game import Game
-from game_interface.core.isolated import IsolatedGame
-from game_interface.core.machine.story import Story
-from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from orchestration.building import build_learning, build_turn
-from orchestration.committer import Keeper
-from orchestration.model_choice import ChosenModel, choose_model
+from orchestration.committer import Committer
+from orchestration.guarded_model import GuardedModel
+from orchestration.managers import shared_files
 from orchestration.restoring_game import RestoringGame
 from orchestration.run_log import open_log
-from orchestration.run_record import ContinuedRecord, FileWatch, Record
-from orchestration.story_binding import bind_to_story
-from orchestration.story_choice import ChosenStory, choose_story
-from orchestration.zork_orchestrator import Plan, RunEnd, Standing, ZorkOrchestrator
-from session.events import MemoryRemoved, RunStarted
-from session.files.journal import Journal, Manifest, new_run_id
-from session.files.recording import Recording
-from session.files.run_folders import (
-    AT_END,
-    AT_START,
-    RUNS,
-    claimed,
-    digests_at_start,
-    keep_shared_files,
-    take_episode_numbers,
-)
-from session.token_counter import TokenCounter
-from session.vocabulary import Vocabulary
-from zorkgpt.llm.breaker import CircuitBreaker
-from zorkgpt.llm.budget import BudgetedModel, Spending
-from zorkgpt.llm.journaled import RecordedModel, ReplayedModel
+from orchestration.run_record import ContinuedRecord, FileWatch, Record, new_manifest, started
+from orchestration.story import bind_to_story
+from orchestration.zork_orchestrator import RunEnd, RunPlan, RunPosition, ZorkOrchestrator
+from session.events import MemoryRemoved
+from session.files.journal import Journal, Manifest
+from session.files.run_folders import AT_END, AT_START, RUNS, claimed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from threading import Event as Flag
 
+    from orchestration.opening import Parts
     from session.events import Event
     from session.game_configuration import GameConfiguration
-    from zorkgpt.llm.embedded.model_store import Progress
-
-_PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """What a run is played with; the caller closes game and model. ``model``: ``None`` where it is only repeated."""
-
-    game: Game
-    model: ChosenModel | None
-    story: ChosenStory
-    vocabulary: Vocabulary
-
-
-@contextmanager
-def open_parts(
-    configuration: GameConfiguration, progress: Progress | None = None, stop: Flag | None = None
-) -> Iterator[Parts]:
-    """The story is at its opening in a process of its own and the model is ready to answer.
-
-    ``progress`` is told of a model that has to be fetched first; ``stop`` ends a wait for a model. Raises
-    ``ConfigurationError``, ``StoryError``, ``LanguageModelUnavailable``.
-    """
-    with open_story(configuration) as parts, choose_model(configuration, progress, stop) as model:
-        yield replace(parts, model=model)
-
-
-@contextmanager
-def open_story(configuration: GameConfiguration) -> Iterator[Parts]:
-    """The story is at its opening in a process of its own; there is no model.
-
-    Raises ``ConfigurationError``, ``StoryError``.
-    """
-    story = choose_story(configuration)
-    options = configuration.game
-    with IsolatedGame(story.path, seed=options.seed, time_limit=options.time_limit) as game:
-        yield Parts(game, None, story, read_vocabulary(Story.load(story.path)))
 
 
 @contextmanager
@@ -104,16 +45,17 @@ def open_run(
     """
     workdir = configuration.zork_game_workdir
     bind_to_story(workdir, parts.game.facts)
-    manifest = _manifest(configuration, parts, episodes)
+    manifest = new_manifest(configuration, parts, episodes)
     with ExitStack() as stack:
         journal = Journal.create(workdir / RUNS, manifest)
         undoing = stack.enter_context(ExitStack())
         undoing.callback(rmtree, journal.folder, ignore_errors=True)
         stack.enter_context(claimed(journal.folder))
         stack.callback(journal.close)
-        keep_shared_files(configuration, journal.folder / AT_START)
-        stack.callback(keep_shared_files, configuration, journal.folder / AT_END)
-        record = ContinuedRecord(journal, Recording(), show)
+        files = shared_files(configuration)
+        files.copy_to(journal.folder / AT_START)
+        stack.callback(files.copy_to, journal.folder / AT_END)
+        record = ContinuedRecord(journal, show)
         run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal))
         record.emit(started(configuration, parts, manifest, journal.folder))
         undoing.pop_all()
@@ -125,18 +67,18 @@ class Run:
     """A run that is ready to be played.
 
     folder: of its journal, or of what is written without one
-    keeper: commits its turns
-    standing: where it begins
+    committer: commits its turns
+    position: where it begins
     """
 
     folder: Path
     orchestrator: ZorkOrchestrator
-    keeper: Keeper
-    standing: Standing = field(default_factory=Standing)
+    committer: Committer
+    position: RunPosition = field(default_factory=RunPosition)
 
     def play(self) -> RunEnd:
-        """The run was played to its end, or paused on the way. Raises ``StoreError``."""
-        return self.orchestrator.play(self.standing)
+        """Play the run to its end, or until it is paused. Raises ``StoreError``."""
+        return self.orchestrator.play(self.position)
 
 
 @contextmanager
@@ -153,73 +95,31 @@ def assemble(
     record: gets the events, and has the answers that are given again
     journal: of the run; without one it is only repeated, in a work folder of its own, and no snapshots are taken
     """
-    spending = Spending(configuration)
-
-    def emit(event: Event) -> None:
-        record.emit(event)
-        spending.count(event)
-
-    tokens = TokenCounter()
-    replayed = ReplayedModel(record.recording, parts.model.model if parts.model else None)
-    breaker = CircuitBreaker(RecordedModel(replayed, emit, tokens))
-    model = BudgetedModel(breaker, spending)
-    game = RestoringGame(parts.game, emit, record.recording)
+    recording = record.recording
+    model = GuardedModel(configuration, parts.model.model if parts.model else None, recording, record.emit)
+    game = RestoringGame(parts.game, model.emit, recording)
     folder = journal.folder if journal else configuration.zork_game_workdir
     with open_log(folder / "log.jsonl") as log:
-        learning = build_learning(configuration, model, log, game.facts, parts.vocabulary, tokens)
+        learning = build_learning(configuration, model.door, log, game.facts, parts.vocabulary, model.tokens)
         learning.hold(FileWatch(record))
-        keeper = Keeper(journal, game, learning, tokens, breaker, spending)
+        committer = Committer(journal, game, learning, model)
 
         def remove_memories() -> None:
-            while isinstance(removed := record.recording.next_event, MemoryRemoved):
-                emit(removed)
+            while isinstance(removed := recording.next_event, MemoryRemoved):
+                model.emit(removed)
                 learning.remove_memory(removed.title)
 
         yield Run(
             folder,
             ZorkOrchestrator(
                 game=game,
-                turn=build_turn(configuration, model, game, learning),
+                turn=build_turn(configuration, model.door, game, learning),
                 learning=learning,
-                plan=Plan(manifest.seeds, configuration.max_turns_per_episode, manifest.first_episode),
-                emit=emit,
-                commit=keeper.commit,
+                plan=RunPlan(manifest.seeds, configuration.max_turns_per_episode, manifest.first_episode),
+                emit=model.emit,
+                commit=committer.commit,
                 stop=stop,
                 before_turn=remove_memories,
             ),
-            keeper,
+            committer,
         )
-
-
-def started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, folder: Path) -> RunStarted:
-    """The first event of the run in that folder."""
-    return RunStarted(
-        run_id=manifest.run_id,
-        folder=str(folder),
-        story=parts.game.facts,
-        story_choice=parts.story.describe(),
-        model=manifest.model,
-        assistance=manifest.assistance,
-        episodes=len(manifest.seeds),
-        max_turns=configuration.max_turns_per_episode,
-        files=digests_at_start(folder),
-    )
-
-
-def _manifest(configuration: GameConfiguration, parts: Parts, episodes: int) -> Manifest:
-    facts = parts.game.facts
-    seed = configuration.game.seed
-    return Manifest(
-        run_id=new_run_id(),
-        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        command=tuple(sys.argv),
-        configuration=configuration.without_keys(),
-        story=facts.name,
-        story_path=str(parts.story.path.resolve()),
-        story_sha256=facts.sha256,
-        seeds=tuple(range(seed, seed + episodes)),
-        first_episode=take_episode_numbers(configuration.zork_game_workdir, episodes),
-        model=parts.model.description if parts.model else "none",
-        versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
-        assistance=tuple(sorted(configuration.assist)),
-    )

@@ -2,21 +2,88 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from game_interface.core.game import Game
-from orchestration.learning import Learning
-from orchestration.session_state import SessionState, encoded
+from game_interface.core.machine.saved_state import SavedState
+from orchestration.guarded_model import GuardedModel
+from orchestration.learning import Learning, LearningState
+from session.errors import StoreError, first_problem
 from session.files.journal import Journal
 from session.files.snapshot import is_committed, mark_committed, write_snapshot
-from session.token_counter import TokenCounter
-from zorkgpt.llm.breaker import CircuitBreaker
-from zorkgpt.llm.budget import Spending
+from zorkgpt.llm.breaker import Circuit
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
-    """Keeps the state of a run's parts.
+class SessionState:
+    """A run between two turns, or between two episodes.
+
+    seq, sum: the latest line of the journal
+    episode_index: of the episode being played or to be played next, from 0
+    game: the story's state, base64; "" between episodes
+    """
+
+    __pydantic_config__: ClassVar = ConfigDict(extra="forbid")  # a field of another version is never lost in silence
+
+    seq: int
+    sum: str
+    episode_index: int
+    game: str
+    learning: LearningState
+    tokens_per_character: float
+    circuits: Mapping[str, Circuit]
+
+    def to_json(self) -> bytes:
+        """The state, to be read back by :meth:`from_json`."""
+        return _STATE.dump_json(self)
+
+    @classmethod
+    def from_json(cls, content: bytes) -> SessionState:
+        """The state that :meth:`to_json` wrote. Raises ``StoreError`` for one of another version."""
+        try:
+            return _STATE.validate_json(content)
+        except ValidationError as error:
+            raise StoreError(f"the snapshot is of another version: {first_problem(error)}") from error
+
+    @property
+    def saved_game(self) -> SavedState:
+        """The story's state. Raises ``GameError`` where it is none."""
+        return SavedState.from_bytes(b64decode(self.game))
+
+
+class JournalPlace(NamedTuple):
+    """The line of the journal that a snapshot was taken after: its number, from 1, and its sum."""
+
+    seq: int
+    sum: str
+
+
+def journal_line_of(snapshot: bytes) -> JournalPlace:
+    """Return the place of a snapshot of any version. Raises ``StoreError`` where it names none."""
+    try:
+        place = from_json(snapshot)
+        return JournalPlace(place["seq"], place["sum"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError("the snapshot names no line of the journal") from error
+
+
+def _encoded(game: SavedState) -> str:
+    """The story's state as ``SessionState.game`` has it."""
+    return b64encode(game.to_bytes()).decode()
+
+
+_STATE = TypeAdapter(SessionState)
+
+
+@dataclass(frozen=True, slots=True)
+class Committer:
+    """Writes down how the parts of a run stand, so that it can be resumed.
 
     journal: where the run is written down; ``None`` for one that is only repeated, which needs no snapshots
     """
@@ -24,12 +91,10 @@ class Keeper:
     journal: Journal | None
     game: Game
     learning: Learning
-    tokens: TokenCounter
-    breaker: CircuitBreaker
-    spending: Spending
+    model: GuardedModel
 
     def commit(self, episode_index: int, *, in_episode: bool) -> None:
-        """The run can be resumed from here, and what was learnt is in its files. Raises ``StoreError``.
+        """Write a snapshot and then the shared files: the run can be resumed from here. Raises ``StoreError``.
 
         A kill between the two is mended at resume: the snapshot knows what the files should have got.
         """
@@ -42,11 +107,11 @@ class Keeper:
         mark_committed(self.journal.folder, self.journal.seq)
 
     def restore(self, state: SessionState) -> None:
-        """The parts, the game aside, stand as they did when the snapshot was taken."""
-        self.tokens.tokens_per_character = state.tokens_per_character
-        self.breaker.restore(state.circuits)
+        """Let the parts, the game aside, stand as they did when the snapshot was taken."""
+        self.model.tokens.tokens_per_character = state.tokens_per_character
+        self.model.breaker.restore(state.circuits)
         is_done = self.journal is not None and is_committed(self.journal.folder, state.seq)
-        self.learning.restore(state.learning.committed() if is_done else state.learning)
+        self.learning.restore(state.learning, is_committed=is_done)
         self.learning.commit()
 
     def _state(self, journal: Journal, episode_index: int, in_episode: bool) -> SessionState:
@@ -54,8 +119,8 @@ class Keeper:
             seq=journal.seq,
             sum=journal.sum,
             episode_index=episode_index,
-            game=encoded(self.game.save()) if in_episode else "",
+            game=_encoded(self.game.save()) if in_episode else "",
             learning=self.learning.snapshot(),
-            tokens_per_character=self.tokens.tokens_per_character,
-            circuits=self.breaker.state(),
+            tokens_per_character=self.model.tokens.tokens_per_character,
+            circuits=self.model.breaker.state(),
         )

@@ -2,201 +2,119 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from managers.circling import CirclingDetector
-from managers.context_manager import ContextManager
-from managers.episode_synthesizer import EpisodeSynthesizer, SynthesizerState
-from managers.knowledge_manager import KnowledgeManager, KnowledgeState
-from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager, LexiconState
-from managers.map_manager import MapManager
-from managers.map_store import MapState
-from managers.objective_manager import ObjectiveManager
-from managers.simple_memory_manager import MemoryState, SimpleMemoryManager
-from managers.state_manager import StateManager
-from session.context import Notes
-from session.errors import ConfigurationError
-from session.game_configuration import GameConfiguration
-from session.objective import ObjectivesState
+from pydantic import ValidationError
+
+from managers.base_manager import BaseManager, M, ManagerSnapshot
+from managers.simple_memory_manager import SimpleMemoryManager
+from session.errors import ConfigurationError, StoreError, first_problem
 from zorkgpt.players.critic import Critic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from managers.base_manager import BaseManager
+    from session.context import PromptSection
     from session.events import EpisodeEnd
     from session.files.document_store import Watch
     from session.game_state import GameState
     from session.values import Observation, TurnRecord
 
-SHARE_OF_KNOWLEDGE = 5  # it takes at most one in so many tokens of the agent's prompt
-
 
 @dataclass(frozen=True, slots=True)
 class LearningState:
-    """What cannot be had from the shared files and the episode's records; ``None`` for what does not take part."""
+    """What cannot be had from the shared files and the episode's records; managers by the names of their classes."""
 
-    map: MapState
-    lexicon: LexiconState
-    knowledge: KnowledgeState
-    episodes: SynthesizerState
-    memory: MemoryState | None
-    objectives: ObjectivesState | None
+    managers: dict[str, ManagerSnapshot]
     critic_failures: int
-
-    def committed(self) -> LearningState:
-        """The same once what is due has reached the shared files."""
-        return replace(
-            self,
-            map=self.map.committed(),
-            lexicon=self.lexicon.committed(),
-            knowledge=self.knowledge.committed(),
-            episodes=self.episodes.committed(),
-            memory=self.memory.committed() if self.memory else None,
-        )
 
 
 @dataclass(frozen=True, slots=True)
 class Learning:
     """The managers of a run, and the critic. They get records; they never call back.
 
-    Once they :meth:`hold`, shared files change in :meth:`commit` alone.
+    managers: each behind those that it reads
     """
 
-    options: GameConfiguration
-    context: ContextManager
+    managers: tuple[BaseManager, ...]
     critic: Critic
-    map: MapManager
-    lexicon: LexiconManager
-    memory: SimpleMemoryManager | None
-    circling: CirclingDetector
-    knowledge: KnowledgeManager
-    objectives: ObjectiveManager | None
-    episodes: EpisodeSynthesizer
-    state: StateManager
 
-    @property
-    def managers(self) -> tuple[BaseManager, ...]:
-        """Those that take part, in the order in which they are told of a new episode."""
-        all_managers = (
-            *(self.context, self.map, self.lexicon, self.memory, self.circling),
-            *(self.knowledge, self.objectives, self.episodes, self.state),
-        )
-        return tuple(manager for manager in all_managers if manager is not None)
+    def get(self, kind: type[M]) -> M:
+        """Return the manager of that class. Raises ``LookupError`` where none takes part."""
+        found = next((manager for manager in self.managers if isinstance(manager, kind)), None)
+        if found is None:
+            raise LookupError(f"no {kind.__name__} takes part in this run")
+        return found
 
     def hold(self, watch: Watch) -> None:
-        """Shared files wait for commits, and looks at them are told to ``watch``."""
-        for manager in (self.map, self.lexicon, self.memory, self.knowledge, self.episodes):
-            if manager is not None:
-                manager.hold(watch)
+        """Let shared files change in :meth:`commit` alone from now on, and tell ``watch`` of looks at them."""
+        for manager in self.managers:
+            manager.hold(watch)
 
     def begin(self, state: GameState) -> None:
-        """A new episode begins in ``state``; what outlives episodes stays."""
+        """Begin a new episode in ``state``; what outlives episodes stays."""
         for manager in self.managers:
             manager.reset(state)
         self.critic.reset()
 
     def recall(self, state: GameState, records: Sequence[TurnRecord]) -> None:
-        """The episode that began in ``state`` has come as far as these records; :meth:`restore` does the rest."""
+        """Bring the episode that began in ``state`` as far as these records; :meth:`restore` does the rest."""
         self.begin(state)
         for record in records:
             state.record(record)
-            self.circling.learn(record)
             self.critic.learn(record)
+            for manager in self.managers:
+                manager.recall(record)
 
-    def notes(self, observation: Observation) -> Notes:
-        """What has been learnt that bears on the present moment, ``observation``."""
-        budget = self.options.prompt_budgets.agent // SHARE_OF_KNOWLEDGE
-        return Notes(
-            knowledge="\n\n".join(filter(None, (self.knowledge.text(budget), self.episodes.handover()))),
-            syntax=self.lexicon.text(SYNTAX_TOKENS),
-            memory=self._memory(observation),
-            objectives=self.objectives.text() if self.objectives else "",
-            map=self.map.local_view() if self.options.map.shown else "",
-            circling="\n".join(filter(None, (self.circling.text(), self.critic.repetitions.text(observation)))),
-        )
+    def sections(self, observation: Observation) -> list[PromptSection]:
+        """Return what the managers have to say in a prompt at this moment."""
+        sections = (manager.section(observation) for manager in self.managers)
+        return [section for section in sections if section is not None]
 
     def learn(self, record: TurnRecord) -> None:
-        """Every manager has learnt from the turn, which the game state holds already."""
-        self.map.learn(record)
-        if record.reading and record.before.location:
-            self.map.note_exits(record.before.location, record.reading.exits)
-        self.lexicon.learn(record)
-        if self.memory:
-            self.memory.learn(record)
-        self.circling.learn(record)
+        """Let the critic and every manager learn from the turn, which the game state holds already."""
         self.critic.learn(record)
-        self.episodes.learn(record)
-        self.knowledge.learn(record)
-        if self.memory and self.knowledge.is_due:
-            self.memory.consider()
-        self.knowledge.process_periodic_update()
-        if self.objectives:
-            self.objectives.learn(record)
-            self.objectives.process_periodic_update()
-
-    def tokens(self, text: str) -> int:
-        """How long the text is for the agent's model, in tokens."""
-        return self.context.tokens.estimate(text)
+        for manager in self.managers:
+            manager.learn(record)
 
     def end(self, end: EpisodeEnd) -> None:
-        """The episode is over, its last news are considered and its lessons drawn; files have it all once committed."""
-        if self.memory:
-            self.memory.conclude()
-        self.map.conclude()
-        self.lexicon.conclude()
-        self.knowledge.update_at_end()
-        self.episodes.end(end)
+        """Let every manager draw its conclusions of the episode; files have them all after the next commit."""
+        for manager in self.managers:
+            manager.end(end)
 
     def commit(self) -> None:
-        """What was learnt since the last time is in the shared files, and whoever watches sees it.
-
-        Raises ``StoreError``.
-        """
-        for manager in (self.map, self.lexicon, self.memory, self.knowledge, self.episodes):
-            if manager is not None:
-                manager.commit()
-        self.state.export_current_state()
+        """Write what was learnt since the last time into the shared files. Raises ``StoreError``."""
+        for manager in self.managers:
+            manager.commit()
 
     def remove_memory(self, title: str) -> None:
-        """Nobody remembers what had that title. Raises ``ConfigurationError`` where nobody did."""
-        if self.memory is None or not self.memory.remove_memory(title):
+        """Forget every memory of that title. Raises ``ConfigurationError`` where there is none."""
+        found = [manager for manager in self.managers if isinstance(manager, SimpleMemoryManager)]
+        if not any(manager.remove_memory(title) for manager in found):
             raise ConfigurationError(f"there is no memory of this title at that turn: {title}")
 
     def snapshot(self) -> LearningState:
-        """What a snapshot has to hold."""
+        """Return what a snapshot has to hold."""
         return LearningState(
-            map=self.map.state(),
-            lexicon=self.lexicon.state(),
-            knowledge=self.knowledge.state(),
-            episodes=self.episodes.state(),
-            memory=self.memory.state() if self.memory else None,
-            objectives=self.objectives.state() if self.objectives else None,
-            critic_failures=self.critic.failures,
+            {type(manager).__name__: manager.snapshot() for manager in self.managers}, self.critic.failures
         )
 
-    def restore(self, state: LearningState) -> None:
-        """Everybody knows what they knew when ``state`` was taken."""
-        self.map.restore(state.map)
-        self.lexicon.restore(state.lexicon)
-        self.knowledge.restore(state.knowledge)
-        self.episodes.restore(state.episodes)
-        if self.memory and state.memory:
-            self.memory.restore(state.memory)
-        if self.objectives and state.objectives:
-            self.objectives.restore(state.objectives)
+    def restore(self, state: LearningState, *, is_committed: bool) -> None:
+        """Let everybody know what they knew when ``state`` was taken.
+
+        is_committed: what was due then has reached the shared files since
+        Raises ``StoreError`` for a snapshot of another version.
+        """
+        try:
+            for manager in self.managers:
+                manager.restore_snapshot(state.managers[type(manager).__name__], is_committed=is_committed)
+        except (KeyError, ValidationError) as error:
+            problem = first_problem(error) if isinstance(error, ValidationError) else f"no {error}"
+            raise StoreError(f"the snapshot is of another version: {problem}") from error
         self.critic.failures = state.critic_failures
 
     def digests(self) -> dict[str, str]:
-        """Of what each shared file holds as far as this run knows, by its name; 64 hex digits."""
-        found = {manager.path.name: manager.digest for manager in (self.map, self.lexicon, self.episodes)}
-        if self.memory:
-            found[self.memory.memory_file.name] = self.memory.digest
-        return found | self.knowledge.digests()
-
-    def _memory(self, observation: Observation) -> str:
-        """What is remembered of the place."""
-        if self.memory is None or observation.location is None:
-            return ""
-        return self.memory.get_location_memory(self.memory.shown_location(observation.location.num))
+        """Return the SHA-256 (64 hex digits) of what each shared file holds as far as this run knows, by its name."""
+        stores = [store for manager in self.managers for store in manager.stores()]
+        return {store.path.name: store.digest for store in stores if store.digest is not None}

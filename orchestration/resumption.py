@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from orchestration.bootstrap import Run, assemble, started
-from orchestration.run_record import ContinuedRecord
-from orchestration.session_state import SessionState
-from orchestration.zork_orchestrator import Episode, Standing
+from orchestration.bootstrap import Run, assemble
+from orchestration.committer import SessionState, journal_line_of
+from orchestration.managers import shared_files
+from orchestration.run_record import ContinuedRecord, started
+from orchestration.zork_orchestrator import Episode, RunPosition
 from session.errors import ConfigurationError, StoreError, first_problem
 from session.events import EpisodeStarted, RunEnded, RunStarted, TurnPlayed
 from session.file_owner import writers_besides_user
@@ -25,9 +26,7 @@ from session.files.run_folders import (
     RUNS,
     claimed,
     digests_at_start,
-    edited_since,
     keep_budgets,
-    keep_shared_files,
     kept_budgets,
 )
 from session.files.snapshot import SNAPSHOT, read_snapshot
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from threading import Event as Flag
 
-    from orchestration.bootstrap import Parts
+    from orchestration.opening import Parts
     from session.configuration.option_groups import ServerOptions
     from session.events import Event
     from session.files.journal import JournalLine, Manifest
@@ -112,22 +111,23 @@ def open_resumed_run(
         lines = list(read_journal(folder))
         if any(isinstance(line.event, RunEnded) for line in lines):
             raise StoreError(f"run {manifest.run_id} has ended: there is nothing to resume")
-        state = matching_snapshot(folder, lines)
+        snapshot = matching_snapshot(folder, lines)
+        state = SessionState.from_json(snapshot) if snapshot else None
         done = state.seq if state else 0
         journal = Journal.reopen(folder, lines, lines[done - 1] if done else None)
         stack.callback(journal.close)
         keep_budgets(folder, configuration.budgets)
-        stack.callback(keep_shared_files, configuration, folder / AT_END)
-        record = ContinuedRecord(journal, Recording(lines[done:]), show, repeats_edits=bool(manifest.forked_from))
+        stack.callback(shared_files(configuration).copy_to, folder / AT_END)
+        record = ContinuedRecord(journal, show, Recording(lines[done:]), repeats_edits=bool(manifest.forked_from))
         run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal))
         for line in lines[:done]:
             if line.event is not None:
-                run.keeper.spending.count(line.event)
+                run.committer.model.spending.count(line.event)
         if state is None:
             _begin_again(record, configuration, parts, manifest)
             yield run
         else:
-            yield replace(run, standing=_stand(run, state, manifest, lines[:done]))
+            yield replace(run, position=_position(run, state, manifest, lines[:done]))
 
 
 def require_story(manifest: Manifest, parts: Parts) -> None:
@@ -145,15 +145,18 @@ def _require_unchanged(folder: Path) -> None:
             raise StoreError(f"{folder / MANIFEST} is not what it was when the run began")
 
 
-def matching_snapshot(folder: Path, lines: Sequence[JournalLine]) -> SessionState | None:
-    """The snapshot of the run, ``None`` where there is none yet. Raises ``StoreError`` for one of another journal."""
+def matching_snapshot(folder: Path, lines: Sequence[JournalLine]) -> bytes | None:
+    """Return the snapshot of the run, ``None`` where there is none yet; it may be of another version.
+
+    Raises ``StoreError`` for one of another journal.
+    """
     content = read_snapshot(folder)
     if content is None:
         return None
-    state = SessionState.from_json(content)
-    if state.seq > len(lines) or lines[state.seq - 1].sum != state.sum:
+    seq, line_sum = journal_line_of(content)
+    if seq > len(lines) or lines[seq - 1].sum != line_sum:
         raise StoreError(f"{folder / SNAPSHOT} and the journal do not belong together: the journal was cut or changed")
-    return state
+    return content
 
 
 def _begin_again(record: ContinuedRecord, configuration: GameConfiguration, parts: Parts, manifest: Manifest) -> None:
@@ -163,22 +166,23 @@ def _begin_again(record: ContinuedRecord, configuration: GameConfiguration, part
     lost by that.
     """
     folder, recorded = record.journal.folder, record.recording.next_event
-    edited = edited_since(configuration, folder / AT_START)
+    files = shared_files(configuration)
+    edited = files.edited_since(folder / AT_START)
     if edited and (record.recording.turns > 1 or manifest.forked_from):
         raise StoreError(f"{folder / SNAPSHOT} is missing, and {edited} is not what it was when the run began")
     if edited or not isinstance(recorded, RunStarted):
         record.journal.cut(0)
         record.recording.drop()
-        keep_shared_files(configuration, folder / AT_START)
+        files.copy_to(folder / AT_START)
         recorded = started(configuration, parts, manifest, folder)
     record.may_lose = 0 if manifest.forked_from else 1
     record.emit(recorded)
 
 
-def _stand(run: Run, state: SessionState, manifest: Manifest, lines: Sequence[JournalLine]) -> Standing:
+def _position(run: Run, state: SessionState, manifest: Manifest, lines: Sequence[JournalLine]) -> RunPosition:
     if not state.game:
-        run.keeper.restore(state)
-        return Standing(state.episode_index)
+        run.committer.restore(state)
+        return RunPosition(state.episode_index)
     played: list[TurnPlayed] = []
     opening = None
     for line in lines:
@@ -194,5 +198,5 @@ def _stand(run: Run, state: SessionState, manifest: Manifest, lines: Sequence[Jo
     orchestrator.learning.recall(episode.state, [turn.record for turn in played])
     for turn in played:
         episode.count(turn.record, turn.seconds)
-    run.keeper.restore(state)
-    return Standing(state.episode_index, episode)
+    run.committer.restore(state)
+    return RunPosition(state.episode_index, episode)

@@ -1,18 +1,28 @@
-"""Where the events of a run go, and the recorded ones that it repeats."""
+"""What is written down of a run: its manifest, its first event, and where all others go."""
 
 from __future__ import annotations
 
+import platform
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Protocol
 
-from session.events import Event, FileEdited, RunPaused
+from session.events import Event, FileEdited, RunPaused, RunStarted
 from session.files.atomic_write import write_atomically
-from session.files.journal import Journal
+from session.files.journal import Journal, Manifest, new_run_id
 from session.files.recording import Diverged, Recording, RecordingEnded
+from session.files.run_folders import digests_at_start, take_episode_numbers
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from orchestration.opening import Parts
+    from session.game_configuration import GameConfiguration
+
+_PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
 
 Show = Callable[[Event], None]
 
@@ -41,8 +51,8 @@ class ContinuedRecord:
     """
 
     journal: Journal
-    recording: Recording
     show: Show
+    recording: Recording = field(default_factory=Recording)
     repeats_edits: bool = False
     may_lose: int = 1
 
@@ -104,3 +114,38 @@ class FileWatch:
     def noticed(self, path: Path, read: int, text: str) -> None:
         """That somebody edited the file is written down."""
         self.record.emit(FileEdited(path.name, read, text))
+
+
+def started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, folder: Path) -> RunStarted:
+    """Return the first event of the run in that folder."""
+    return RunStarted(
+        run_id=manifest.run_id,
+        folder=str(folder),
+        story=parts.game.facts,
+        story_choice=parts.story.describe(),
+        model=manifest.model,
+        assistance=manifest.assistance,
+        episodes=len(manifest.seeds),
+        max_turns=configuration.max_turns_per_episode,
+        files=digests_at_start(folder),
+    )
+
+
+def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) -> Manifest:
+    """Return the manifest of a run that begins now; its episode numbers are its own. Raises ``StoreError``."""
+    facts = parts.game.facts
+    seed = configuration.game.seed
+    return Manifest(
+        run_id=new_run_id(),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        command=tuple(sys.argv),
+        configuration=configuration.without_keys(),
+        story=facts.name,
+        story_path=str(parts.story.path.resolve()),
+        story_sha256=facts.sha256,
+        seeds=tuple(range(seed, seed + episodes)),
+        first_episode=take_episode_numbers(configuration.zork_game_workdir, episodes),
+        model=parts.model.description if parts.model else "none",
+        versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
+        assistance=tuple(sorted(configuration.assist)),
+    )

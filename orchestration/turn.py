@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from game_interface.core.game import Game
-from managers.context_manager import NOTHING_LEARNT, ContextManager, Rejection
+from managers.context_manager import ContextManager, Rejection
 from session.errors import LanguageModelError
 from session.game_state import GameState
 from session.values import Observation, Proposal, TurnRecord, Verdict
@@ -17,9 +17,9 @@ from zorkgpt.players.critic import Critic
 from zorkgpt.players.extractor import Extractor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from session.context import Notes
+    from session.context import PromptSection
 
 Offer = Callable[[tuple[str, ...], GameState], tuple[str, ...]]
 """Chooses from the valid actions of a moment, and says in which order they are shown."""
@@ -42,14 +42,16 @@ class Turn:
     max_rejections: int = 2
     offer: Offer | None = None
 
-    def play(self, state: GameState, notes: Notes = NOTHING_LEARNT) -> TurnRecord:
-        """The next turn was played; nothing has learnt from it yet.
+    def play(self, state: GameState, learnt: Sequence[PromptSection] = ()) -> TurnRecord:
+        """Play the next turn; nothing has learnt from it yet.
+
+        learnt: what the managers have to say to the players
 
         Where even the last proposal never reached the story, the turn passes with that refusal as its outcome.
         Raises ``LanguageModelError`` with the story untouched, or ``GameError``.
         """
         before = self.game.observation
-        attempts = list(self._attempts(before, notes, state))
+        attempts = list(self._attempts(before, learnt, state))
         return TurnRecord(
             episode=state.episode,
             turn=state.turn_count + 1,
@@ -59,13 +61,13 @@ class Turn:
             after=self.game.observation,
         )
 
-    def _attempts(self, before: Observation, notes: Notes, state: GameState) -> Iterator[_Attempt]:
+    def _attempts(self, before: Observation, learnt: Sequence[PromptSection], state: GameState) -> Iterator[_Attempt]:
         """Proposals with their verdicts, up to the one that was played."""
         valid_actions = self.offer(self.game.valid_actions(), state) if self.offer else None
         rejections: list[Rejection] = []
         for rejections_left in range(self.max_rejections, -1, -1):
-            proposal = self._propose(before, notes, valid_actions, rejections)
-            verdict = self._judge(before, notes, proposal)
+            proposal = self._propose(before, learnt, valid_actions, rejections)
+            verdict = self._judge(before, learnt, proposal)
             if verdict.accepted or not rejections_left:
                 refusal = self.game.step(proposal.action).refusal
                 if refusal is None:
@@ -78,22 +80,22 @@ class Turn:
     def _propose(
         self,
         before: Observation,
-        notes: Notes,
+        learnt: Sequence[PromptSection],
         valid_actions: tuple[str, ...] | None,
         rejections: list[Rejection],
     ) -> Proposal:
         context = self.context.get_agent_context(
             before,
-            notes,
+            learnt,
             valid_actions=valid_actions,
             rejections=rejections,
             system=self.agent.system_prompt(assisted=valid_actions is not None),
         )
         return self.agent.propose(context)
 
-    def _judge(self, before: Observation, notes: Notes, proposal: Proposal) -> Verdict:
+    def _judge(self, before: Observation, learnt: Sequence[PromptSection], proposal: Proposal) -> Verdict:
         system = self.critic.system_prompt
-        context = partial(self.context.get_critic_context, before, proposal.action, notes, system=system)
+        context = partial(self.context.get_critic_context, before, proposal.action, learnt, system=system)
         return self.critic.judge(before, proposal, context)
 
     def _with_reading(self, proposals: list[Proposal], before: Observation) -> tuple[Proposal, ...]:

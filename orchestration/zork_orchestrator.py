@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from game_interface.core.game import Game
 from orchestration.learning import Learning
 from orchestration.turn import Turn
+from session.context import Place
 from session.episode_progress import EpisodeProgress
 from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError
 from session.events import EpisodeEnd, EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RunPlan:
     """What to play. ``seeds`` has one seed (1 or more) an episode; ``max_turns`` is an episode's limit."""
 
     seeds: tuple[int, ...]
@@ -33,7 +34,7 @@ RunEnd = Literal["done", "interrupted", "paused"]
 
 
 class Commit(Protocol):
-    """Makes what was played last: see ``orchestration.committer.Keeper.commit``."""
+    """Makes what was played last: see ``orchestration.committer.Committer.commit``."""
 
     def __call__(self, episode_index: int, *, in_episode: bool) -> None:
         """The run can be resumed from here."""
@@ -68,7 +69,7 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunPosition:
     """How far a run has come. ``episode`` is under way in place ``index`` of the plan; ``None``: it is to begin."""
 
     index: int = 0
@@ -93,21 +94,21 @@ class ZorkOrchestrator:
     game: Game
     turn: Turn
     learning: Learning
-    plan: Plan
+    plan: RunPlan
     emit: Callable[[Event], None]
     commit: Commit
     stop: Flag
     before_turn: Callable[[], None] = lambda: None
     _episode: Episode | None = None
 
-    def play(self, standing: Standing = Standing()) -> RunEnd:
-        """Every episode of the plan from ``standing`` on was played, or the run was paused on the way.
+    def play(self, position: RunPosition = RunPosition()) -> RunEnd:
+        """Every episode of the plan from ``position`` on was played, or the run was paused on the way.
 
         Raises ``StoreError`` where not even that can be written down.
         """
-        self._episode = standing.episode
+        self._episode = position.episode
         try:
-            for index in range(standing.index, len(self.plan.seeds)):
+            for index in range(position.index, len(self.plan.seeds)):
                 if not self._play_episode(index):
                     return self._paused("interrupted", "interrupted")
         except (LanguageModelError, BudgetSpent, StoreError, GameError) as error:
@@ -141,10 +142,11 @@ class ZorkOrchestrator:
         self.before_turn()
         start = time.monotonic()
         state = episode.state
-        notes = self.learning.notes(self.game.observation)
-        record = self.turn.play(state, notes)
+        learnt = self.learning.sections(self.game.observation)
+        record = self.turn.play(state, learnt)
         seconds = round(time.monotonic() - start, 3)
-        self.emit(TurnPlayed(record, seconds, self.learning.tokens(notes.memory)))
+        memory = "".join(section.text for section in learnt if section.place == Place.MEMORY)
+        self.emit(TurnPlayed(record, seconds, self.turn.context.tokens.estimate(memory)))
         state.record(record)
         self.learning.learn(record)
         episode.count(record, seconds)

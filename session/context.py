@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+class Place(IntEnum):
+    """Where in a prompt a section stands.
+
+    What changes least comes first, so that a server finds the beginning of a prompt in its cache
+    (docs/specification.md, Prompt order). What stands after ``HISTORY`` bears on the present moment; the critic is
+    shown it, too.
+    """
+
+    OPENING = 1
+    KNOWLEDGE = 2
+    SYNTAX = 3
+    OBJECTIVES = 4
+    HISTORY = 5
+    MAP = 6
+    ROOM = 7
+    MEMORY = 8
+    HERE = 9
+    PRESENT = 10
+    WARNING = 11
+    CHOICE = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,22 +43,11 @@ class PromptSection:
     title: str
     text: str
     priority: int = 0
+    place: Place = Place.HERE
 
     def render(self) -> str:
         """Return the section as Markdown."""
         return f"## {self.title}\n{self.text}"
-
-
-@dataclass(frozen=True, slots=True)
-class Notes:
-    """What the managers have to say about the present moment, as text for a prompt; "" where there is nothing."""
-
-    knowledge: str = ""
-    syntax: str = ""
-    objectives: str = ""
-    map: str = ""
-    memory: str = ""
-    circling: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,10 @@ class LocationMemories(Protocol):
         """The turns of the episode that taught what is true of an episode alone, now or in an earlier one."""
         ...
 
+    def consider(self) -> None:
+        """Remember what the visit that goes on has taught so far."""
+        ...
+
     def shown_location(self, location_id: int) -> int | None:
         """Whose memories whoever stands there is shown; ``None`` for nobody's."""
         ...

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from game_interface.core.isolated import IsolatedGame
-from orchestration.story_choice import choose_story
+from orchestration.story import choose_story
 from session.configuration.options import options_of
 from session.errors import ConfigurationError, GameError, LanguageModelUnavailable, StoryError
 from session.game_configuration import GameConfiguration

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
 
 from managers.knowledge.parsing import parse
 from managers.knowledge.text import write_line
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from managers.knowledge.document import KnowledgeDocument
-    from session.files.document_store import Watch
+    from session.files.document_store import SharedStore
 
 ARCHIVE_TITLE = "# Archive of the knowledge base"
 
@@ -82,29 +85,27 @@ class ArchiveEdit:
         return f"{write_line(entry.line)} (in {entry.section} until Ep{self.episode}, T{self.turn})"
 
 
-@dataclass(frozen=True, slots=True)
-class BaseState:
-    """What of both files is not on the disk, for a snapshot."""
+_STATES = TypeAdapter(StoreState[KnowledgeEdit])
+_ARCHIVE_STATES = TypeAdapter(StoreState[ArchiveEdit])
 
-    knowledge: StoreState[KnowledgeEdit] = field(default_factory=StoreState)
-    archive: StoreState[ArchiveEdit] = field(default_factory=StoreState)
 
-    def committed(self) -> BaseState:
-        """The same once what is due has reached the files."""
-        return BaseState(self.knowledge.committed(), self.archive.committed())
+def archive_name(name: str) -> str:
+    """Return the name of the archive beside a knowledge file of that name."""
+    path = PurePath(name)
+    return f"{path.stem}.archive{path.suffix}"
 
 
 class KnowledgeBase:
     """Two files: the knowledge, and beside it ``NAME.archive.md`` with every line that it gave up.
 
-    Where they do not :meth:`hold`, every change is on the disk at once. Raises ``StoreError`` when made, when it reads
-    and when it writes.
+    Where the stores do not hold changes, every change is on the disk at once. Raises ``StoreError`` when made, when it
+    reads and when it writes.
     """
 
     def __init__(self, path: Path) -> None:
-        self._knowledge: DocumentStore[KnowledgeDocument, KnowledgeEdit] = DocumentStore(path, parse)
+        self._knowledge: DocumentStore[KnowledgeDocument, KnowledgeEdit] = DocumentStore(path, parse, _STATES)
         self._archive: DocumentStore[Archive, ArchiveEdit] = DocumentStore(
-            path.with_name(f"{path.stem}.archive{path.suffix}"), Archive
+            path.with_name(archive_name(path.name)), Archive, _ARCHIVE_STATES
         )
 
     @property
@@ -122,9 +123,10 @@ class KnowledgeBase:
         """Changes that are not on the disk yet."""
         return self._knowledge.unsaved + self._archive.unsaved
 
-    def digests(self) -> dict[str, str]:
-        """Of both documents by the names of their files."""
-        return {store.path.name: store.digest for store in (self._knowledge, self._archive)}
+    @property
+    def stores(self) -> tuple[SharedStore[Any], ...]:
+        """The stores of both files, the archive first, so that no line is ever in neither file."""
+        return (self._archive, self._knowledge)
 
     def revise(self, edit: KnowledgeEdit, episode: int, turn: int) -> bool:
         """The change is made, and what it took away is in the archive; false where it had nothing to do."""
@@ -136,25 +138,6 @@ class KnowledgeBase:
         """Both documents show what others have written."""
         self._knowledge.refresh()
         self._archive.refresh()
-
-    def hold(self, watch: Watch) -> None:
-        """Changes wait for :meth:`commit`, and looks at the files are told to ``watch``."""
-        self._knowledge.hold(watch)
-        self._archive.hold(watch)
-
-    def commit(self) -> None:
-        """All that is held is on the disk, the archive first, so that no line is in neither file."""
-        self._archive.commit()
-        self._knowledge.commit()
-
-    def state(self) -> BaseState:
-        """What a snapshot has to hold."""
-        return BaseState(self._knowledge.state(), self._archive.state())
-
-    def restore(self, state: BaseState) -> None:
-        """Both are what they were when ``state`` was taken."""
-        self._knowledge.restore(state.knowledge)
-        self._archive.restore(state.archive)
 
 
 def _key(entry: KnowledgeEntry) -> tuple[str, str]:

@@ -139,7 +139,7 @@ class MemoryLearner:
         ephemeral = visit.of_turns(turn for memory in adopted if memory is not None for turn in memory.ephemeral_turns)
         self.ephemeral_turns.update(outcome.turn for outcome in ephemeral)
         self._ledger.note(outcomes, ephemeral)
-        if not self._tiers.holds:
+        if not self._tiers.store.holds:
             self.commit()
 
     def _ask(self, model: LanguageModel, visit: VisitNews) -> list[VisitMemory]:

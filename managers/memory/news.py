@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
 
 from session.errors import StoreError
 from session.files.atomic_write import write_atomically
+from session.files.document_store import SharedStore
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -17,14 +21,27 @@ MOST_REMEMBERED = 50_000  # outcomes, of 17 bytes each
 _EPHEMERAL = "~"  # before the key of an outcome of which an ephemeral memory was made
 
 
-class NewsLedger:
+@dataclass(frozen=True, slots=True)
+class UnwrittenNews:
+    """Keys of outcomes that the file does not know yet, for a snapshot."""
+
+    keys: tuple[str, ...] = ()
+
+    def committed(self) -> UnwrittenNews:
+        """Return the same as it is once the file knows them."""
+        return UnwrittenNews()
+
+
+class NewsLedger(SharedStore[UnwrittenNews]):
     """The outcomes that were once considered, in this run or an earlier one, kept in ``path``.
 
     A line each is appended, so that processes may share the file; losing it costs nothing but asking again.
     """
 
+    states = TypeAdapter(UnwrittenNews)
+
     def __init__(self, path: Path) -> None:
-        self.path = path
+        super().__init__(path)
         lines = self._lines()
         self._seen = set(lines[-MOST_REMEMBERED:])
         self._unwritten: tuple[str, ...] = ()
@@ -70,14 +87,17 @@ class NewsLedger:
             raise StoreError(f"{self.path} cannot be written: {error.strerror or error}") from error
         self._unwritten = ()
 
-    def state(self) -> tuple[str, ...]:
-        """The outcomes that the file does not know yet, for a snapshot."""
-        return self._unwritten
+    def refresh(self) -> None:
+        """Do nothing: what another run considers at the same time may be considered again."""
 
-    def restore(self, unwritten: tuple[str, ...]) -> None:
-        """These outcomes are no news either; the file gets those that it has not got since."""
-        self._unwritten = tuple(key for key in unwritten if key not in self._seen)
-        self._seen.update(unwritten)
+    def state(self) -> UnwrittenNews:
+        """Return the outcomes that the file does not know yet."""
+        return UnwrittenNews(self._unwritten)
+
+    def restore(self, state: UnwrittenNews) -> None:
+        """Take these outcomes for considered, too; the file gets those that it has not got since."""
+        self._unwritten = tuple(key for key in state.keys if key not in self._seen)
+        self._seen.update(state.keys)
 
     def _lines(self) -> list[str]:
         try:

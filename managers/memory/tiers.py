@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pydantic import TypeAdapter
+
 from managers.memory.parsing import parse
 from managers.memory.revision import CountedVisit, MemoryEdit, Removal
 from session.errors import StoreError
@@ -16,13 +18,14 @@ if TYPE_CHECKING:
     from managers.base_manager import BaseManager
     from managers.memory.document import MemoriesDocument
     from managers.memory.revision import Revision
-    from session.files.document_store import Watch
     from session.memory import Memory
+
+_STATES: TypeAdapter[StoreState[MemoryEdit]] = TypeAdapter(StoreState[MemoryEdit])
 
 
 def open_memories(path: Path) -> DocumentStore[MemoriesDocument, MemoryEdit]:
     """The store of a file of memories. Raises ``StoreError``."""
-    return DocumentStore(path, parse)
+    return DocumentStore(path, parse, _STATES)
 
 
 class MemoryTiers:
@@ -30,6 +33,7 @@ class MemoryTiers:
 
     persistent: core and permanent memories, as the file has them
     ephemeral: ephemeral memories, which never touch the disk
+    store: keeps the file in step
     refused: revisions that would have broken a rule
     is_failing: the file could not be read or written the last time; what is pending is tried again with the next
 
@@ -43,46 +47,18 @@ class MemoryTiers:
         self.refused = 0
         self.is_failing = False
         self._owner = owner
-        self._store = open_memories(path)
-        self._follow()
+        self.store = open_memories(path)
+        self.follow()
         self._report_problems()
-
-    @property
-    def pending(self) -> int:
-        """Changes that are in the persistent tier and not yet in the file."""
-        return self._store.unsaved
 
     def at(self, location_id: int) -> list[Memory]:
         """The location's memories, the persistent ones first, those given up too; what others wrote is among them."""
         self._refresh()
         return [*self.persistent.get(location_id, ()), *self.ephemeral.get(location_id, ())]
 
-    @property
-    def digest(self) -> str:
-        """Of the file's document as it stands, 64 hex digits."""
-        return self._store.digest
-
-    @property
-    def holds(self) -> bool:
-        """Changes to the file wait for :meth:`commit`."""
-        return self._store.holds
-
-    def hold(self, watch: Watch) -> None:
-        """Changes to the file wait for :meth:`commit`, and looks at it are told to ``watch``."""
-        self._store.hold(watch)
-
-    def state(self) -> StoreState[MemoryEdit]:
-        """What of the persistent tier is not in the file, for a snapshot."""
-        return self._store.state()
-
-    def restore(self, state: StoreState[MemoryEdit]) -> None:
-        """The persistent tier is what it was, with what the file has got since."""
-        self._store.restore(state)
-        self._follow()
-
     def visit(self, location_id: int, episode: int) -> None:
         """The location was visited once more; the file will say so with the next change to it."""
-        self._store.defer(CountedVisit(location_id, episode))
+        self.store.defer(CountedVisit(location_id, episode))
 
     def revise(self, revision: Revision) -> bool:
         """The revision is made in both tiers, and its part of the file is on the disk.
@@ -112,13 +88,9 @@ class MemoryTiers:
         key, were_ephemeral = text_key(title), sum(map(len, self.ephemeral.values()))
         for location_id, memories in self.ephemeral.items():
             self.ephemeral[location_id] = [memory for memory in memories if text_key(memory.title) != key]
-        is_done = self._store.apply(Removal(title))
-        self._follow()
+        is_done = self.store.apply(Removal(title))
+        self.follow()
         return is_done or sum(map(len, self.ephemeral.values())) < were_ephemeral
-
-    def demand(self) -> None:
-        """What could not be written before, or could wait, is due."""
-        self._store.demand()
 
     def commit(self) -> None:
         """What is due is in the file if it can be written, and what others wrote is known.
@@ -126,40 +98,41 @@ class MemoryTiers:
         Raises ``StoreError`` where changes are held for this.
         """
         try:
-            self._store.commit()
+            self.store.commit()
         except StoreError as error:
             self._report_failure(error)
-            if self.holds:
+            if self.store.holds:
                 raise
         else:
             self.is_failing = False
-        self._follow()
+        self.follow()
         self._refresh()
 
     def _revise_file(self, revision: Revision) -> bool:
         is_done = False
         try:
-            is_done = self._store.apply(revision)
+            is_done = self.store.apply(revision)
         except StoreError as error:
             self._report_failure(error)
         else:
             self.is_failing = False
-        self._follow()
+        self.follow()
         return is_done
 
     def _refresh(self) -> None:
         try:
-            is_new = self._store.refresh()
+            is_new = self.store.refresh()
         except StoreError as error:
             self._report_failure(error)
             return
         if is_new:
-            self._follow()
+            self.follow()
             self._report_problems()
 
-    def _follow(self) -> None:
+    def follow(self) -> None:
+        """Show what the store holds."""
         self.persistent.clear()
-        self.persistent.update(self._store.document.memories())
+        self.persistent.update(self.store.document.memories())
 
     def _report_failure(self, error: StoreError) -> None:
         if not self.is_failing:
@@ -172,10 +145,10 @@ class MemoryTiers:
         self.is_failing = True
 
     def _report_problems(self) -> None:
-        for problem in self._store.document.problems():
+        for problem in self.store.document.problems():
             self._owner.log_warning(
                 "not understood in the file of memories",
-                file=str(self._store.path),
+                file=str(self.store.path),
                 line=problem.line,
                 problem=problem.message,
             )

@@ -1,7 +1,11 @@
-"""A document on the disk: shared with other processes and with people who edit it (decisions 13, 14)."""
+"""Files of the work folder that several processes and people write, and documents kept in step with them.
+
+See docs/specification.md, Files that people edit, and Atomic writes.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
@@ -12,8 +16,10 @@ from session.files.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from os import stat_result
     from pathlib import Path
+
+    from pydantic import TypeAdapter
+    from typing_extensions import Self
 
 _UNHEARD_OF = b"\xff"  # what no document holds: it is no UTF-8
 
@@ -65,6 +71,14 @@ class StoreState(Generic[Kept]):
         return StoreState((), False, self.after, self.after, self.reads + 1) if self.is_due else self
 
 
+class Committable(Protocol):
+    """What a store says of itself for a snapshot."""
+
+    def committed(self) -> Self:
+        """Return the same as it is once what is due has reached the file."""
+        ...
+
+
 class Watch(Protocol):
     """Told of every look at a shared file, and of what others wrote there: what a replay must know of the world."""
 
@@ -77,7 +91,82 @@ class Watch(Protocol):
         ...
 
 
-class DocumentStore(Generic[D, E]):
+S = TypeVar("S", bound=Committable)
+
+
+class SharedStore(ABC, Generic[S]):
+    """Keeps what a manager learns in one file of the work folder.
+
+    path: the file
+    holds: changes wait for :meth:`commit`, so that a snapshot can be taken before the file changes
+    watch: told of looks at the file
+    states: reads and writes what :meth:`state` returns, as JSON
+    """
+
+    states: TypeAdapter[S]
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.holds = False
+        self.watch: Watch | None = None
+        self._signature: tuple[int, ...] | None = None
+        self._reads = 0
+
+    @property
+    def digest(self) -> str | None:
+        """SHA-256 of what the file holds or is about to, 64 hex digits; ``None`` where nobody compares it."""
+        return None
+
+    def hold(self, watch: Watch) -> None:
+        """Let changes wait for :meth:`commit` from now on, and tell ``watch`` of looks at the file."""
+        self.holds, self.watch = True, watch
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Write what is due. Raises ``StoreError``; it stays due then."""
+
+    @abstractmethod
+    def refresh(self) -> object:
+        """Take in what others have written."""
+
+    @abstractmethod
+    def state(self) -> S:
+        """Return what is not in the file yet, as plain values for a snapshot."""
+
+    @abstractmethod
+    def restore(self, state: S) -> None:
+        """Go back to what :meth:`state` returned, whether it has reached the file since or not."""
+
+    def _look(self) -> None:
+        self._reads += 1
+        if self.watch is not None:
+            self.watch.reading(self.path, self._reads)
+
+    def _notice(self, text: str) -> None:
+        if self.watch is not None:
+            self.watch.noticed(self.path, self._reads, text)
+
+    def _stat(self) -> tuple[int, ...] | None:
+        """Return what changes whenever the file is replaced, ``None`` where there is none."""
+        try:
+            stat = self.path.stat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be read: {error.strerror or error}") from error
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
+
+    def _replace(self, content: bytes, before: bytes | None) -> None:
+        """Write ``content``; ``NAME.backup`` holds what was there before, where something was."""
+        if before is not None:
+            write_atomically(
+                self.path.with_name(f"{self.path.name}.backup"), before, durable=False, mode=permissions(self.path)
+            )
+        write_atomically(self.path, content)
+        self._signature = self._stat()
+
+
+class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
     """The document of one file, kept in step with it.
 
     An edit is always made to what the file holds at that moment, under a lock, so that whatever others wrote since
@@ -85,24 +174,18 @@ class DocumentStore(Generic[D, E]):
     ``document`` all the same, and is tried again with every later one.
 
     parse: from the file's text to a document whose ``render()`` is that text
-    holds: edits wait for :meth:`commit`, so that a snapshot can be taken before the file changes
-    watch: told of looks at the file
 
     Raises ``StoreError``, when made and whenever it reads, for a file that cannot be read or is no UTF-8.
     """
 
-    def __init__(self, path: Path, parse: Callable[[str], D]) -> None:
-        self.path = path
-        self.holds = False
-        self.watch: Watch | None = None
+    def __init__(self, path: Path, parse: Callable[[str], D], states: TypeAdapter[StoreState[E]]) -> None:
+        super().__init__(path)
+        self.states = states
         self._parse = parse
         self.document = self._saved = parse("")
-        self._backup = path.with_name(f"{path.name}.backup")
         self._content: bytes | None = None
-        self._signature: tuple[int, ...] | None = None
         self._unsaved: list[E] = []
         self._is_due = False
-        self._reads = 0
         self.refresh()
 
     @property
@@ -183,15 +266,6 @@ class DocumentStore(Generic[D, E]):
             self._content, self._signature = _UNHEARD_OF, None
         self._replay()
 
-    def hold(self, watch: Watch) -> None:
-        """Edits wait for :meth:`commit`, and looks at the file are told to ``watch``."""
-        self.holds, self.watch = True, watch
-
-    def _look(self) -> None:
-        self._reads += 1
-        if self.watch is not None:
-            self.watch.reading(self.path, self._reads)
-
     def _save(self) -> None:
         with locked(self.path):
             self._look()
@@ -212,10 +286,8 @@ class DocumentStore(Generic[D, E]):
 
     def _write(self) -> None:
         content = self.document.render().encode()
-        if self._content is not None:
-            write_atomically(self._backup, self._content, durable=False, mode=permissions(self.path))
-        write_atomically(self.path, content)
-        self._content, self._saved, self._signature = content, self.document, self._stat()
+        self._replace(content, self._content)
+        self._content, self._saved = content, self.document
 
     def _read(self) -> None:
         """``_saved`` is what the file holds; it is parsed only where its bytes are not those known."""
@@ -224,8 +296,7 @@ class DocumentStore(Generic[D, E]):
             text = self._decoded(content or b"")
             self._saved = self._parse(text)
             self._content = content
-            if self.watch is not None:
-                self.watch.noticed(self.path, self._reads, text)
+            self._notice(text)
         self._signature = signature
 
     def _decoded(self, content: bytes) -> str:
@@ -237,18 +308,6 @@ class DocumentStore(Generic[D, E]):
                 f"{self.path}: byte {error.start} (0x{content[error.start]:02x}, in line {line}) is not UTF-8; "
                 "save the file as UTF-8"
             ) from error
-
-    def _stat(self) -> tuple[int, ...] | None:
-        try:
-            return _signature(self.path.stat())
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise StoreError(f"{self.path} cannot be read: {error.strerror or error}") from error
-
-
-def _signature(stat: stat_result) -> tuple[int, ...]:
-    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 def _sha256(content: bytes | None) -> str | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
@@ -19,9 +21,7 @@ from session.files.atomic_write import permissions, write_atomically
 from session.files.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from session.game_configuration import GameConfiguration
+    from collections.abc import Iterator
 
 RUNS = "runs"
 FORKS = "forks"
@@ -147,40 +147,6 @@ def kept_budgets(run: Path) -> BudgetOptions | None:
         raise StoreError(f"{run / BUDGETS} holds no budgets: {first_problem(error, 'it')}") from error
 
 
-def shared_files(configuration: GameConfiguration) -> Mapping[str, str]:
-    """The name in the work folder of each file that runs share, by its name in the copies of a run folder."""
-    own_names = ("lexicon.json", "memory_news.txt", "episode_summaries.jsonl", "knowledgebase.archive.md")
-    return {
-        "Memories.md": configuration.simple_memory.memory_file,
-        "knowledgebase.md": configuration.knowledge_file,
-        "map_state.json": configuration.map_state_file,
-        **{name: name for name in own_names},
-    }
-
-
-def keep_shared_files(configuration: GameConfiguration, copies: Path) -> None:
-    """The folder ``copies`` holds what the shared files hold, an empty file for one that is not there.
-
-    Raises ``StoreError``.
-    """
-    try:
-        copies.mkdir(exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot make the folder {copies}: {error.strerror or error}") from error
-    for copy, name in shared_files(configuration).items():
-        original = configuration.zork_game_workdir / name
-        content = read_shared(original) or b""
-        write_atomically(copies / copy, content, durable=False, mode=permissions(original))
-
-
-def edited_since(configuration: GameConfiguration, copies: Path) -> str:
-    """The name of a shared file that is not what ``copies`` has of it, or "". Raises ``StoreError``."""
-    for copy, name in shared_files(configuration).items():
-        if (read_shared(copies / copy) or b"") != (read_shared(configuration.zork_game_workdir / name) or b""):
-            return name
-    return ""
-
-
 def digests_at_start(run: Path) -> dict[str, str]:
     """SHA-256 of the manifest and of the copies made at the start, by their names in the run folder.
 
@@ -193,14 +159,52 @@ def digests_at_start(run: Path) -> dict[str, str]:
         raise StoreError(f"cannot read what {run} keeps of its start: {error.strerror or error}") from error
 
 
-def restore_shared_files(configuration: GameConfiguration, copies: Path) -> None:
-    """The work folder holds the shared files that ``copies`` holds, none for an empty one. Raises ``StoreError``."""
-    workdir = configuration.zork_game_workdir
-    try:
-        workdir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot make the folder {workdir}: {error.strerror or error}") from error
-    for copy, name in shared_files(configuration).items():
-        content = read_shared(copies / copy)
-        if content:
-            write_atomically(workdir / name, content, durable=False, mode=permissions(copies / copy))
+@dataclass(frozen=True, slots=True)
+class SharedFile:
+    """A file of the work folder that runs share, named by the manager that owns it.
+
+    name: in the work folder
+    copy_name: among the copies in a run folder, the same whatever the options call the file; "": as ``name``
+    """
+
+    name: str
+    copy_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFiles:
+    """The files that runs share in the work folder ``workdir``. Every method raises ``StoreError``."""
+
+    workdir: Path
+    files: Sequence[SharedFile]
+
+    def copy_to(self, copies: Path) -> None:
+        """Copy every file into the folder ``copies``; one that is not there becomes an empty one."""
+        try:
+            copies.mkdir(exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot make the folder {copies}: {error.strerror or error}") from error
+        for file, copy in self._with_copies(copies):
+            write_atomically(copy, read_shared(file) or b"", durable=False, mode=permissions(file))
+
+    def restore_from(self, copies: Path) -> None:
+        """Put the files of the folder ``copies`` into the work folder, none for an empty one."""
+        try:
+            self.workdir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot make the folder {self.workdir}: {error.strerror or error}") from error
+        for file, copy in self._with_copies(copies):
+            content = read_shared(copy)
+            if content:
+                write_atomically(file, content, durable=False, mode=permissions(copy))
+
+    def edited_since(self, copies: Path) -> str:
+        """Return the name of a file that is not what ``copies`` has of it, or ""."""
+        for file, copy in self._with_copies(copies):
+            if (read_shared(copy) or b"") != (read_shared(file) or b""):
+                return file.name
+        return ""
+
+    def _with_copies(self, copies: Path) -> Iterator[tuple[Path, Path]]:
+        for file in self.files:
+            yield self.workdir / file.name, copies / (file.copy_name or file.name)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from managers.memory.parsing import parse
-from orchestration.bootstrap import open_parts, open_run
+from orchestration.bootstrap import open_run
+from orchestration.opening import open_parts
 from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
 from session.resolved_configuration import load_configuration
 from zorkgpt.llm.embedded.model_store import ModelStore

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from orchestration.replay import Replayed
+    from orchestration.verification import Replayed
 
 TURNS = 200
 """Of a long run, which has an episode more than it takes: who plays at random may die early."""

@@ -67,9 +67,9 @@ def test_a_snapshot_with_a_part_that_this_version_does_not_know_is_refused(own_s
     stopped(own_story, tmp_path, at=3)
     run = find_run(tmp_path)
     state = json.loads(read_snapshot(run) or b"")
-    state["learning"]["memory"]["mood"] = "gloomy"
+    state["learning"]["managers"]["SimpleMemoryManager"]["state"]["mood"] = "gloomy"
     write_snapshot(run, json.dumps(state).encode())
-    with pytest.raises(StoreError, match=r"snapshot is of another version: learning\.memory\.mood"):
+    with pytest.raises(StoreError, match=r"snapshot is of another version: mood"):
         resume_with(own_story, tmp_path)
 
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, ValidationError
 
-from orchestration.bootstrap import Parts, open_parts
-from orchestration.story_choice import choose_story
+from orchestration.opening import Parts, open_parts
+from orchestration.story import choose_story
 from session.configuration.options import options_of
 from session.errors import ConfigurationError, StoreError, StoryError
 from session.files.atomic_write import write_atomically

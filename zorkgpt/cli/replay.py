@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from orchestration.replay import Branch, Replayed
+    from orchestration.forking import Branch
+    from orchestration.verification import Replayed
     from session.events import Event
     from session.game_configuration import GameConfiguration
 
@@ -73,9 +74,9 @@ def replay(
 
 
 def _replayed(folder: Path, now: GameConfiguration, *, from_actions: bool) -> Replayed:
-    from orchestration.bootstrap import open_story
-    from orchestration.replay import verify, verify_actions
+    from orchestration.opening import open_story
     from orchestration.resumption import configuration_of
+    from orchestration.verification import verify, verify_actions
     from session.files.journal import read_manifest
 
     configuration = configuration_of(read_manifest(folder), folder, now)
@@ -98,7 +99,7 @@ def _report(folder: Path, replayed: Replayed) -> None:
 
 
 def _branch(folder: Path, place: str, without: list[str]) -> Branch:
-    from orchestration.replay import Branch
+    from orchestration.forking import Branch
     from session.files.journal import read_manifest
 
     found = _PLACE.fullmatch(place)
@@ -120,8 +121,8 @@ def _fork(
     as_json: bool,
     repeated: Mapping[str, object],
 ) -> None:
-    from orchestration.bootstrap import open_parts
-    from orchestration.replay import open_fork
+    from orchestration.forking import open_fork
+    from orchestration.opening import open_parts
     from orchestration.resumption import configuration_of, with_keys
     from session.files.journal import read_manifest
     from zorkgpt.cli.watching import watching

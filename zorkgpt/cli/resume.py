@@ -25,7 +25,7 @@ def resume(
     as_json: common_options.EventsAsJson = False,
 ) -> None:
     """Go on with a run that was paused, interrupted or killed, as if it had never stopped."""
-    from orchestration.bootstrap import open_parts
+    from orchestration.opening import open_parts
     from orchestration.resumption import configuration_of, open_resumed_run, with_keys
     from session.files.journal import read_manifest
     from session.files.run_folders import find_run
@@ -51,7 +51,7 @@ def resume(
     ):
         if watch.is_for_people:
             player = parts.model.description if parts.model else "nobody"
-            print_line(f"Going on with run {folder.name}{resumed.standing.describe()}: {player} plays")
+            print_line(f"Going on with run {folder.name}{resumed.position.describe()}: {player} plays")
         watch.play(resumed)
 
 

@@ -36,7 +36,8 @@ def run(
     as_json: common_options.EventsAsJson = False,
 ) -> None:
     """Play a story with a language model and watch it."""
-    from orchestration.bootstrap import open_parts, open_run
+    from orchestration.bootstrap import open_run
+    from orchestration.opening import open_parts
     from zorkgpt.cli.watching import watching
 
     options = {
@@ -65,7 +66,7 @@ def _in_folder_of_story(resolved: ResolvedConfiguration, facts: StoryFacts) -> G
 
     A work folder that nobody named and that belongs to another story gives way to one within it.
     """
-    from orchestration.story_binding import folder_for_story
+    from orchestration.story import folder_for_story
 
     configuration = resolved.configuration
     if WORKDIR in resolved.origins:

@@ -50,7 +50,7 @@ class Watching:
         with _stopping_on_interrupt(self.stop):
             end = run.play()
         if end != "done" and self.is_for_people:
-            raised = [part for limit in run.keeper.spending.reached() for part in limit.raised()]
+            raised = [part for limit in run.committer.model.spending.reached() for part in limit.raised()]
             command = shlex.join(["zorkgpt", "resume", str(run.folder), *self.repeated, *raised])
             print_line(f"{command} goes on from here.")
         raise typer.Exit(EXIT_STATUS[end])

@@ -44,11 +44,17 @@ class Critic:
     repetitions: what the agent may be told as well; fed by :meth:`learn`
     """
 
-    def __init__(self, model: LanguageModel, check: ObjectCheck, mode: CriticMode = "hybrid") -> None:
+    def __init__(
+        self,
+        model: LanguageModel,
+        check: ObjectCheck,
+        mode: CriticMode = "hybrid",
+        repetitions: Repetitions | None = None,
+    ) -> None:
         self._model = model
         self._check = check
         self._mode = mode
-        self.repetitions = Repetitions()
+        self.repetitions = repetitions or Repetitions()
         self.failures = 0
 
     @property

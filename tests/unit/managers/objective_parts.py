@@ -49,6 +49,9 @@ class Memories:
     ephemeral_turns: set[int] = field(default_factory=set)
     shuffled: dict[int, int | None] = field(default_factory=dict)
 
+    def consider(self) -> None:
+        """Nothing waits to be considered."""
+
     def shown_location(self, location_id: int) -> int | None:
         return self.shuffled.get(location_id, location_id)
 

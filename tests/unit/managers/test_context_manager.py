@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from managers.context_manager import ContextManager, Rejection
-from session.context import Notes
+from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, PlayedAction
 from session.token_counter import TokenCounter
@@ -24,7 +24,23 @@ MILL = Observation(
     15,
     80,
 )
-NOTES = Notes(knowledge="K", syntax="S", objectives="O", map="M", memory="E", circling="C")
+
+
+def said(
+    knowledge: str = "", syntax: str = "", objectives: str = "", map_: str = "", memory: str = "", circling: str = ""
+) -> list[PromptSection]:
+    """What the managers have to say, in no order."""
+    return [
+        PromptSection("Map", map_, 6, Place.MAP),
+        PromptSection("COMMAND SYNTAX", syntax, 5, Place.SYNTAX),
+        PromptSection("Location Memory", memory, 2, Place.MEMORY),
+        PromptSection("Going round in circles", circling, place=Place.WARNING),
+        PromptSection("What is known of this game", knowledge, 7, Place.KNOWLEDGE),
+        PromptSection("Objectives", objectives, 3, Place.OBJECTIVES),
+    ]
+
+
+SAID = said("K", "S", "O", "M", "E", "C")
 
 
 def manager(turns: int = 0, **options: Any) -> ContextManager:
@@ -49,7 +65,7 @@ def test_what_is_not_known_is_not_shown() -> None:
 
 def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:
     context = manager(3).get_agent_context(
-        MILL, NOTES, valid_actions=("north",), rejections=[Rejection("save", "no saving")]
+        MILL, SAID, valid_actions=("north",), rejections=[Rejection("save", "no saving")]
     )
     assert [section.title for section in context.sections] == [
         "What is known of this game",
@@ -149,7 +165,7 @@ def test_a_description_that_is_the_present_text_is_not_said_twice() -> None:
 
 def test_over_budget_the_least_wanted_goes_first_and_the_present_never() -> None:
     long = "word " * 100
-    notes = Notes(knowledge=long, objectives=long, map=long, memory=long)
+    notes = said(knowledge=long, objectives=long, map_=long, memory=long)
     titles = []
     for budget in (2000, 500, 370, 80):
         context = manager(2, prompt_budgets={"agent": budget}).get_agent_context(MILL, notes)
@@ -161,7 +177,7 @@ def test_over_budget_the_least_wanted_goes_first_and_the_present_never() -> None
 
 
 def test_the_command_syntax_goes_after_knowledge_and_map() -> None:
-    notes = Notes(knowledge="word " * 100, syntax="word " * 50, objectives="O", map="word " * 100)
+    notes = said(knowledge="word " * 100, syntax="word " * 50, objectives="O", map_="word " * 100)
     titles = []
     for budget in (240, 120):
         context = manager(2, prompt_budgets={"agent": budget}).get_agent_context(MILL, notes)
@@ -218,7 +234,7 @@ def test_no_prompt_is_over_its_budget_while_the_instructions_leave_room(
     context.game_state.opening = story
     context.add_reasoning(4, reason, action)
     hall = Observation(story, Location(12, label), (GameObject(3, "brass lantern"),) * carried, (), 15, 80)
-    notes_of_all = Notes(*notes)
+    notes_of_all = said(*notes)
     shown = context.get_agent_context(
         hall,
         notes_of_all,
@@ -233,11 +249,11 @@ def test_no_prompt_is_over_its_budget_while_the_instructions_leave_room(
 
 
 def test_what_is_never_dropped_is_cut_the_longest_first() -> None:
-    notes = Notes(circling="round and round")
+    notes = said(circling="round and round")
     context = manager(prompt_budgets={"agent": 500})
     commands = tuple(f"turn wheel number {number}" for number in range(500))
     present, circling, valid = context.get_agent_context(MILL, notes, valid_actions=commands).sections
-    assert (present.text.endswith(MILL.text), circling.text) == (True, notes.circling)
+    assert (present.text.endswith(MILL.text), circling.text) == (True, "round and round")
     assert valid.text.startswith("- turn wheel number 0\n")
     assert valid.text.endswith(" […]")
 
@@ -262,7 +278,7 @@ def test_the_storys_opening_stays_before_everything_once_it_is_past() -> None:
     context.game_state.begin(MILL)
     assert "How the story began" not in context.get_agent_context(MILL).render()
     context.game_state.turn_count = 1
-    shown = context.get_agent_context(MILL, NOTES).sections
+    shown = context.get_agent_context(MILL, SAID).sections
     assert (shown[0].title, shown[0].text) == ("How the story began", MILL.text)
 
 

@@ -9,7 +9,8 @@ import structlog
 from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
-from managers.episode_synthesizer import DEATH_ANALYSIS, SynthesizerState
+from managers.base_manager import ManagerSnapshot
+from managers.episode_synthesizer import DEATH_ANALYSIS
 from managers.episodes.prompt import INSTRUCTIONS_SHARE
 from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, Scored
 from managers.episodes.texts import LONGEST_HANDOVER
@@ -618,7 +619,7 @@ MOMENTS = ("in the episode", "at its end", "after the commit")
 def test_resuming_from_a_snapshot_equals_never_having_stopped(tmp_path: Path, moment: str) -> None:
     never, stopped = (Play(tmp_path / name, [insight("Wear the hood", turns=[1])]) for name in ("never", "stopped"))
     snapshots: dict[str, bytes] = {}
-    adapter = TypeAdapter(SynthesizerState)
+    adapter = TypeAdapter(ManagerSnapshot)
     for play in (never, stopped):
         play.manager.hold(NO_WATCH)
         play.die()
@@ -626,15 +627,15 @@ def test_resuming_from_a_snapshot_equals_never_having_stopped(tmp_path: Path, mo
         play.manager.commit()
         play.begin(2)
         play.turn("sort yarn", score=5, verdicts=(Verdict(accepted=True, confidence=0.1),))
-        snapshots["in the episode"] = adapter.dump_json(play.manager.state())
+        snapshots["in the episode"] = adapter.dump_json(play.manager.snapshot())
         if play is never or moment != "in the episode":
             play.manager.end("over")
-        snapshots["at its end"] = snapshots["after the commit"] = adapter.dump_json(play.manager.state())
+        snapshots["at its end"] = snapshots["after the commit"] = adapter.dump_json(play.manager.snapshot())
         if play is never or moment == "after the commit":
             play.manager.commit()
     resumed = Play(tmp_path / "stopped", [NOTHING], episode=2)
     resumed.manager.hold(NO_WATCH)
-    resumed.manager.restore(adapter.validate_json(snapshots[moment]))
+    resumed.manager.restore_snapshot(adapter.validate_json(snapshots[moment]))
     if moment == "in the episode":
         resumed.manager.end("over")
     resumed.manager.commit()

@@ -10,7 +10,7 @@ import pytest
 from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
-from managers.knowledge_manager import KnowledgeState
+from managers.base_manager import ManagerSnapshot
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeLine, Source
@@ -186,10 +186,10 @@ class TestNothingOfThisEpisodeAlone:
         play.play(11)
         play.remember("5")
         if resumed:
-            adapter = TypeAdapter(KnowledgeState)
-            snapshot = adapter.dump_json(play.manager.state())
+            adapter = TypeAdapter(ManagerSnapshot)
+            snapshot = adapter.dump_json(play.manager.snapshot())
             play.manager.reset()
-            play.manager.restore(adapter.validate_json(snapshot))
+            play.manager.restore_snapshot(adapter.validate_json(snapshot))
         assert "- Banner lies here. *(Ep1, T5)*" in play.known
         assert play.manager.update_at_end()
         assert play.known == ["- Gate sticks. *(Ep1, T5; Ep1, T8)*", "- Vats boil. *(Ep1, T5)*"]
@@ -418,15 +418,15 @@ class TestHoldingAndResuming:
 
         killed = self._play(tmp_path / "killed")
         killed.play(kill_at)
-        adapter = TypeAdapter(KnowledgeState)
-        snapshot = adapter.dump_json(killed.manager.state())
+        adapter = TypeAdapter(ManagerSnapshot)
+        snapshot = adapter.dump_json(killed.manager.snapshot())
         if committed:
             killed.manager.commit()
         resumed = self._play(tmp_path / "killed")
         resumed.llm = resumed.manager.model = killed.llm
         resumed.now, resumed.map = killed.now, killed.map
         resumed.state = resumed.manager.game_state = killed.state
-        resumed.manager.restore(adapter.validate_json(snapshot))
+        resumed.manager.restore_snapshot(adapter.validate_json(snapshot))
         assert resumed.manager.text(500) == killed.manager.text(500)
         resumed.play(30 - kill_at)
         resumed.manager.commit()

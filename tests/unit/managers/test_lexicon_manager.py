@@ -14,8 +14,9 @@ from pydantic import TypeAdapter
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
+from managers.base_manager import ManagerSnapshot
 from managers.lexicon.document import MOST_ANSWERS, MOST_ASKED, MOST_FORMS, FormTrial, Lexicon
-from managers.lexicon_manager import LEXICON_FILE, LOCAL_TOKENS, REFRESH_INTERVAL, LexiconManager, LexiconState
+from managers.lexicon_manager import LEXICON_FILE, LOCAL_TOKENS, REFRESH_INTERVAL, LexiconManager
 from session.errors import StoreError
 from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict
@@ -40,7 +41,7 @@ class Unwatched:
 
 
 def shown(manager: LexiconManager) -> str:
-    manager.conclude()
+    manager.show_all()
     return manager.text(TOKENS)
 
 
@@ -133,7 +134,7 @@ class TestWhatIsShown:
             manager.learn(changing(f"take{verb} basket"))
             manager.learn(silent(f"examine{verb} loom", LONG))
             manager.learn(unread(f"frob{verb} loom", "No."))
-        manager.conclude()
+        manager.show_all()
         text = manager.text(tokens)
         assert len(text) <= tokens * 4
         assert all(": " in line and line[-1] not in " ;:" for line in text.splitlines())
@@ -163,7 +164,7 @@ class TestTheFile:
         manager = manager_in(tmp_path)
         manager.learn(changing("take basket", "Taken."))
         manager.learn(silent("take river", "You cannot."))
-        manager.conclude()
+        manager.show_all()
         assert json.loads((tmp_path / LEXICON_FILE).read_text()) == {
             "version": 1,
             "forms": {
@@ -188,9 +189,9 @@ class TestTheFile:
         manager, path = manager_in(tmp_path), tmp_path / LEXICON_FILE
         manager.learn(changing("take basket"))
         assert not path.exists()
-        manager.conclude()
+        manager.show_all()
         written = path.stat().st_mtime_ns
-        manager.conclude()
+        manager.show_all()
         manager.commit()
         manager.reset(GameState(episode=2))
         assert path.stat().st_mtime_ns == written
@@ -199,8 +200,8 @@ class TestTheFile:
         one, other = manager_in(tmp_path), manager_in(tmp_path)
         for manager in (one, other):
             manager.learn(changing("take basket", "Taken."))
-        one.conclude()
-        other.conclude()
+        one.show_all()
+        other.show_all()
         one.reset(GameState(episode=2))
         for manager in (one, other, manager_in(tmp_path)):
             assert manager.lexicon.forms["take OBJECT"][VATS].answers["Taken."].changed == 2
@@ -242,7 +243,7 @@ RECORDS = st.builds(
     st.sampled_from(("take basket", "take loom", "dip banner in basket", "wait", "north", "frob")),
     st.sampled_from(("Taken.", "No.", LONG)),
 )
-STATE = TypeAdapter(LexiconState)
+STATE = TypeAdapter(ManagerSnapshot)
 
 
 class TestKills:
@@ -263,16 +264,16 @@ class TestKills:
             manager.hold(Unwatched())
             for turn, record in enumerate(records, start=1):
                 manager.learn(replace(record, turn=turn))
-                snapshot = STATE.dump_json(manager.state())
+                snapshot = STATE.dump_json(manager.snapshot())
                 if turn not in killed_after or committed:
                     manager.commit()
                 if turn in killed_after:
                     manager = manager_in(folder)
                     manager.hold(Unwatched())
-                    manager.restore(STATE.validate_json(snapshot))
+                    manager.restore_snapshot(STATE.validate_json(snapshot))
                     manager.commit()
                 texts.append(manager.text(TOKENS))
-            manager.conclude()
+            manager.show_all()
             manager.commit()
             file = folder / LEXICON_FILE
             return [*texts, manager.text(TOKENS)], file.read_bytes() if file.exists() else None
@@ -283,7 +284,7 @@ class TestKills:
         manager = manager_in(tmp_path)
         manager.hold(Unwatched())
         manager.learn(changing("take basket"))
-        manager.conclude()
+        manager.show_all()
         assert not (tmp_path / LEXICON_FILE).exists()
         manager.commit()
         content = (tmp_path / LEXICON_FILE).read_bytes()
@@ -294,7 +295,7 @@ class TestKills:
 def test_the_status_says_how_much_is_known(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
     manager.learn(changing("take basket"))
-    manager.conclude()
+    manager.show_all()
     manager.learn(silent("examine loom", LONG))
     assert manager.get_status() == {
         "type": "lexicon",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,14 +61,15 @@ def test_where_both_know_a_way_the_one_who_writes_is_right(tmp_path: Path) -> No
 
 def test_what_a_person_writes_is_merged_in_and_noticed_once(tmp_path: Path) -> None:
     path = tmp_path / "map_state.json"
-    store, graph, watch = MapStore(path, warn_nobody), graph_of(1), Watched()
+    graph, watch = graph_of(1), Watched()
+    store = MapStore(path, warn_nobody, graph)
     store.watch = watch
-    store.save(graph)
+    store.save()
     theirs = json.loads(path.read_text())
     theirs["rooms"]["9"] = {"id": 9, "name": "By hand", "exits": []}
     path.write_text(json.dumps(theirs))
-    store.save(graph)
-    store.save(graph)
+    store.save()
+    store.save()
     assert graph.room_names == {1: "Room 1", 9: "By hand"}
     ((read, text),) = watch.noticed_edits
     assert read == 2
@@ -80,13 +80,14 @@ def test_what_a_person_writes_is_merged_in_and_noticed_once(tmp_path: Path) -> N
 def test_a_map_written_again_as_it_was_is_no_news(tmp_path: Path) -> None:
     """Only the time of writing differs, or the look of the JSON."""
     path = tmp_path / "map_state.json"
-    store, graph, watch = MapStore(path, warn_nobody), graph_of(1), Watched()
+    graph, watch = graph_of(1), Watched()
+    store = MapStore(path, warn_nobody, graph)
     store.watch = watch
-    store.save(graph)
+    store.save()
     theirs = json.loads(path.read_text())
     theirs["metadata"]["timestamp"] = "2001-01-01T00:00:00Z"
     path.write_text(json.dumps(theirs, indent=7))
-    store.save(graph)
+    store.save()
     assert watch.noticed_edits == []
 
 
@@ -103,7 +104,7 @@ def test_a_manager_put_back_ends_where_one_ends_that_was_never_stopped(
         manager.learn(walk(1, "north", 2))
         manager.hold(watch)
         manager.learn(walk(2, "north", 3))
-        state = manager.state()
+        state = manager.snapshot()
         if was_written:
             manager.commit()
         if by_hand:
@@ -113,7 +114,7 @@ def test_a_manager_put_back_ends_where_one_ends_that_was_never_stopped(
         if is_killed:
             manager = manager_in(folder)
             manager.hold(watch)
-            manager.restore(state)
+            manager.restore_snapshot(state)
             if was_written:
                 manager.commit()
         elif not was_written:
@@ -134,10 +135,10 @@ def test_a_manager_put_back_twice_takes_its_own_file_for_nobody_elses(tmp_path: 
     manager.hold(watch)
     manager.learn(walk(1, "north", 2))
     for _ in range(2):
-        state = manager.state()
+        state = manager.snapshot()
         manager = manager_in(tmp_path)
         manager.hold(watch)
-        manager.restore(state)
+        manager.restore_snapshot(state)
         manager.learn(walk(1, "north", 2))
     manager.learn(walk(2, "north", 3))
     manager.commit()
@@ -165,4 +166,4 @@ def test_a_file_that_cannot_be_written_is_one_line_and_is_written_by_the_next_co
     path.rmdir()
     manager.commit()
     assert on_disk(tmp_path).connections == {1: {"north": 2}}
-    assert replace(manager.state(), graph={}).is_due is False
+    assert manager.snapshot().stores["map_state.json"]["is_due"] is False

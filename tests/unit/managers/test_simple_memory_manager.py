@@ -9,8 +9,9 @@ import pytest
 from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
+from managers.base_manager import ManagerSnapshot
 from managers.memory.view import TENTATIVE_HEADING
-from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryState, MemoryStatus
+from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryStatus
 from session.token_counter import TokenCounter
 from tests.unit.managers.memory_parts import GATE, LOFT, MORDANT, VATS, Play, learnt, manager_in, memory, titles
 
@@ -280,19 +281,16 @@ class TestVisits:
 
 
 class TestEpisodeState:
-    def test_a_snapshot_of_an_earlier_version_is_read(self) -> None:
-        assert TypeAdapter(MemoryState).validate_python({"passing_turns": [3]}).ephemeral_turns == {3}
-
     def test_a_restored_manager_goes_on_as_if_it_had_never_stopped(self, tmp_path: Path) -> None:
         play = Play(tmp_path, [{"memories": [learnt()]}])
         play.manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
-        values = TypeAdapter(MemoryState)
-        saved = values.dump_json(play.manager.state())
+        values = TypeAdapter(ManagerSnapshot)
+        saved = values.dump_json(play.manager.snapshot())
 
         resumed = Play(tmp_path / "resumed", [{"memories": [learnt()]}])
-        resumed.manager.restore(values.validate_json(saved))
-        assert resumed.manager.state() == play.manager.state()
+        resumed.manager.restore_snapshot(values.validate_json(saved))
+        assert resumed.manager.snapshot() == play.manager.snapshot()
         assert titles(resumed.manager.ephemeral_cache) == ["Left jar"]
         for each in (play, resumed):
             each.manager.flush()
@@ -304,9 +302,9 @@ class TestEpisodeState:
     def test_a_turn_that_never_reached_the_story_teaches_nothing(self, tmp_path: Path) -> None:
         play = Play(tmp_path)
         record = play.turn("wait")
-        known = play.manager.state()
+        known = play.manager.snapshot()
         play.manager.learn(replace(record, turn=2, after=replace(record.after, refusal="no", died=True)))
-        assert play.manager.state() == known
+        assert play.manager.snapshot() == known
 
     def test_the_figures_show_what_is_kept_and_how_learning_went(self, tmp_path: Path) -> None:
         play = Play(tmp_path, [{"memories": [learnt(), learnt()]}])

@@ -11,6 +11,12 @@ import structlog
 from pydantic import TypeAdapter
 
 from managers.base_manager import BaseManager, ManagerStatus
+from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.knowledge_manager import KnowledgeManager
+from managers.map_manager import MapManager
+from managers.objective_manager import ObjectiveManager
+from managers.simple_memory_manager import SimpleMemoryManager
+from managers.state_manager import StateManager
 from orchestration.building import build_learning
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -87,16 +93,13 @@ def test_no_manager_is_made_before_those_that_it_needs(tmp_path: Path) -> None:
 
 def test_every_manager_is_given_those_that_take_part_in_the_run(tmp_path: Path) -> None:
     learning = learning_in(tmp_path)
-    assert learning.objectives is not None
-    given = [
-        *(learning.knowledge.map_manager, learning.knowledge.memory_manager),
-        *(learning.objectives.adaptive_knowledge_manager, learning.objectives.map_manager),
-        *(learning.objectives.memory_manager, learning.episodes.knowledge_manager, learning.episodes.state_manager),
-    ]
-    assert given == [
-        *(learning.map, learning.memory, learning.knowledge, learning.map),
-        *(learning.memory, learning.knowledge, learning.state),
-    ]
+    map_manager, memory = learning.get(MapManager), learning.get(SimpleMemoryManager)
+    knowledge, objectives = learning.get(KnowledgeManager), learning.get(ObjectiveManager)
+    episodes = learning.get(EpisodeSynthesizer)
+    assert (knowledge.map_manager, knowledge.memory_manager) == (map_manager, memory)
+    assert (objectives.map_manager, objectives.memory_manager) == (map_manager, memory)
+    assert [objectives.adaptive_knowledge_manager, episodes.knowledge_manager] == [knowledge, knowledge]
+    assert episodes.state_manager is learning.get(StateManager)
 
 
 def test_every_manager_that_is_made_takes_part(tmp_path: Path) -> None:
@@ -123,7 +126,7 @@ def test_every_manager_has_a_status_of_the_one_shape_and_a_type_of_its_own(tmp_p
 def test_the_current_state_shows_every_manager(tmp_path: Path) -> None:
     with managers_made() as made:
         learning = learning_in(tmp_path)
-    learning.state.export_current_state()
+    learning.get(StateManager).export_current_state()
     text = (tmp_path / "current_state.json").read_text()
     assert [type(manager).__name__ for manager in made if f'"{type(manager).__name__}": ' not in text] == []
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from managers.context_manager import ContextManager
 from orchestration.building import build_learning
 from orchestration.turn import Turn, freshest, freshest_first
-from orchestration.zork_orchestrator import Plan, ZorkOrchestrator
+from orchestration.zork_orchestrator import RunPlan, ZorkOrchestrator
 from session.errors import LanguageModelUnavailable
 from session.events import EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
 from session.game_configuration import GameConfiguration
@@ -60,9 +61,9 @@ class Run:
         learning = build_learning(configuration, self.model, log, self.game.facts, VOCABULARY, TokenCounter())
         self.orchestrator = ZorkOrchestrator(
             game=self.game,
-            turn=Turn(self.game, Agent(self.model), learning.critic, learning.context),
+            turn=Turn(self.game, Agent(self.model), learning.critic, learning.get(ContextManager)),
             learning=learning,
-            plan=Plan(seeds, max_turns, first_episode=5),
+            plan=RunPlan(seeds, max_turns, first_episode=5),
             emit=self.events.append,
             commit=lambda _index, *, in_episode: self.commits.append(in_episode),
             stop=self.stop,

@@ -488,10 +488,10 @@ class TestAnswers:
         play.turn("wait")
         play.turn("drop jar", **deed)
         assert play.manager.ephemeral_turns == {2}
-        kept = play.manager.state()
+        kept = play.manager.snapshot()
         play.manager.restore(MemoryState())
         assert play.manager.ephemeral_turns == set()
-        play.manager.restore(kept)
+        play.manager.restore_snapshot(kept)
         assert play.manager.ephemeral_turns == {2}
         later = Play(tmp_path, silent)
         later.turn("drop jar", **deed)

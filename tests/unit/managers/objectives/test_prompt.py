@@ -111,7 +111,7 @@ def test_recent_play_is_the_last_twenty_turns(tmp_path: Path) -> None:
 
 
 def test_facts_ended_objectives_and_untried_exits_are_shown_up_to_a_limit(tmp_path: Path) -> None:
-    play = Play(tmp_path, [{}], objective_update_interval=70)
+    play = Play(tmp_path, [{}], objective_update_interval=71)
     for turn in range(1, 71):
         play.turn(score=turn)
     rooms = [Location(100 + number, "") for number in range(20)]
@@ -120,6 +120,7 @@ def test_facts_ended_objectives_and_untried_exits_are_shown_up_to_a_limit(tmp_pa
         play.map.note_exits(room, ["up"])
     ended = [Objective(number, "Wring", 1, status="dropped") for number in range(20)]
     play.manager.restore(replace(play.manager.state(), objectives=tuple(ended)))
+    play.state.turn_count = 71
     play.manager.process_periodic_update()
     user = last_prompt(play).user
     assert [user.count(sign) for sign in ("score +1", "Wring", "untried up")] == [60, 10, 10]

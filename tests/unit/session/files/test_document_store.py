@@ -12,13 +12,14 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
 from benchmarks.memories_file import file_of
 from managers.memory.parsing import parse
 from managers.memory.revision import Revision
 from session.errors import StoreError
-from session.files.document_store import DocumentStore, Edit
+from session.files.document_store import DocumentStore, StoreState
 from session.memory import Memory, MemoryStatus
 from session.text import text_key
 from tests.unit.managers.memory_parts import manager_in, memory, titles
@@ -37,8 +38,8 @@ class Added:
         return document.add_memory(31, "Blue Vats", memory(self.title))
 
 
-def store_at(path: Path) -> DocumentStore[MemoriesDocument, Edit[MemoriesDocument]]:
-    return DocumentStore(path, parse)
+def store_at(path: Path) -> DocumentStore[MemoriesDocument, Added | Revision]:
+    return DocumentStore(path, parse, TypeAdapter(StoreState[Added | Revision]))
 
 
 def titles_in(path: Path) -> list[str]:

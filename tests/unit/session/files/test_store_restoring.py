@@ -60,7 +60,7 @@ class Session:
         if begun:
             path.write_text(begun)
         self.watch = Watched()
-        self.store: DocumentStore[Lines, Line] = DocumentStore(path, Lines)
+        self.store: DocumentStore[Lines, Line] = DocumentStore(path, Lines, STATES)
         self.store.hold(self.watch)
 
     def play(self, applied: list[Line], deferred: list[Line]) -> StoreState[Line]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from orchestration.bootstrap import Parts
+    from orchestration.opening import Parts
     from session.game_configuration import GameConfiguration
     from zorkgpt.ablation.measures import RunMeasures
     from zorkgpt.ablation.plan import AblationPlan

@@ -1,65 +1,44 @@
-"""Plays a run again from its journal: to prove it, or to go on differently from one of its turns."""
+"""Goes on with a run differently from one of its turns, in a work folder of its own."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from pathlib import Path
 from shutil import rmtree
-from tempfile import TemporaryDirectory
-from threading import Event as Flag
 from typing import TYPE_CHECKING
 
-from orchestration.bootstrap import Run, assemble, started
-from orchestration.resumption import matching_snapshot, open_resumed_run, require_story
-from orchestration.run_record import CheckedRecord
-from orchestration.story_binding import bind_to_story
-from session.configuration.option_groups import BudgetOptions
-from session.errors import ConfigurationError, StoreError, ZorkGPTError
+from orchestration.managers import shared_files
+from orchestration.resumption import open_resumed_run, require_story
+from orchestration.run_record import started
+from orchestration.story import bind_to_story
+from session.errors import ConfigurationError, ZorkGPTError
 from session.events import (
-    EpisodeStarted,
     GameFailed,
     MemoryRemoved,
     ModelAnswered,
     ModelFailed,
     RunEnded,
     RunPaused,
-    RunStarted,
     TurnPlayed,
 )
 from session.files.journal import Journal, JournalLine, Manifest, new_run_id, read_journal, read_manifest
-from session.files.recording import Difference, Diverged, Recording, RecordingEnded
+from session.files.recording import Diverged
 from session.files.run_folders import (
     AT_START,
     RUNS,
-    digests_at_start,
     fork_folder,
-    keep_shared_files,
-    restore_shared_files,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+    from threading import Event as Flag
 
-    from game_interface.core.game import Game
-    from orchestration.bootstrap import Parts
+    from orchestration.bootstrap import Run
+    from orchestration.opening import Parts
     from session.events import Event
     from session.game_configuration import GameConfiguration
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """What came of a replay.
-
-    turns: that were repeated
-    is_whole: the recording goes to the end of the run
-    difference: the first one, ``None`` where there is none
-    """
-
-    turns: int
-    is_whole: bool
-    difference: Difference | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,58 +52,6 @@ class Branch:
     episode: int
     turn: int
     without: tuple[str, ...] = ()
-
-
-def verify(configuration: GameConfiguration, parts: Parts, folder: Path, show: Callable[[Event], None]) -> Replayed:
-    """The run of that folder was played again with its recorded answers, in a work folder that is gone again.
-
-    Every prompt, observation, verdict and shared file has to be the recorded one. Raises ``StoreError`` where the
-    story, the journal, the snapshot or what the run began with is not what it was, naming it.
-    """
-    manifest, lines = read_manifest(folder), list(read_journal(folder))
-    require_story(manifest, parts)
-    _require_intact(folder, lines)
-    turns = 0
-
-    def count(event: Event) -> None:
-        nonlocal turns
-        turns += isinstance(event, TurnPlayed)
-        show(event)
-
-    is_whole = any(isinstance(line.event, RunEnded) for line in lines)
-    with TemporaryDirectory(prefix="zorkgpt-replay-") as scratch:
-        unlimited = configuration.model_copy(update={"zork_game_workdir": Path(scratch), "budgets": BudgetOptions()})
-        restore_shared_files(unlimited, folder / AT_START)
-        record = CheckedRecord(Recording(lines[1:]), count)
-        with assemble(unlimited, replace(parts, model=None), manifest, record, Flag()) as run:
-            try:
-                run.play()
-            except RecordingEnded:
-                return Replayed(turns, is_whole=False)
-            except Diverged as divergence:
-                return Replayed(turns, is_whole, divergence.difference)
-    return Replayed(turns, is_whole)
-
-
-def verify_actions(parts: Parts, folder: Path, show: Callable[[Event], None]) -> Replayed:
-    """The run's commands were given to the story again, and nothing else; every observation has to be the recorded one.
-
-    Raises ``StoreError`` where the story or the journal is not what it was.
-    """
-    manifest, lines = read_manifest(folder), list(read_journal(folder))
-    require_story(manifest, parts)
-    turns, has_failed = 0, False
-    for line in lines:
-        event = line.event
-        if isinstance(event, GameFailed):
-            has_failed = True
-        elif isinstance(event, EpisodeStarted | TurnPlayed):
-            found = _repeated(parts.game, event, has_failed=has_failed)
-            if found != event:
-                return Replayed(turns, is_whole=True, difference=Difference(line.seq, event, found))
-            turns, has_failed = turns + isinstance(event, TurnPlayed), False
-            show(event)
-    return Replayed(turns, any(isinstance(line.event, RunEnded) for line in lines))
 
 
 @contextmanager
@@ -163,10 +90,10 @@ def _beginning(
     """The run folder of a fork that is to repeat these events; all of it is there or nothing."""
     own = configuration.zork_game_workdir
     unready = configuration.model_copy(update={"zork_game_workdir": own.with_name(f".{own.name}")})
-    restore_shared_files(unready, folder / AT_START)
+    shared_files(unready).restore_from(folder / AT_START)
     bind_to_story(unready.zork_game_workdir, parts.game.facts)
     journal = Journal.create(unready.zork_game_workdir / RUNS, manifest)
-    keep_shared_files(unready, journal.folder / AT_START)
+    shared_files(unready).copy_to(journal.folder / AT_START)
     run_started = started(configuration, parts, manifest, journal.folder)
     run_folder = own / RUNS / manifest.run_id
     for event in (replace(run_started, folder=str(run_folder)), *events):
@@ -184,24 +111,6 @@ def _undone_on(folder: Path, *errors: type[ZorkGPTError]) -> Iterator[None]:
     except errors:
         rmtree(folder)
         raise
-
-
-def _require_intact(folder: Path, lines: Sequence[JournalLine]) -> None:
-    matching_snapshot(folder, lines)
-    if not lines or not isinstance(lines[0].event, RunStarted):
-        raise StoreError(f"the journal in {folder} does not tell how its run began")
-    now = digests_at_start(folder)
-    for name, digest in lines[0].event.files.items():
-        if now.get(name) != digest:
-            raise StoreError(f"{folder / name} is not what it was when the run began")
-
-
-def _repeated(game: Game, event: EpisodeStarted | TurnPlayed, *, has_failed: bool) -> EpisodeStarted | TurnPlayed:
-    if isinstance(event, EpisodeStarted):
-        return replace(event, opening=game.reset(event.seed))
-    if has_failed and event.record.after.refusal is not None:
-        return event
-    return replace(event, record=replace(event.record, after=game.step(event.record.action)))
 
 
 def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:

@@ -1,7 +1,10 @@
-"""A work folder belongs to one story: what is learnt of one says nothing of another."""
+"""Which story is played, and which work folder belongs to it: what is learnt of one story says nothing of another."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,12 +16,34 @@ from session.files.run_folders import RUNS
 from session.files.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from session.game_configuration import GameConfiguration
     from session.values import StoryFacts
 
-
 STORY_FILE = "story.json"
+USERS_OWN = Path("infrastructure") / "zork.z5"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenStory:
+    """A story file, and in words why it was chosen. Nobody has looked into the file yet."""
+
+    path: Path
+    why: str
+
+    def describe(self) -> str:
+        """The choice in one line."""
+        return f"{self.path.name} ({self.why})"
+
+
+def choose_story(configuration: GameConfiguration, folder: Path = Path()) -> ChosenStory:
+    """The story that was asked for, else the user's own copy below ``folder``, else the one that ships."""
+    if configuration.game.file is not None:
+        return ChosenStory(configuration.game.file, "asked for")
+    own_copy = folder / USERS_OWN
+    if own_copy.exists():
+        return ChosenStory(own_copy, f"your copy, in {USERS_OWN.parent}/")
+    shipped = files("game_interface.stories") / "tidehouse.z5"
+    return ChosenStory(Path(str(shipped)), "it ships with ZorkGPT; --game plays another")
 
 
 class BoundStory(BaseModel):

@@ -1,0 +1,48 @@
+"""The language model of a run, with all that stands between it and whoever asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from session.token_counter import TokenCounter
+from zorkgpt.llm.breaker import CircuitBreaker
+from zorkgpt.llm.budget import BudgetedModel, Spending
+from zorkgpt.llm.journaled import RecordedModel, ReplayedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from session.events import Event
+    from session.files.recording import Recording
+    from session.game_configuration import GameConfiguration
+    from zorkgpt.llm.language_model import LanguageModel
+
+
+class GuardedModel:
+    """Asks within the budget, leaves alone what keeps failing, tells of every call, and repeats recorded answers.
+
+    door: what managers and players ask
+    breaker, spending, tokens: what a snapshot has to hold of it
+
+    live: the model itself, ``None`` where the run is only repeated
+    recording: the answers that are given again
+    emit: told of every call
+    """
+
+    def __init__(
+        self,
+        configuration: GameConfiguration,
+        live: LanguageModel | None,
+        recording: Recording,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self.tokens = TokenCounter()
+        self.spending = Spending(configuration)
+        self._emit = emit
+        self.breaker = CircuitBreaker(RecordedModel(ReplayedModel(recording, live), self.emit, self.tokens))
+        self.door: LanguageModel = BudgetedModel(self.breaker, self.spending)
+
+    def emit(self, event: Event) -> None:
+        """Pass the event on, and count what it cost."""
+        self._emit(event)
+        self.spending.count(event)

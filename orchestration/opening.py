@@ -1,0 +1,57 @@
+"""Opens what a run is played with: the story in a process of its own, and the model."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from game_interface.core.game import Game
+from game_interface.core.isolated import IsolatedGame
+from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import read_vocabulary
+from orchestration.model_choice import ChosenModel, choose_model
+from orchestration.story import ChosenStory, choose_story
+from session.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from threading import Event as Flag
+
+    from session.game_configuration import GameConfiguration
+    from zorkgpt.llm.embedded.model_store import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a run is played with; the caller closes game and model. ``model``: ``None`` where it is only repeated."""
+
+    game: Game
+    model: ChosenModel | None
+    story: ChosenStory
+    vocabulary: Vocabulary
+
+
+@contextmanager
+def open_parts(
+    configuration: GameConfiguration, progress: Progress | None = None, stop: Flag | None = None
+) -> Iterator[Parts]:
+    """The story is at its opening in a process of its own and the model is ready to answer.
+
+    ``progress`` is told of a model that has to be fetched first; ``stop`` ends a wait for a model. Raises
+    ``ConfigurationError``, ``StoryError``, ``LanguageModelUnavailable``.
+    """
+    with open_story(configuration) as parts, choose_model(configuration, progress, stop) as model:
+        yield replace(parts, model=model)
+
+
+@contextmanager
+def open_story(configuration: GameConfiguration) -> Iterator[Parts]:
+    """The story is at its opening in a process of its own; there is no model.
+
+    Raises ``ConfigurationError``, ``StoryError``.
+    """
+    story = choose_story(configuration)
+    options = configuration.game
+    with IsolatedGame(story.path, seed=options.seed, time_limit=options.time_limit) as game:
+        yield Parts(game, None, story, read_vocabulary(Story.load(story.path)))
