@@ -1,12 +1,10 @@
 """Keeps prompts within their token budgets, and tells played turns as text, for every manager alike.
 
 Whoever asks a model says what its prompt consists of and what goes first when there is no room
-(docs/specification.md, Prompt budgets). Here are the ways to leave something out:
-
-- :func:`first_that_fits` takes ever shorter forms of a text and returns the first one that fits;
-  :func:`fit_sections` and :func:`fit_prompt` are that for sections and for the fields of templates.
-- :func:`as_many_as_fit` takes the items of a list, most important first, while there is room.
-- :class:`PromptFiller` fills the fields of a template one by one, each with its share of the room.
+(docs/specification.md, Prompt budgets). The ways to leave something out are here:
+:func:`first_that_fits` takes ever shorter forms of a text and returns the first one that fits, which
+:func:`fit_sections` and :func:`fit_prompt` do for sections and for the fields of templates; :func:`as_many_as_fit`
+takes the items of a list, most important first, while there is room.
 """
 
 from __future__ import annotations
@@ -104,35 +102,13 @@ def fits_budget(prompt: Prompt, budget: int, tokens: TokenCounter) -> bool:
     return tokens.estimate(prompt.system + prompt.user) <= budget
 
 
-class PromptFiller:
-    """Fills the fields of a template one by one and knows how much room there is left.
+def room_for_fields(system: str, template: str, budget: int, tokens: TokenCounter) -> int:
+    """Return how many characters the fields may have in all, so that the prompt has at most ``budget`` tokens.
 
-    left: characters that there is still room for
+    system, template: names of the templates for the system's and the user's part
     """
-
-    def __init__(self, system: str, template: str, budget: int, tokens: TokenCounter, **texts: str) -> None:
-        """Begin a prompt of at most ``budget`` tokens.
-
-        system, template: names of the templates for the system's and the user's part
-        texts: fields whose texts are known already
-        """
-        self._system, self._template, self._texts = fill_prompt(system), template, dict(texts)
-        empty = fill_prompt(template, **dict.fromkeys(prompt_fields(template), NONE))
-        used = len(self._system) + len(empty) + sum(map(len, texts.values()))
-        self.left = self._whole = max(0, tokens.characters(budget) - used)
-
-    def share(self, of_whole: float) -> int:
-        """Return this share of the room that there was at first, in characters."""
-        return int(of_whole * self._whole)
-
-    def fill(self, name: str, text: str) -> None:
-        """Give the field this text, which takes some of the room."""
-        self._texts[name] = text
-        self.left = max(0, self.left - len(text))
-
-    def prompt(self) -> Prompt:
-        """Return the prompt. Raises ``KeyError`` for a field that was not filled."""
-        return Prompt(self._system, fill_prompt(self._template, **self._texts))
+    empty = fill_prompt(template, **dict.fromkeys(prompt_fields(template), NONE))
+    return tokens.characters(budget) - len(fill_prompt(system)) - len(empty)
 
 
 def turn_text(turn: int, action: str, *details: str, where: str = "") -> str:

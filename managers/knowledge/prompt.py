@@ -10,11 +10,11 @@ from managers.memory.view import last_turn
 from managers.prompting import (
     LONGEST_ACTION,
     NONE,
-    PromptFiller,
     as_many_as_fit,
     first_that_fits,
     fits_budget,
     is_for_a_small_model,
+    room_for_fields,
     turn_text,
 )
 from session.knowledge import INSIGHTS, KnowledgeEntry
@@ -62,15 +62,19 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], budget: i
     Known lines and memories have a share of the room each; turns have the rest. What never changes is in the system
     role, so that the server can cache it.
     """
-    room = PromptFiller("knowledge", "knowledge_play", budget, tokens, episode=str(played.episode))
-    known = most_useful(entries, room.share(KNOWLEDGE_SHARE))
+    episode = str(played.episode)
+    room = room_for_fields("knowledge", "knowledge_play", budget, tokens) - len(episode)
+    known = most_useful(entries, int(KNOWLEDGE_SHARE * room))
     numbered = tuple(entry for entry in known if entry.is_ours and entry.section not in INSIGHTS)
-    room.fill("knowledge", numbered_list(known, numbered))
-    room.fill("memories", _remembered(played.persistent, room.share(MEMORIES_SHARE)))
-    room.fill("ephemeral", _remembered(played.ephemeral, room.share(EPHEMERAL_SHARE)))
-    turns = _turns_as_text(played, room.left)
-    room.fill("play", "\n".join(turns.values()) or NONE)
-    return Question(room.prompt(), numbered, tuple(turns))
+    texts = {
+        "knowledge": numbered_list(known, numbered),
+        "memories": _remembered(played.persistent, int(MEMORIES_SHARE * room)),
+        "ephemeral": _remembered(played.ephemeral, int(EPHEMERAL_SHARE * room)),
+    }
+    turns = _turns_as_text(played, room - sum(map(len, texts.values())))
+    play = "\n".join(turns.values()) or NONE
+    user = fill_prompt("knowledge_play", episode=episode, play=play, **texts)
+    return Question(Prompt(fill_prompt("knowledge"), user), numbered, tuple(turns))
 
 
 def brief_question(played: Played, budget: int, tokens: TokenCounter) -> Question:
@@ -93,12 +97,13 @@ def consolidation_question(
     knowledge are too many.
     """
     figures = {"size": str(size(entries)), "excess": str(excess)}
-    room = PromptFiller("knowledge_consolidation", "knowledge_consolidation_lines", budget, tokens, **figures)
+    system, template = "knowledge_consolidation", "knowledge_consolidation_lines"
+    room = room_for_fields(system, template, budget, tokens) - sum(map(len, figures.values()))
     ours = by_usefulness(entry for entry in entries if entry.is_ours)
-    least_useful = set(within(reversed(ours), room.left))
+    least_useful = set(within(reversed(ours), room))
     known = tuple(entry for entry in entries if entry in least_useful)
-    room.fill("knowledge", numbered_list(known, known))
-    return Question(room.prompt(), known)
+    user = fill_prompt(template, knowledge=numbered_list(known, known), **figures)
+    return Question(Prompt(fill_prompt(system), user), known)
 
 
 def quoted(turn: LearntTurn, played: PlayedAction) -> str:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from managers.prompting import (
     LEFT_OUT,
     HistoryStyle,
-    PromptFiller,
     as_many_as_fit,
     first_that_fits,
     fit_prompt,
     fit_sections,
     is_for_a_small_model,
+    room_for_fields,
     turn_text,
 )
 from session.context import PromptSection, render_sections
@@ -95,15 +95,14 @@ class TestPrompts:
     def test_after_the_last_step_the_prompt_is_as_short_as_can_be(self) -> None:
         assert self.fitted(1, [{"knowledge": LEFT_OUT}]).count(LEFT_OUT) == 1
 
-    def test_a_template_is_filled_field_by_field_and_the_room_gets_less(self) -> None:
-        name = "knowledge_consolidation"
-        filler = PromptFiller(name, f"{name}_lines", 5000, TokenCounter(), size="9")
-        whole = filler.left
-        filler.fill("excess", "x" * 100)
-        assert (filler.left, filler.share(0.5)) == (whole - 100, whole // 2)
-        filler.fill("knowledge", "x" * 100_000)
-        assert filler.left == 0
-        assert filler.prompt().system == fill_prompt(name)
+    @pytest.mark.parametrize("budget", [1000, 1001, 5000])
+    def test_fields_that_keep_to_their_room_make_a_prompt_that_keeps_to_its_budget(self, budget: int) -> None:
+        tokens, name = TokenCounter(), "knowledge_consolidation"
+        room = room_for_fields(name, f"{name}_lines", budget, tokens)
+        texts = {"size": "9", "excess": "9", "knowledge": "x" * (room - 2)}
+        assert tokens.estimate(fill_prompt(name) + fill_prompt(f"{name}_lines", **texts)) in range(
+            budget - 5, budget + 1
+        )
 
     def test_a_model_is_small_where_the_instructions_are_more_than_their_share_of_its_budget(self) -> None:
         tokens = TokenCounter()
