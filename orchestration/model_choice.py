@@ -77,7 +77,7 @@ def _role_settings(
     configuration: GameConfiguration, options: RoleOptions, embedded: dict[str | None, EmbeddedServer]
 ) -> RoleSettings:
     llm = configuration.llm
-    limits = Limits(llm.timeout, llm.stall_timeout, llm.total_time, llm.max_attempts)
+    limits = Limits(llm.timeout, llm.stall_timeout, llm.total_time, llm.max_attempts, llm.max_answer_length)
     sampling = options.sampling
     if options.engine == "embedded":
         server = embedded[options.model]

@@ -136,6 +136,9 @@ class LanguageModelOptions(Options):
     stall_timeout: PositiveFloat = Field(120.0, description="seconds of silence within one request")
     total_time: PositiveFloat = Field(900.0, description="seconds that one answer may take, retries included")
     max_attempts: PositiveInt = Field(8, description="requests that may fail before an answer is given up")
+    max_answer_length: PositiveInt = Field(
+        1_000_000, description="characters of one answer, thoughts included; a longer one cannot be used"
+    )
     threads: PositiveInt | None = Field(
         None, description="threads of an embedded model; unset: all cores but one, up to 8"
     )

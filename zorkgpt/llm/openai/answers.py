@@ -1,10 +1,13 @@
-"""The answer in what a model wrote: its thoughts set aside, its JSON found and validated."""
+"""The answer in what a model wrote: its thoughts set aside, its JSON found and validated.
+
+Every text is read in one pass, whatever is in it: a model may write a million braces.
+"""
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
@@ -16,11 +19,32 @@ if TYPE_CHECKING:
 
     from zorkgpt.llm.language_model import Answer
 
-_DECODER = json.JSONDecoder()
+MOST_NESTED = 100
+"""Objects and lists within one another; what is nested deeper is no JSON of ours."""
+_MOST_TRIED = 100
+"""Objects of one answer that are held against its schema, the last ones first."""
+_MOST_PROBLEMS = 100
 _FENCE = "```"
-_MARK = re.compile(r"<(?P<closing>/?)(?:think|thinking|reflection)\s*>|(?P<brace>\{)", re.IGNORECASE)
-_TORN = re.compile(r"(t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.|[eE][+-]?|u[0-9a-fA-F]{0,4})?")
-"""What the decoder has left of a literal, a number or an escape that breaks off; nothing between two of them."""
+_BRACE = re.compile(r"""\{(?=[ \t\n\r]*(?:["}]|\Z))""")
+"""A brace that may begin an object."""
+_MARK = re.compile(rf"<(?P<closing>/?)(?:think|thinking|reflection)\s*>|(?P<brace>{_BRACE.pattern})", re.IGNORECASE)
+_CHARACTERS = r"""[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"""
+_TOKEN = re.compile(
+    r"[ \t\n\r]*(?:(?P<open>[{\[])|(?P<close>[}\]])|(?P<comma>,)|(?P<colon>:)"
+    rf'|(?P<string>"{_CHARACTERS}")'
+    r"|(?P<atom>true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?))"
+)
+_TORN = re.compile(
+    rf'[ \t\n\r]*(?:"{_CHARACTERS}(?:\\(?:u[0-9a-fA-F]{{0,3}})?)?'
+    r"|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-|\.|[eE][+-]?)?\s*"
+)
+"""What may be left of a text that breaks off within a value: half a string, literal or number, or nothing."""
+_VALUE = frozenset({"open", "string", "atom"})
+_VALUE_OR_END = _VALUE | {"close"}
+_KEY = frozenset({"string"})
+_KEY_OR_END = _KEY | {"close"}
+_COLON = frozenset({"colon"})
+_COMMA_OR_END = frozenset({"comma", "close"})
 
 
 class AnswerIncomplete(ResponseInvalid):
@@ -51,16 +75,17 @@ def read_answer(split: SplitText, schema: type[Answer]) -> Answer:
     An answer at the end of thoughts that were never closed counts; a draft within thoughts does not.
     Raises ``AnswerIncomplete`` for nothing or half an object, else ``ResponseInvalid`` with what is wrong.
     """
-    objects = list(json_objects(split.answer)) or _last_words(split.unclosed)
+    spans = list(_JsonText(split.answer).spans())
+    objects = [split.answer[span.start : span.end] for span in spans if span.end] or _last_words(split.unclosed)
     if not objects and not split.answer:
         raise AnswerIncomplete("the answer is empty")
     problem: ResponseInvalid = SchemaIgnored("there is no JSON object in it")
-    for written in reversed(objects):
+    for written in islice(reversed(objects), _MOST_TRIED):
         try:
             return schema.model_validate_json(written)
         except ValidationError as error:
             problem = _misfit(error)
-    if breaks_off(split.answer):
+    if spans and spans[-1].end is None:
         raise AnswerIncomplete("the answer breaks off in the middle of its JSON")
     raise problem
 
@@ -72,6 +97,7 @@ def split_reasoning(text: str) -> SplitText:
     the text after it, a closing tag without a beginning all the text before it. Tags within a JSON
     object are part of that object.
     """
+    json = _JsonText(text)
     answer: list[str] = []
     thoughts: list[str] = []
     depth = position = 0
@@ -79,7 +105,7 @@ def split_reasoning(text: str) -> SplitText:
     while mark:
         resume = mark.end()
         if mark["brace"]:
-            end = _object_end(text, mark.start()) if depth == 0 else None
+            end = json.object_end(mark.start()) if depth == 0 else None
             if end is not None:
                 answer.append(text[position:end])
                 position = resume = end
@@ -91,7 +117,8 @@ def split_reasoning(text: str) -> SplitText:
             elif depth:
                 depth -= 1
             else:
-                thoughts, answer = [*thoughts, "".join(answer)], []
+                thoughts.append("".join(answer))
+                answer.clear()
         mark = _MARK.search(text, resume)
     rest = text[position:]
     unclosed = rest.strip() if depth else ""
@@ -109,12 +136,7 @@ def json_objects(text: str) -> Iterator[str]:
 
     Objects within one that the text breaks off are parts of it, and left out.
     """
-    return (text[span.start : span.end] for span in _spans(text) if span.end is not None)
-
-
-def breaks_off(text: str) -> bool:
-    """Tell whether ``text`` ends in the middle of a JSON object."""
-    return any(span.end is None for span in _spans(text))
+    return (text[span.start : span.end] for span in _JsonText(text).spans() if span.end is not None)
 
 
 class _Span(NamedTuple):
@@ -124,34 +146,64 @@ class _Span(NamedTuple):
     end: int | None
 
 
-def _spans(text: str) -> Iterator[_Span]:
-    start = text.find("{")
-    while start >= 0:
-        end = _object_end(text, start)
-        if end is not None:
-            yield _Span(start, end)
-        elif _is_cut(text, start):
-            yield _Span(start, None)
-            return
-        start = text.find("{", end or start + 1)
+class _JsonText:
+    """A text in which JSON objects are looked for, beginning at any of its braces.
 
+    Of each object and list that was read it is kept how it ended, so that none is read again from its own beginning
+    after the object around it has turned out not to be one.
+    """
 
-def _object_end(text: str, start: int) -> int | None:
-    """Return the position after the JSON value that begins at ``start``, ``None`` where there is none."""
-    try:
-        return _DECODER.raw_decode(text, start)[1]
-    except (json.JSONDecodeError, RecursionError):
-        return None
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._ends: dict[int, int] = {}
+        self._torn: set[int] = set()
+        self._wrong: set[int] = set()
 
+    def spans(self) -> Iterator[_Span]:
+        """Yield where the outermost objects are, up to one that the text breaks off."""
+        brace = _BRACE.search(self._text)
+        while brace:
+            start = brace.start()
+            end = self.object_end(start)
+            if end is not None:
+                yield _Span(start, end)
+            elif start in self._torn:
+                yield _Span(start, None)
+                return
+            brace = _BRACE.search(self._text, end or start + 1)
 
-def _is_cut(text: str, start: int) -> bool:
-    try:
-        _DECODER.raw_decode(text, start)
-    except json.JSONDecodeError as error:
-        return error.msg.startswith("Unterminated string") or bool(_TORN.fullmatch(text[error.pos :].rstrip()))
-    except RecursionError:
-        return False
-    return False
+    def object_end(self, start: int) -> int | None:
+        """Return the position after the object whose brace is at ``start``, ``None`` where it is not a whole one."""
+        if start not in self._ends and start not in self._torn and start not in self._wrong:
+            self._read(start)
+        return self._ends.get(start)
+
+    def _read(self, start: int) -> None:
+        """Read the object that begins at ``start`` as far as it is JSON, and note of it and all in it how they end."""
+        text, position = self._text, start
+        around: list[int] = []  # the beginnings of the objects and lists that are open
+        expected = _VALUE
+        while around or position == start:
+            token = _TOKEN.match(text, position)
+            kind = token.lastgroup if token else None
+            if token is None or kind not in expected or (kind == "open" and len(around) == MOST_NESTED):
+                break
+            position = token.end()
+            if kind == "open":
+                around.append(position - 1)
+                expected = _KEY_OR_END if text[position - 1] == "{" else _VALUE_OR_END
+            elif kind == "close":
+                if text[around[-1]] + text[position - 1] not in {"{}", "[]"}:
+                    break
+                self._ends[around.pop()] = position
+                expected = _COMMA_OR_END
+            elif kind == "comma":
+                expected = _KEY if text[around[-1]] == "{" else _VALUE
+            elif kind == "colon":
+                expected = _VALUE
+            else:
+                expected = _COLON if expected in {_KEY, _KEY_OR_END} else _COMMA_OR_END
+        (self._torn if _TORN.fullmatch(text, position) else self._wrong).update(around)
 
 
 def _last_words(thoughts: str) -> list[str]:
@@ -160,6 +212,8 @@ def _last_words(thoughts: str) -> list[str]:
 
 
 def _misfit(error: ValidationError) -> ResponseInvalid:
+    if error.error_count() > _MOST_PROBLEMS:
+        return ResponseInvalid(f"{error.error_count()} values in it do not fit")
     message = "; ".join(problems_in(error, "the object"))
     ignored = any(problem["type"] == "missing" for problem in error.errors())
     return SchemaIgnored(message) if ignored else ResponseInvalid(message)

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, JsonValue
 
+from session.errors import ResponseInvalid
 from zorkgpt.llm.language_model import TokenUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 MOST_TOKENS = 10**9  # that any request can have
+_WRITTEN = 8
+"""Bytes on the wire, at most, for a character of an answer: JSON may escape it, and has its own beside it."""
+
+
+class AnswerTooLong(ResponseInvalid):
+    """The answer is longer than may be: it was not read to its end."""
 
 
 class _Message(BaseModel):
@@ -75,23 +82,28 @@ class ChatReply:
 
 @dataclass(slots=True)
 class ReplyBuilder:
-    """Adds up the chunks of a reply."""
+    """Adds up the chunks of a reply.
 
+    longest: characters that it may have, thoughts included
+    """
+
+    longest: int
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     model: str = ""
     usage: TokenUsage = field(default_factory=TokenUsage)
     finish_reason: str | None = None
+    _length: int = 0
 
     def add(self, chunk: ChatChunk) -> None:
-        """Add a chunk; only its first choice is read."""
+        """Add a chunk; only its first choice is read. Raises ``AnswerTooLong``."""
         self.model = chunk.model or self.model
         self.usage = _usage(chunk) or self.usage
         for choice in chunk.choices[:1]:
             self.finish_reason = choice.finish_reason or self.finish_reason
             message = choice.delta or choice.message or _Message()
-            self.text.append((message.content or "") + (message.refusal or ""))
-            self.reasoning.append(message.reasoning_content or message.reasoning or "")
+            self._append(self.text, (message.content or "") + (message.refusal or ""))
+            self._append(self.reasoning, message.reasoning_content or message.reasoning or "")
 
     def reply(self) -> ChatReply:
         """Return the reply as far as it came."""
@@ -103,13 +115,22 @@ class ReplyBuilder:
             cut=self.finish_reason == "length",
         )
 
+    def _append(self, pieces: list[str], piece: str) -> None:
+        self._length += len(piece)
+        if self._length > self.longest:
+            raise _too_long(self.longest)
+        if piece:
+            pieces.append(piece)
 
-def event_payloads(chunks: Iterable[bytes]) -> Iterator[bytes]:
+
+def event_payloads(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
     """Yield the payload of each server-sent event, up to ``[DONE]``.
 
     Comments, which keep a connection alive, are left out (WHATWG HTML §9.2.6).
+
+    longest: characters that an answer may have; a line that must hold more raises ``AnswerTooLong``
     """
-    for line in _lines(chunks):
+    for line in _lines(chunks, longest):
         field_name, _, value = line.partition(b":")
         payload = value.strip() if field_name in {b"data", b"error"} else b""
         if payload == b"[DONE]":
@@ -118,11 +139,23 @@ def event_payloads(chunks: Iterable[bytes]) -> Iterator[bytes]:
             yield payload
 
 
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def whole_payload(chunks: Iterable[bytes], longest: int) -> bytes:
+    """Return an answer that was not streamed. Raises ``AnswerTooLong`` where it must hold more characters."""
+    received = bytearray()
+    for chunk in chunks:
+        received += chunk
+        if len(received) > _WRITTEN * longest:
+            raise _too_long(longest)
+    return bytes(received)
+
+
+def _lines(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
     pending = b""
     for chunk in chunks:
         *lines, pending = (pending + chunk).split(b"\n")
         yield from lines
+        if len(pending) > _WRITTEN * longest:
+            raise _too_long(longest)
     yield pending
 
 
@@ -143,3 +176,7 @@ def _usage(chunk: ChatChunk) -> TokenUsage | None:
 def _count(told: int | None) -> int:
     """Return the number of tokens that a server tells, 0 for one that is impossible and would spoil every sum."""
     return told if told is not None and 0 <= told <= MOST_TOKENS else 0
+
+
+def _too_long(longest: int) -> AnswerTooLong:
+    return AnswerTooLong(f"the answer is longer than {longest:,} characters (llm.max_answer_length)")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _TRANSIENT = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
 _SERVERS_OWN = 500
+_MOST_NESTED = 8
+_LONGEST = 100_000  # characters; far fewer are shown
 
 
 class ServerRefuses(LanguageModelUnavailable, ConfigurationError):
@@ -71,19 +73,21 @@ def is_transient(status: int) -> bool:
 
 def server_message(body: object) -> str:
     """Return the words of a server's error in one line, from any of the shapes in use; "" where there are none."""
-    return " ".join(_words(body).split())
+    return " ".join(_words(body, _MOST_NESTED)[:_LONGEST].split())
 
 
-def _words(body: object) -> str:
+def _words(body: object, depth: int) -> str:
     if isinstance(body, str):
-        return body
+        return body[:_LONGEST]
+    if not depth:
+        return ""
     if isinstance(body, list):
-        return "; ".join(_words(each) for each in body)
+        return "; ".join(_words(each, depth - 1) for each in body[:_LONGEST])
     if isinstance(body, Mapping):
         where = body.get("loc")
         place = ".".join(map(str, where)) + ": " if isinstance(where, list) else ""
         found = (body[key] for key in ("error", "message", "detail", "msg") if body.get(key))
-        return place + _words(next(found, ""))
+        return place + _words(next(found, ""), depth - 1)
     return ""
 
 

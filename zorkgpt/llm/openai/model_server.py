@@ -14,7 +14,7 @@ import openai
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from session.errors import ConfigurationError, LanguageModelUnavailable
-from zorkgpt.llm.openai.chat_chunks import ChatChunk, ChatReply, ReplyBuilder, event_payloads
+from zorkgpt.llm.openai.chat_chunks import ChatChunk, ChatReply, ReplyBuilder, event_payloads, whole_payload
 from zorkgpt.llm.openai.faults import RequestFailed, from_status, is_transient, server_message
 from zorkgpt.llm.openai.hidden_keys import Secrets
 
@@ -31,6 +31,8 @@ _CONNECT_SECONDS = 10.0
 _LISTING_SECONDS = 10.0
 _SHORTEST_SECONDS = 0.001
 _SHOWN = 400
+_LONGEST_BODY = 16_000_000
+"""Bytes of a response that is read as a whole without being an answer: an error, a list of models."""
 
 
 class _Model(BaseModel):
@@ -64,7 +66,9 @@ class ModelServer:
             base_url=url.geturl(),
             api_key=_sendable(api_key) or _NO_KEY,
             max_retries=0,
-            http_client=openai.DefaultHttpxClient(trust_env=not _is_loopback(url.hostname)),
+            http_client=openai.DefaultHttpxClient(
+                trust_env=not _is_loopback(url.hostname), event_hooks={"response": [_bound_body]}
+            ),
         )
 
     def model_names(self) -> list[str]:
@@ -80,15 +84,17 @@ class ModelServer:
         messages: Iterable[ChatCompletionMessageParam],
         fields: Mapping[str, JsonValue],
         *,
+        longest: int,
         stall: float,
         deadline: float,
     ) -> ChatReply:
         """Return the model's reply, read as it streams in or whole, with the keys in it hidden.
 
         fields: of the request, beside model and messages
+        longest: characters that the reply may have
         stall: seconds of silence that are too many; an answer that does not stream is silent while it is written
         deadline: by ``clock``; an answer that has begun may overrun it by one silence
-        Raises ``RequestFailed``.
+        Raises ``RequestFailed`` or ``AnswerTooLong``.
         """
         chat = self._client.chat.completions.with_streaming_response
         streams = bool(fields.get("stream"))
@@ -104,8 +110,9 @@ class ModelServer:
             if "html" in kind:
                 raise RequestFailed(f"a web page answers, no model; {BASE_URL_MEND}", transient=False)
             received = self._until(deadline, response.iter_bytes())
-            payloads = [b"".join(received)] if "json" in kind or not streams else event_payloads(received)
-            reply = _summed(payloads, ReplyBuilder(model=model))
+            is_whole = "json" in kind or not streams
+            payloads = [whole_payload(received, longest)] if is_whole else event_payloads(received, longest)
+            reply = _summed(payloads, ReplyBuilder(longest, model=model))
         hidden = self._secrets.hidden
         return replace(reply, text=hidden(reply.text), reasoning=hidden(reply.reasoning), model=hidden(reply.model))
 
@@ -149,6 +156,31 @@ def served_models(
         server.close()
 
 
+class _BoundedStream(httpx2.SyncByteStream):
+    """The bytes of a response, up to ``most`` of them; then ``RequestFailed``."""
+
+    def __init__(self, inner: httpx2.SyncByteStream, most: int) -> None:
+        self._inner = inner
+        self._left = most
+
+    def __iter__(self) -> Iterator[bytes]:
+        for chunk in self._inner:
+            self._left -= len(chunk)
+            if self._left < 0:
+                raise RequestFailed("the server sends more than an error or a list of models can be")
+            yield chunk
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+def _bound_body(response: httpx2.Response) -> None:
+    """Bound a response that the client will read as a whole; answers have bounds of their own."""
+    if response.request.method == "GET" or not response.is_success:
+        assert isinstance(response.stream, httpx2.SyncByteStream)
+        response.stream = _BoundedStream(response.stream, _LONGEST_BODY)
+
+
 @contextmanager
 def _translated() -> Iterator[None]:
     try:
@@ -160,6 +192,8 @@ def _translated() -> Iterator[None]:
         raise RequestFailed(f"the server fell silent ({silence})") from error
     except openai.APIConnectionError as error:
         cause = error.__cause__
+        if isinstance(cause, RequestFailed):
+            raise cause from None
         hint = ": is the server running there?" if isinstance(cause, httpx2.ConnectError) else ""
         raise RequestFailed(f"no connection ({cause or error}){hint}") from error
     except httpx2.RequestError as error:

@@ -99,6 +99,7 @@ class ServedModel:
                     name,
                     exchange.messages(schema_in_prompt=self._dialect.schema_in_prompt),
                     fields,
+                    longest=settings.limits.answer_length,
                     stall=settings.limits.stall,
                     deadline=min(deadline, self._clock() + settings.limits.request),
                 )

@@ -19,12 +19,14 @@ class Limits:
     stall: silence between two bytes of an answer, and before its first
     total: one completion with all its retries and pauses, give or take one stall
     attempts: requests that may fail before a completion does
+    answer_length: characters of one answer, thoughts included; a longer one is not read to its end
     """
 
     request: float = 300.0
     stall: float = 120.0
     total: float = 900.0
     attempts: int = 8
+    answer_length: int = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,6 @@ from zorkgpt.llm.openai.answers import (
     AnswerIncomplete,
     SchemaIgnored,
     SplitText,
-    breaks_off,
     json_objects,
     read_answer,
     split_reasoning,
@@ -144,6 +144,12 @@ def test_the_outermost_whole_objects_are_found_in_order(text: str, objects: list
 WHOLE = r'{"a": [true, false, null, -12.5e-3, "x\u00e9\n"], "b": {"c": "d"}}'
 
 
+def breaks_off(text: str) -> bool:
+    with pytest.raises(ResponseInvalid) as caught:
+        read_answer(SplitText(text, ""), Move)
+    return "breaks off" in str(caught.value)
+
+
 @pytest.mark.parametrize("end", range(1, len(WHOLE)))
 @pytest.mark.parametrize("before", ["", "Well: ", "Well {x} {}: "])
 def test_an_object_that_stops_anywhere_breaks_off(before: str, end: int) -> None:
@@ -154,3 +160,63 @@ def test_an_object_that_stops_anywhere_breaks_off(before: str, end: int) -> None
 @pytest.mark.parametrize("text", ["", "prose", '{"a": 1}', "{'a': 1}", '{"a": 1,}', '{"a": x', '{"a": 1.}'])
 def test_whole_wrong_and_missing_objects_do_not_break_off(text: str) -> None:
     assert not breaks_off(text)
+
+
+def found_at_every_brace(text: str) -> list[str]:
+    """What trying at each brace finds, however long that takes."""
+    found, start = [], text.find("{")
+    while start >= 0:
+        try:
+            end = json.JSONDecoder().raw_decode(text, start)[1]
+            found.append(text[start:end])
+        except json.JSONDecodeError:
+            end = start + 1
+        start = text.find("{", end)
+    return found
+
+
+@given(st.lists(st.sampled_from(['{"a":', '"', "{", "}", "[", "]", ",", ":", "\\", "1", "true", "e", " ", "\n", "-"])))
+def test_one_pass_finds_what_trying_at_every_brace_finds(pieces: list[str]) -> None:
+    text = "".join(pieces) + "\x01"  # which belongs nowhere, so that nothing breaks off
+    assert list(json_objects(text)) == found_at_every_brace(text)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        '{"a":',
+        "{",
+        "{}",
+        '{"',
+        '{"a": "',
+        '[{"a":[',
+        ',{"a{":":"',
+        '"{":',
+        "<think>",
+        "</think>",
+        '<think>{"a":',
+        '{"\\u0',
+    ],
+)
+def test_a_million_characters_of_anything_are_read_in_seconds(again: str) -> None:
+    text = again * (1_200_000 // len(again))
+    start = time.process_time()
+    with pytest.raises(ResponseInvalid):
+        read_answer(split_reasoning(text), Move)
+    assert time.process_time() - start < 10
+
+
+def test_what_is_nested_too_deep_is_no_answer_and_costs_nothing() -> None:
+    nested = '{"reasoning": ' + "[" * 500_000 + "]" * 500_000 + ', "action": "wait"}'
+    with pytest.raises(ResponseInvalid):
+        read_answer(split_reasoning(nested), Move)
+    assert read_answer(split_reasoning(nested + MOVE), Move).action == "light lamp"
+
+
+class Numbers(BaseModel):
+    numbers: list[int]
+
+
+def test_countless_misfits_are_counted_not_listed() -> None:
+    with pytest.raises(ResponseInvalid, match=r"^100000 values in it do not fit$"):
+        read_answer(split_reasoning(f'{{"numbers": [{",".join(["{}"] * 100_000)}]}}'), Numbers)

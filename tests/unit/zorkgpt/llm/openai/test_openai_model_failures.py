@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from datetime import datetime, timedelta, timezone
@@ -14,6 +15,7 @@ from session.errors import ConfigurationError, LanguageModelUnavailable, Respons
 from session.values import TokenUsage
 from tests.fixtures.misbehaving_server import (
     Drips,
+    Floods,
     MisbehavingServer,
     Resets,
     Says,
@@ -256,6 +258,62 @@ def test_a_stream_kept_alive_without_an_answer_ends_with_the_time_for_one_reques
             pytest.raises(LanguageModelUnavailable, match="longer than the time for one request"),
         ):
             ask(model)
+
+
+PIECE = json.dumps({"choices": [{"delta": {"content": "word " * 1000}}]})
+
+
+@pytest.mark.parametrize(
+    "flood",
+    [
+        Floods(f"data: {PIECE}\n\n"),
+        Floods(f"data: {PIECE}\n\n".replace("content", "reasoning")),
+        Floods("word " * 1000, 'data: {"choices": [{"delta": {"content": "'),
+        Floods("word " * 1000, '{"choices": [{"message": {"content": "', "application/json"),
+    ],
+    ids=["stream", "thoughts", "one event", "not streamed"],
+)
+def test_an_answer_without_end_is_left_at_the_longest_that_may_be(flood: Floods) -> None:
+    limits = Limits(attempts=1, answer_length=20_000)
+    with (
+        MisbehavingServer(flood) as server,
+        model_on(server, limits=limits) as model,
+        pytest.raises(ResponseInvalid, match=r"longer than 20,000 characters \(llm\.max_answer_length\)"),
+    ):
+        ask(model)
+
+
+def test_an_answer_as_long_as_may_be_is_read() -> None:
+    limits = Limits(attempts=1, answer_length=len(MOVE))
+    with MisbehavingServer(GOOD) as server, model_on(server, limits=limits) as model:
+        assert ask(model).value.action == "light lamp"
+
+
+def test_an_error_without_end_is_left() -> None:
+    flood = Floods("word " * 10_000, '{"error": {"message": "', "application/json", status=400)
+    with (
+        MisbehavingServer(flood) as server,
+        model_on(server) as model,
+        pytest.raises(LanguageModelUnavailable, match="sends more than an error"),
+    ):
+        ask(model)
+
+
+def test_a_list_of_models_without_end_is_left() -> None:
+    with MisbehavingServer(GOOD) as server, model_on(server, model=None, limits=Limits(attempts=1)) as model:
+        server.listing = Floods('{"id": "model"},' * 1000, '{"data": [', "application/json")
+        with pytest.raises(LanguageModelUnavailable, match="sends more than an error or a list of models"):
+            ask(model)
+
+
+def test_an_error_within_errors_is_read_as_deep_as_any_is() -> None:
+    nested = '{"error": ' * 900 + '"deep"' + "}" * 900
+    with (
+        MisbehavingServer(Says(400, nested)) as server,
+        model_on(server) as model,
+        pytest.raises(LanguageModelUnavailable, match="400: no reason given"),
+    ):
+        ask(model)
 
 
 class TestCutAnswer:
