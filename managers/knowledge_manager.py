@@ -14,7 +14,7 @@ from managers.knowledge.analysis import (
     ephemeral_entries,
     is_ephemeral,
 )
-from managers.knowledge.base import KnowledgeBase, KnowledgeEdit, archive_name
+from managers.knowledge.base import KnowledgeBase, KnowledgeEdit
 from managers.knowledge.play import LearntTurn, ephemeral_turns, is_trivial, learnt_turn, what_was_played
 from managers.knowledge.view import by_usefulness, laid_out, size, within
 from managers.map_manager import MapManager
@@ -22,6 +22,7 @@ from managers.prompting import CHARACTERS_PER_TOKEN
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
+from session.file_names import archive_name
 from session.files.run_folders import SharedFile
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine
 from session.token_counter import TokenCounter

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from session.errors import ConfigurationError, StoreError
-from session.file_names import is_plain_name
+from session.file_names import is_plain_name, is_reserved
 from session.files.atomic_write import write_atomically
-from session.files.run_folders import RUNS
 from session.files.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
@@ -55,17 +54,21 @@ class BoundStory(BaseModel):
     sha256: str
 
 
-def folder_for_story(workdir: Path, facts: StoryFacts) -> Path:
-    """``workdir``, or the folder of the story's name in it where it belongs to another story already.
+def folder_for_story(configuration: GameConfiguration, facts: StoryFacts) -> Path:
+    """Return the work folder, or where that belongs to another story the folder of this story's name in it.
 
-    A story whose name no folder there can have gets one that is named for its content.
+    A story whose name no folder can have there, or which is a file's name, gets a folder that is named for its content.
     """
+    workdir = configuration.zork_game_workdir
     try:
         bound = BoundStory.model_validate_json(read_shared(workdir / STORY_FILE) or b"")
     except (StoreError, ValidationError):
         return workdir
-    name = facts.name if is_plain_name(facts.name) and facts.name != RUNS else f"story-{facts.sha256[:8]}"
-    return workdir if bound.sha256 == facts.sha256 else workdir / name
+    if bound.sha256 == facts.sha256:
+        return workdir
+    taken = {name.casefold() for name in configuration.file_names().values()}
+    is_free = is_plain_name(facts.name) and not is_reserved(facts.name) and facts.name.casefold() not in taken
+    return workdir / (facts.name if is_free else f"story-{facts.sha256[:8]}")
 
 
 def bind_to_story(workdir: Path, facts: StoryFacts) -> None:

@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field, PositiveInt, SecretStr
+from pydantic import Field, PositiveInt, SecretStr, model_validator
 
 from session.configuration.option_groups import (
     DEFAULT_MEMORY_HISTORY_WINDOW,
@@ -41,7 +41,11 @@ from session.configuration.option_groups import (
 )
 from session.configuration.options import Options, resolve
 from session.configuration.sources import from_toml_file
+from session.file_names import archive_name
 from session.values import ROLES, Role
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 LONGEST_RECOMMENDED_MEMORY_HISTORY_WINDOW = 10
 FALLBACKS: Mapping[Role, Role] = {
@@ -126,6 +130,24 @@ class GameConfiguration(Options):
     prices: dict[str, PriceOptions] = Field(
         {}, description="by a model's name its input, cached and output, in dollars per million tokens"
     )
+
+    @model_validator(mode="after")
+    def _require_different_names(self) -> Self:
+        options: dict[str, str] = {}
+        for option, name in self.file_names().items():
+            other = options.setdefault(name.casefold(), option)
+            if other != option:
+                raise ValueError(f"{other} and {option} are both {name}: each file needs a name of its own")
+        return self
+
+    def file_names(self) -> Mapping[str, str]:
+        """Return the names of the files in the work folder that options give, by the options."""
+        return {
+            "knowledge_file": self.knowledge_file,
+            "the archive of knowledge_file": archive_name(self.knowledge_file),
+            "map_state_file": self.map_state_file,
+            "simple_memory.memory_file": self.simple_memory.memory_file,
+        }
 
     @classmethod
     def from_toml(cls, path: Path | str) -> GameConfiguration:

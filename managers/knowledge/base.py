@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
 from managers.knowledge.parsing import parse
 from managers.knowledge.text import write_line
+from session.file_names import archive_name
 from session.files.document_store import DocumentStore, StoreState
 from session.files.markdown import usual_line_end
 from session.knowledge import KnowledgeEntry
@@ -87,12 +87,6 @@ class ArchiveEdit:
 
 _STATES = TypeAdapter(StoreState[KnowledgeEdit])
 _ARCHIVE_STATES = TypeAdapter(StoreState[ArchiveEdit])
-
-
-def archive_name(name: str) -> str:
-    """Return the name of the archive beside a knowledge file of that name."""
-    path = PurePath(name)
-    return f"{path.stem}.archive{path.suffix}"
 
 
 class KnowledgeBase:

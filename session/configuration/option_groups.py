@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from session.configuration.options import Options
-from session.file_names import is_plain_name
+from session.file_names import is_plain_name, is_reserved
 
 DEFAULT_MEMORY_HISTORY_WINDOW = 3
 HIGHEST_SEED = 2_000_000_000
@@ -57,6 +57,8 @@ def _expand_home(path: Path) -> Path:
 def _check_file_name(name: str) -> str:
     if not is_plain_name(name):
         raise ValueError("a plain file name is wanted, without a folder: the file is in the work folder")
+    if is_reserved(name):
+        raise ValueError(f"{name} is a name that the program gives to a file of its own")
     return name
 
 

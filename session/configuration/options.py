@@ -134,8 +134,10 @@ def _nested(values: Mapping[str, object]) -> dict[str, object]:
 
 def _misfit(error: ValidationError, chosen: Mapping[str, Setting]) -> ConfigurationError:
     first = error.errors(include_input=False, include_url=False)[0]
+    message = first["msg"].removeprefix("Value error, ")
+    if not first["loc"]:
+        return ConfigurationError(message)
     place = ".".join(part for part in first["loc"] if isinstance(part, str))
     name = next(name for name in chosen if place == name or place.startswith(f"{name}."))
     setting = replace(chosen[name], key=chosen[name].key + place.removeprefix(name))
-    message = first["msg"].removeprefix("Value error, ")
     return ConfigurationError(f"{setting.origin}: {message}".replace(": Input should", " should"))

@@ -71,4 +71,4 @@ def _in_folder_of_story(resolved: ResolvedConfiguration, facts: StoryFacts) -> G
     configuration = resolved.configuration
     if WORKDIR in resolved.origins:
         return configuration
-    return configuration.model_copy(update={WORKDIR: folder_for_story(configuration.zork_game_workdir, facts)})
+    return configuration.model_copy(update={WORKDIR: folder_for_story(configuration, facts)})

@@ -10,6 +10,7 @@ import pytest
 
 from orchestration.story import bind_to_story, folder_for_story
 from session.errors import ConfigurationError, StoreError
+from session.game_configuration import GameConfiguration
 from session.values import StoryFacts
 
 if TYPE_CHECKING:
@@ -58,18 +59,38 @@ def test_a_work_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> N
 
 
 def test_a_folder_of_another_story_gives_way_to_one_within_it(tmp_path: Path) -> None:
-    assert folder_for_story(tmp_path, MOOR) == tmp_path
+    here = GameConfiguration(zork_game_workdir=tmp_path)
+    assert folder_for_story(here, MOOR) == tmp_path
     bind_to_story(tmp_path, VATS)
-    assert folder_for_story(tmp_path, VATS) == tmp_path
-    assert folder_for_story(tmp_path, MOOR) == tmp_path / "moor"
+    assert folder_for_story(here, VATS) == tmp_path
+    assert folder_for_story(here, MOOR) == tmp_path / "moor"
 
 
-@pytest.mark.parametrize("name", ["..", "runs", "a\nb", "\x1b[2J"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "..",
+        "runs",
+        "forks",
+        "Runs",
+        "a\nb",
+        "\x1b[2J",
+        "story.json",
+        "episodes.json",
+        "lexicon.json.backup",
+        "Memories.md",
+        "memories.MD",
+        "Memories.md.lock",
+        "notes.md",
+        "notes.archive.md",
+    ],
+)
 def test_a_story_whose_name_no_folder_can_have_gets_one_that_is_named_for_its_content(
     tmp_path: Path, name: str
 ) -> None:
     bind_to_story(tmp_path, VATS)
-    assert folder_for_story(tmp_path, replace(MOOR, name=name)) == tmp_path / "story-bbbbbbbb"
+    here = GameConfiguration(zork_game_workdir=tmp_path, knowledge_file="notes.md")
+    assert folder_for_story(here, replace(MOOR, name=name)) == tmp_path / "story-bbbbbbbb"
 
 
 def test_a_link_out_of_the_work_folder_is_neither_read_nor_written(tmp_path: Path) -> None:

@@ -289,6 +289,35 @@ class TestShown:
         assert shown["llm.critic.api_key"].value is None
 
 
+class TestNamesOfFiles:
+    """No two files of a work folder have one name."""
+
+    @pytest.mark.parametrize("option", ["knowledge_file", "map_state_file", "simple_memory.memory_file"])
+    @pytest.mark.parametrize("name", ["episodes.json", "Story.json", "runs", "forks", "lexicon.json", "notes.lock"])
+    def test_a_name_that_the_program_uses_itself_is_refused(self, tmp_path: Path, option: str, name: str) -> None:
+        message = _error({option: name}, {}, tmp_path)
+        assert message.startswith(f"{option} on the command line: {name} is a name that the program ")
+
+    @pytest.mark.parametrize(
+        ("names", "both"),
+        [
+            (
+                {"knowledge_file": "notes.md", "simple_memory.memory_file": "notes.md"},
+                "knowledge_file and simple_memory",
+            ),
+            ({"map_state_file": "Memories.md"}, "map_state_file and simple_memory.memory_file"),
+            ({"knowledge_file": "MEMORIES.md"}, "knowledge_file and simple_memory.memory_file"),
+            ({"simple_memory.memory_file": "knowledgebase.archive.md"}, "archive of knowledge_file and simple_memory"),
+        ],
+    )
+    def test_two_options_with_one_name_are_refused(self, tmp_path: Path, names: dict[str, object], both: str) -> None:
+        assert both in _error(names, {}, tmp_path)
+
+    def test_names_may_be_exchanged(self, tmp_path: Path) -> None:
+        names = {"knowledge_file": "Memories.md", "simple_memory.memory_file": "knowledgebase.md"}
+        assert load_configuration(names, {}, tmp_path).configuration.knowledge_file == "Memories.md"
+
+
 class TestStrangersFiles:
     """What somebody else can write says neither where keys are sent nor which."""
 
