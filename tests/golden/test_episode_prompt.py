@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from session.knowledge import INSIGHTS, KnowledgeLine, Source
+from tests.fixtures.dye_works import GATE, VATS
 from tests.golden.golden_file import assert_golden
-from tests.unit.managers.episode_parts import GATE, VATS, Play
+from tests.unit.managers.episode_parts import EpisodePlay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 def test_the_question_about_an_episode_and_the_hand_over(tmp_path: Path) -> None:
     nothing: dict[str, object] = {}
-    play = Play(tmp_path, [nothing, nothing], episode=3)
+    play = EpisodePlay(tmp_path, [nothing, nothing], episode=3)
     play.die()
     play.manager.end("turn_limit")
     play.begin(4)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.fixtures.dye_works import BANNER, GATE, MORDANT, VATS
 from tests.golden.golden_file import assert_golden
-from tests.unit.managers.knowledge_parts import Play, answer, line
-from tests.unit.managers.objective_parts import BANNER, GATE, MORDANT, VATS
+from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ def as_shown(prompt: Prompt) -> str:
     return f"=== system ===\n{prompt.system}\n\n=== user ===\n{prompt.user}"
 
 
-def play_on(play: Play) -> None:
+def play_on(play: KnowledgePlay) -> None:
     """Ten turns: a banner is dyed, then the player dies."""
     play.turn("take banner", "Taken.", inventory=(BANNER,))
     play.turn("east", "Blue Vats\nSteam rises from two vats.", location=VATS)
@@ -39,7 +39,7 @@ def play_on(play: Play) -> None:
 
 
 def test_the_prompt_of_an_update(tmp_path: Path) -> None:
-    play = Play(tmp_path, [answer(line("Cloth takes dye twice", 3)), answer()], knowledge={"max_tokens": 1000})
+    play = KnowledgePlay(tmp_path, [answer(line("Cloth takes dye twice", 3)), answer()], knowledge={"max_tokens": 1000})
     play.file.write_text(BY_HAND)
     play_on(play)
     play.manager.process_periodic_update()
@@ -50,7 +50,7 @@ def test_the_prompt_of_an_update(tmp_path: Path) -> None:
 
 def test_the_prompt_of_a_consolidation(tmp_path: Path) -> None:
     lines = [line(f"Rule {number} of the dye works", number) for number in (1, 2, 3)]
-    play = Play(tmp_path, [answer(*lines), {"lines": [], "cut": []}], knowledge={"max_tokens": 10})
+    play = KnowledgePlay(tmp_path, [answer(*lines), {"lines": [], "cut": []}], knowledge={"max_tokens": 10})
     play.file.write_text(BY_HAND)
     play_on(play)
     play.manager.process_periodic_update()
@@ -58,7 +58,9 @@ def test_the_prompt_of_a_consolidation(tmp_path: Path) -> None:
 
 
 def test_the_prompt_of_a_small_model(tmp_path: Path) -> None:
-    play = Play(tmp_path, [{"turn": 8, "section": "DEATH & DANGER ANALYSIS"}], prompt_budgets={"analysis": 1500})
+    play = KnowledgePlay(
+        tmp_path, [{"turn": 8, "section": "DEATH & DANGER ANALYSIS"}], prompt_budgets={"analysis": 1500}
+    )
     play_on(play)
     play.manager.process_periodic_update()
     assert_golden("knowledge_brief_prompt.txt", as_shown(play.llm.calls[-1].prompt))

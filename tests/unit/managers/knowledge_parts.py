@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
-from session.game_configuration import GameConfiguration
-from session.game_state import GameState
 from session.memory import Memory
-from session.values import Observation, Proposal, TurnRecord, Verdict
-from tests.unit.managers.objective_parts import GATE, Memories
-from zorkgpt.llm.scripted import ScriptedLLM
+from tests.fixtures.dye_works import GATE, Play
+from tests.unit.managers.objective_parts import Memories
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,47 +20,22 @@ if TYPE_CHECKING:
     from zorkgpt.llm.scripted import Reply, ReplyFunction
 
 
-class Play:
-    """An episode at the dye works: turns are recorded and learnt as the orchestrator would have it."""
+class KnowledgePlay(Play[KnowledgeManager]):
+    """An episode that a knowledge manager learns from, after the map."""
 
     def __init__(
-        self,
-        workdir: Path,
-        replies: Iterable[Reply] | ReplyFunction = (),
-        *,
-        episode: int = 1,
-        **options: object,
+        self, workdir: Path, replies: Iterable[Reply] | ReplyFunction = (), *, episode: int = 1, **options: object
     ) -> None:
-        options = {"knowledge_update_interval": 10, **options}
-        self.config = GameConfiguration.model_validate({"zork_game_workdir": workdir, **options})
-        self.state = GameState(episode=episode)
-        self.llm = ScriptedLLM(replies)
+        super().__init__(workdir, replies, episode=episode, **{"knowledge_update_interval": 10, **options})
         self.memories = Memories()
         logger = structlog.get_logger()
         self.map = MapManager(logger, self.config, self.state)
         self.manager = KnowledgeManager(
             logger, self.config, self.state, self.llm, memory_manager=self.memories, map_manager=self.map
         )
+        self.learners = (self.map, self.manager)
         self.file = workdir / "knowledgebase.md"
         self.archive = workdir / "knowledgebase.archive.md"
-        self.now = Observation("The gate creaks.", GATE, (), (), score=0, world_hash="00000000")
-        self.state.begin(self.now)
-
-    def turn(self, action: str = "wait", text: str = "Time passes.", **after: Any) -> TurnRecord:
-        """The command was played and changed what ``after`` names; nothing was asked of the model."""
-        before, self.now = self.now, replace(self.now, **{"text": text, "died": False, **after})
-        record = TurnRecord(
-            episode=self.state.episode,
-            turn=self.state.turn_count + 1,
-            before=before,
-            proposals=(Proposal(action),),
-            verdicts=(Verdict(accepted=True),),
-            after=self.now,
-        )
-        self.state.record(record)
-        self.map.learn(record)
-        self.manager.learn(record)
-        return record
 
     def play(self, turns: int) -> None:
         """So many turns, of which the fifth wins a point and every one may bring an update."""
@@ -78,11 +49,6 @@ class Play:
         memory = Memory("NOTE", title, self.state.episode, turns, None, "It lies here.", persistence)
         cache = self.memories.ephemeral_cache if persistence == "ephemeral" else self.memories.memory_cache
         cache.setdefault(GATE.num, []).append(memory)
-
-    @property
-    def metrics(self) -> dict[str, int | float]:
-        """The manager's figures."""
-        return self.manager.get_status()["metrics"]
 
     @property
     def known(self) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import structlog
@@ -11,19 +10,14 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import Memory
-from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
-from zorkgpt.llm.scripted import ScriptedLLM
+from tests.fixtures.dye_works import VATS, Play
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from session.values import Location
     from zorkgpt.llm.scripted import Reply, ReplyFunction
-
-GATE = Location(11, "Dye Works Gate")
-VATS = Location(31, "Blue Vats")
-LOFT = Location(44, "Drying Loft")
-MORDANT = GameObject(71, "jar of mordant")
 
 
 def memory(title: str = "Mordant first", persistence: str = "permanent", **fields: object) -> Memory:
@@ -59,46 +53,10 @@ def titles(cache: dict[int, list[Memory]], location: Location = VATS) -> list[st
     return [kept.title for kept in cache.get(location.num, []) if kept.status != "SUPERSEDED"]
 
 
-class Play:
-    """Episodes at the dye works: turns are recorded and learnt as the orchestrator would have it."""
+class MemoryPlay(Play[SimpleMemoryManager]):
+    """Episodes that a memory manager learns from."""
 
     def __init__(self, workdir: Path, replies: Iterable[Reply] | ReplyFunction = (), **options: object) -> None:
-        self.llm = ScriptedLLM(replies)
-        self.state = GameState()
-        self.manager = SimpleMemoryManager(
-            structlog.get_logger(), configuration(workdir, **options), self.state, self.llm
-        )
-        self.now = Observation("The gate creaks.", GATE, (), (), score=0, world_hash="0")
-        self.state.begin(self.now)
-
-    def turn(self, action: str = "wait", text: str = "Time passes.", **after: object) -> TurnRecord:
-        """The command was played and changed what ``after`` names."""
-        before, self.now = self.now, replace(self.now, **{"text": text, "died": False, **after})  # type: ignore[arg-type]  # fields by name
-        record = TurnRecord(
-            episode=self.state.episode,
-            turn=self.state.turn_count + 1,
-            before=before,
-            proposals=(Proposal(action, f"because of {action}"),),
-            verdicts=(Verdict(accepted=True),),
-            after=self.now,
-        )
-        self.state.record(record)
-        self.manager.learn(record)
-        return record
-
-    def next_episode(self, opening: Observation | None = None) -> None:
-        """The story stands at its opening again."""
-        self.state = GameState(episode=self.state.episode + 1)
-        self.now = opening or Observation("The gate creaks.", GATE, (), (), score=0, world_hash="0")
-        self.state.begin(self.now)
-        self.manager.reset(self.state)
-
-    @property
-    def prompts(self) -> list[str]:
-        """The part of every prompt that changes."""
-        return [call.prompt.user for call in self.llm.calls]
-
-    @property
-    def metrics(self) -> dict[str, int | float]:
-        """The manager's figures."""
-        return self.manager.get_status()["metrics"]
+        super().__init__(workdir, replies, **options)  # type: ignore[arg-type]  # options by name
+        self.manager = SimpleMemoryManager(structlog.get_logger(), self.config, self.state, self.llm)
+        self.learners = (self.manager,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,22 +10,14 @@ import structlog
 
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
-from session.game_configuration import GameConfiguration
-from session.game_state import GameState
 from session.memory import Memory
-from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+from tests.fixtures.dye_works import Play
 from zorkgpt.llm.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from zorkgpt.llm.scripted import Reply, ReplyFunction
-
-GATE = Location(11, "Dye Works Gate")
-VATS = Location(31, "Blue Vats")
-LOFT = Location(44, "Drying Loft")
-BANNER = GameObject(70, "grey banner")
-MORDANT = GameObject(71, "jar of mordant")
 
 
 @dataclass
@@ -56,8 +48,8 @@ class Memories:
         return self.shuffled.get(location_id, location_id)
 
 
-class Play:
-    """An episode at the dye works: turns are recorded and learnt as the orchestrator would have it."""
+class ObjectivePlay(Play[ObjectiveManager]):
+    """An episode that an objective manager learns from, after the map."""
 
     def __init__(
         self,
@@ -67,32 +59,13 @@ class Play:
         memories: Memories | None = None,
         **options: object,
     ) -> None:
-        self.config = GameConfiguration.model_validate({"zork_game_workdir": workdir, **options})
-        self.state = GameState()
-        self.llm = ScriptedLLM(replies)
+        super().__init__(workdir, replies, **options)  # type: ignore[arg-type]  # options by name
         logger = structlog.get_logger()
         self.map = MapManager(logger, self.config, self.state)
         self.manager = ObjectiveManager(
             logger, self.config, self.state, LentModel(self.llm, workdir), self.map, memories
         )
-        self.now = Observation("The gate creaks.", GATE, (), (), score=0, world_hash="00000000")
-        self.state.begin(self.now)
-
-    def turn(self, action: str = "wait", text: str = "Time passes.", **after: object) -> TurnRecord:
-        """The command was played and changed what ``after`` names; nothing was asked of the model."""
-        before, self.now = self.now, replace(self.now, **{"text": text, "died": False, **after})  # type: ignore[arg-type]  # fields by name
-        record = TurnRecord(
-            episode=1,
-            turn=self.state.turn_count + 1,
-            before=before,
-            proposals=(Proposal(action, f"because of {action}"),),
-            verdicts=(Verdict(accepted=True),),
-            after=self.now,
-        )
-        self.state.record(record)
-        self.map.learn(record)
-        self.manager.learn(record)
-        return record
+        self.learners = (self.map, self.manager)
 
     def wait_until(self, turn: int) -> None:
         """Turns without an event were played up to and with that one, updates included."""
@@ -104,11 +77,6 @@ class Play:
     def texts(self) -> list[str]:
         """The texts of the open objectives."""
         return [objective.text for objective in self.manager.objectives if objective.is_active]
-
-    @property
-    def metrics(self) -> dict[str, int | float]:
-        """The manager's figures."""
-        return self.manager.get_status()["metrics"]
 
 
 def found(*texts: str, **others: object) -> dict[str, object]:

@@ -21,7 +21,8 @@ from session.knowledge import INSIGHTS, KnowledgeLine, Source
 from session.memory import Memory
 from session.token_counter import TokenCounter
 from session.values import Location, Verdict
-from tests.unit.managers.episode_parts import GATE, VATS, Play
+from tests.fixtures.dye_works import GATE, VATS
+from tests.unit.managers.episode_parts import EpisodePlay
 from tests.unit.managers.objective_parts import Memories
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.prompts.loader import fill_prompt
@@ -50,7 +51,7 @@ def summaries(folder: Path) -> list[str]:
 
 
 def test_a_summary_is_made_of_facts_alone(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = EpisodePlay(tmp_path)
     play.turn("east", "Steam hangs over the vats.", location=VATS)
     play.turn("dip banner", "It turns blue!", score=15)
     play.turn("tear banner", "You have died, says the banner.", score=10)
@@ -69,12 +70,12 @@ def test_a_summary_is_made_of_facts_alone(tmp_path: Path) -> None:
 
 
 def test_an_episode_without_a_turn_has_a_summary_too(tmp_path: Path) -> None:
-    summary = Play(tmp_path).manager.end("turn_limit")
+    summary = EpisodePlay(tmp_path).manager.end("turn_limit")
     assert (summary.turns, summary.score, summary.best_score, summary.rooms) == (0, 0, 0, 1)
 
 
 def test_a_story_without_score_and_places_is_summed_up_without(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = EpisodePlay(tmp_path)
     play.now = play.now.__class__("Fog.")
     play.state = GameState(episode=1)
     play.manager.reset(play.state)
@@ -86,7 +87,7 @@ def test_a_story_without_score_and_places_is_summed_up_without(tmp_path: Path) -
 
 
 def test_a_death_is_kept_with_the_turns_that_led_to_it(tmp_path: Path) -> None:
-    play = Play(tmp_path, lambda *_: NOTHING)
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     play.wait_until(9)
     play.die()
     play.die()
@@ -100,7 +101,7 @@ def test_a_death_is_kept_with_the_turns_that_led_to_it(tmp_path: Path) -> None:
 
 
 def test_each_of_three_deaths_is_in_the_question_and_the_last_ends_the_episode(tmp_path: Path) -> None:
-    play = Play(tmp_path, [NOTHING])
+    play = EpisodePlay(tmp_path, [NOTHING])
     for _ in range(3):
         play.die()
     summary = play.manager.end("lost")
@@ -110,13 +111,13 @@ def test_each_of_three_deaths_is_in_the_question_and_the_last_ends_the_episode(t
 
 
 def test_prose_about_death_is_no_death(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = EpisodePlay(tmp_path)
     play.turn("read stone", "You have died, it says. Rest in peace.")
     assert play.manager.end("turn_limit").deaths == ()
 
 
 def test_the_critics_score_is_the_mean_confidence_in_what_was_played(tmp_path: Path) -> None:
-    play = Play(tmp_path, lambda *_: NOTHING)
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     sure, unsure = Verdict(accepted=True, confidence=0.9), Verdict(accepted=True, confidence=0.5)
     against = Verdict(accepted=False, confidence=0.8)
     play.turn(verdicts=(against, sure))
@@ -127,16 +128,16 @@ def test_the_critics_score_is_the_mean_confidence_in_what_was_played(tmp_path: P
 
 
 def test_without_a_critic_that_says_how_sure_it_is_there_is_no_score(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = EpisodePlay(tmp_path)
     play.turn()
     assert play.manager.end("turn_limit").critic_score is None
 
 
-def at_score(play: Play, score: int) -> None:
+def at_score(play: EpisodePlay, score: int) -> None:
     play.turn("sort yarn", score=score)
 
 
-def judged(play: Play, confidence: float) -> None:
+def judged(play: EpisodePlay, confidence: float) -> None:
     play.turn(verdicts=(Verdict(accepted=True, confidence=confidence),))
 
 
@@ -157,7 +158,7 @@ def judged(play: Play, confidence: float) -> None:
 def test_the_model_is_asked_once_about_an_instructive_episode_when_an_episode_is_over(
     tmp_path: Path, happening: object, end: EpisodeEnd, asked: int
 ) -> None:
-    play = Play(tmp_path, lambda *_: NOTHING)
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     assert callable(happening)
     happening(play)
     play.manager.end(end)
@@ -165,7 +166,7 @@ def test_the_model_is_asked_once_about_an_instructive_episode_when_an_episode_is
 
 
 def test_a_score_that_was_lost_again_is_not_the_final_score(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = EpisodePlay(tmp_path)
     at_score(play, 60)
     at_score(play, 40)
     assert play.manager.end("over").best_score == 60
@@ -173,14 +174,14 @@ def test_a_score_that_was_lost_again_is_not_the_final_score(tmp_path: Path) -> N
 
 
 def test_nothing_is_drawn_before_the_end(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = EpisodePlay(tmp_path)
     play.die()
     assert not play.manager.synthesize_inter_episode_wisdom()
     assert play.llm.calls == []
 
 
 def test_a_lesson_of_a_death_comes_from_the_turns_before_it(tmp_path: Path) -> None:
-    play = Play(tmp_path, [{"deaths": [{"turn": 5, "text": "Fumes  kill\nat the vats."}]}], episode=4)
+    play = EpisodePlay(tmp_path, [{"deaths": [{"turn": 5, "text": "Fumes  kill\nat the vats."}]}], episode=4)
     play.wait_until(3)
     play.die()
     play.manager.end("lost")
@@ -188,7 +189,7 @@ def test_a_lesson_of_a_death_comes_from_the_turns_before_it(tmp_path: Path) -> N
 
 
 def test_an_insight_comes_from_the_turns_that_it_names(tmp_path: Path) -> None:
-    play = Play(tmp_path, [insight("Wear the hood", "death patterns ACROSS episodes", turns=[2, 1, 4, 2])])
+    play = EpisodePlay(tmp_path, [insight("Wear the hood", "death patterns ACROSS episodes", turns=[2, 1, 4, 2])])
     play.die()
     play.wait_until(4)
     play.manager.end("turn_limit")
@@ -198,7 +199,7 @@ def test_an_insight_comes_from_the_turns_that_it_names(tmp_path: Path) -> None:
 
 
 def test_insights_that_nobody_names_stay_as_they_are(tmp_path: Path) -> None:
-    play = Play(tmp_path, [insight("Yarn sells", DISCOVERIES, turns=[1])], episode=3)
+    play = EpisodePlay(tmp_path, [insight("Yarn sells", DISCOVERIES, turns=[1])], episode=3)
     play.knowledge.insight_lines = {PATTERNS: (BY_HAND, HOOD), PLACES: (LAMP,)}
     play.die()
     play.manager.end("lost")
@@ -212,7 +213,7 @@ def test_insights_that_nobody_names_stay_as_they_are(tmp_path: Path) -> None:
 
 def test_a_merged_insight_keeps_where_the_old_ones_came_from(tmp_path: Path) -> None:
     merged = insight("Hood and lamp first", WAYS, turns=[2], replaces=[1, 2])
-    play = Play(tmp_path, [merged], episode=3)
+    play = EpisodePlay(tmp_path, [merged], episode=3)
     play.knowledge.insight_lines = {PATTERNS: (HOOD,), PLACES: (LAMP,)}
     play.die()
     play.manager.end("lost")
@@ -223,7 +224,7 @@ def test_a_merged_insight_keeps_where_the_old_ones_came_from(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("replaces", [[], [1]])
 def test_an_insight_said_again_is_confirmed(tmp_path: Path, replaces: list[int]) -> None:
-    play = Play(tmp_path, [insight("put the HOOD on first", turns=[2], replaces=replaces)], episode=3)
+    play = EpisodePlay(tmp_path, [insight("put the HOOD on first", turns=[2], replaces=replaces)], episode=3)
     play.knowledge.insight_lines = {PATTERNS: (HOOD,)}
     play.die()
     play.manager.end("lost")
@@ -231,7 +232,7 @@ def test_an_insight_said_again_is_confirmed(tmp_path: Path, replaces: list[int])
 
 
 def test_what_a_person_wrote_is_not_repeated(tmp_path: Path) -> None:
-    play = Play(tmp_path, [insight("Mind the step", turns=[2], replaces=[1])])
+    play = EpisodePlay(tmp_path, [insight("Mind the step", turns=[2], replaces=[1])])
     play.knowledge.insight_lines = {PATTERNS: (BY_HAND,)}
     play.die()
     play.manager.end("lost")
@@ -256,7 +257,7 @@ def test_what_a_person_wrote_is_not_repeated(tmp_path: Path) -> None:
     ],
 )
 def test_what_makes_no_sense_changes_nothing_and_is_counted(tmp_path: Path, nonsense: dict[str, object]) -> None:
-    play = Play(tmp_path, [nonsense])
+    play = EpisodePlay(tmp_path, [nonsense])
     known = play.knowledge.insight_lines = {PATTERNS: (HOOD, BY_HAND)}
     play.die()
     play.manager.end("lost")
@@ -267,7 +268,7 @@ def test_what_makes_no_sense_changes_nothing_and_is_counted(tmp_path: Path, nons
 
 def test_what_makes_sense_of_an_answer_is_taken_in_spite_of_the_rest(tmp_path: Path) -> None:
     answer = {**insight("From nowhere"), "deaths": [{"turn": 2, "text": "Fumes kill."}]}
-    play = Play(tmp_path, [answer])
+    play = EpisodePlay(tmp_path, [answer])
     play.die()
     play.manager.end("lost")
     assert [line.text for line in play.knowledge.lines[DEATH_ANALYSIS]] == ["Fumes kill."]
@@ -275,7 +276,7 @@ def test_what_makes_sense_of_an_answer_is_taken_in_spite_of_the_rest(tmp_path: P
 
 @pytest.mark.parametrize("error", [LanguageModelUnavailable("down"), ResponseInvalid("no JSON")])
 def test_a_model_that_fails_costs_its_words_only(tmp_path: Path, error: LanguageModelError) -> None:
-    play = Play(tmp_path, [error], episode=2)
+    play = EpisodePlay(tmp_path, [error], episode=2)
     play.die()
     with capture_logs() as logs:
         summary = play.manager.end("lost")
@@ -291,7 +292,7 @@ def test_a_spent_budget_is_not_swallowed_and_the_summary_is_kept(tmp_path: Path)
     def spend(*_: object) -> dict[str, object]:
         raise BudgetSpent("no dollars left")
 
-    play = Play(tmp_path, spend)
+    play = EpisodePlay(tmp_path, spend)
     play.die()
     with pytest.raises(BudgetSpent):
         play.manager.end("lost")
@@ -299,7 +300,7 @@ def test_a_spent_budget_is_not_swallowed_and_the_summary_is_kept(tmp_path: Path)
 
 
 def test_a_model_too_small_for_the_question_is_not_asked_and_deaths_are_told_all_the_same(tmp_path: Path) -> None:
-    play = Play(tmp_path, prompt_budgets={"analysis": SMALLEST_BUDGET - 1})
+    play = EpisodePlay(tmp_path, prompt_budgets={"analysis": SMALLEST_BUDGET - 1})
     play.die()
     play.manager.end("lost")
     assert play.llm.calls == []
@@ -308,7 +309,7 @@ def test_a_model_too_small_for_the_question_is_not_asked_and_deaths_are_told_all
 
 
 def test_the_same_death_told_plainly_reads_the_same_in_every_episode(tmp_path: Path) -> None:
-    play = Play(tmp_path, prompt_budgets={"analysis": 1500})
+    play = EpisodePlay(tmp_path, prompt_budgets={"analysis": 1500})
     for episode in (1, 2):
         play.begin(episode)
         play.die()
@@ -320,7 +321,7 @@ def test_the_same_death_told_plainly_reads_the_same_in_every_episode(tmp_path: P
 
 @pytest.mark.parametrize("budget", [SMALLEST_BUDGET, 2500, 3000, 4000, 6000, 15_000])
 def test_a_prompt_keeps_to_its_budget_whatever_happened(tmp_path: Path, budget: int) -> None:
-    play = Play(tmp_path, lambda *_: NOTHING, episode=30, prompt_budgets={"analysis": budget})
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING, episode=30, prompt_budgets={"analysis": budget})
     for episode in range(20, 30):
         play.begin(episode)
         play.manager.end("over")
@@ -342,7 +343,7 @@ def test_a_prompt_keeps_to_its_budget_whatever_happened(tmp_path: Path, budget: 
 
 
 def test_an_insight_that_there_was_no_room_for_stays_as_it_is(tmp_path: Path) -> None:
-    play = Play(tmp_path, [insight("Stir", turns=[1], replaces=[90])], prompt_budgets={"analysis": 4000})
+    play = EpisodePlay(tmp_path, [insight("Stir", turns=[1], replaces=[90])], prompt_budgets={"analysis": 4000})
     many = tuple(KnowledgeLine(f"{number} " + "stir " * 60, HOOD.sources) for number in range(90))
     play.knowledge.insight_lines = {PATTERNS: many}
     play.die()
@@ -352,7 +353,7 @@ def test_an_insight_that_there_was_no_room_for_stays_as_it_is(tmp_path: Path) ->
 
 
 def test_a_persons_insight_is_shown_without_a_number(tmp_path: Path) -> None:
-    play = Play(tmp_path, [NOTHING])
+    play = EpisodePlay(tmp_path, [NOTHING])
     play.knowledge.insight_lines = {PATTERNS: (BY_HAND, HOOD)}
     play.die()
     play.manager.end("lost")
@@ -360,7 +361,7 @@ def test_a_persons_insight_is_shown_without_a_number(tmp_path: Path) -> None:
 
 
 def test_a_very_long_insight_of_a_person_is_cut_so_that_the_prompt_keeps_to_its_budget(tmp_path: Path) -> None:
-    play = Play(tmp_path, [NOTHING], prompt_budgets={"analysis": SMALLEST_BUDGET})
+    play = EpisodePlay(tmp_path, [NOTHING], prompt_budgets={"analysis": SMALLEST_BUDGET})
     play.knowledge.insight_lines = {PATTERNS: (KnowledgeLine("Mind the step. " * 1000),)}
     play.die()
     play.manager.end("lost")
@@ -369,7 +370,7 @@ def test_a_very_long_insight_of_a_person_is_cut_so_that_the_prompt_keeps_to_its_
 
 
 def test_without_knowledge_nothing_is_drawn_and_nothing_handed_over(tmp_path: Path) -> None:
-    play = Play(tmp_path, knowledge={"enabled": False})
+    play = EpisodePlay(tmp_path, knowledge={"enabled": False})
     play.die()
     play.manager.end("lost")
     play.begin(2)
@@ -381,7 +382,7 @@ def test_without_knowledge_nothing_is_drawn_and_nothing_handed_over(tmp_path: Pa
 def test_the_real_knowledge_base_takes_what_is_drawn_and_archives_what_is_replaced(tmp_path: Path) -> None:
     first = {"deaths": [{"turn": 2, "text": "Fumes kill at Blue Vats (31)."}], **insight("Wear the hood", turns=[2])}
     second = insight("Wear the hood before `east`", turns=[1], replaces=[1])
-    play = Play(tmp_path, [first, second])
+    play = EpisodePlay(tmp_path, [first, second])
     knowledge = KnowledgeManager(structlog.get_logger(), play.config, play.state, play.llm)
     play.manager.knowledge_manager = knowledge
     for episode in (1, 2):
@@ -396,7 +397,7 @@ def test_the_real_knowledge_base_takes_what_is_drawn_and_archives_what_is_replac
     assert "- Wear the hood *(Ep1, T2)*" in archive
 
 
-def with_real_knowledge(play: Play, insights: str, *, ephemeral: str) -> KnowledgeManager:
+def with_real_knowledge(play: EpisodePlay, insights: str, *, ephemeral: str) -> KnowledgeManager:
     """Knows these insights, and holds those turns to be this episode's doing."""
     dropped = Memory("NOTE", "Hood was dropped", play.state.episode, ephemeral, None, "It lies here.", "ephemeral")
     (play.config.zork_game_workdir / "knowledgebase.md").write_text(f"### {PATTERNS}\n{insights}", encoding="utf-8")
@@ -415,7 +416,7 @@ HOOD_LINE, LAMP_LINE = "- Put the hood on first *(Ep1, T3)*\n", "- Lamps burn ou
 
 
 def test_an_insight_of_ephemeral_turns_alone_does_not_get_in_by_what_it_replaces(tmp_path: Path) -> None:
-    play = Play(tmp_path, [insight("The hood lies at the gate", turns=[2], replaces=[1])], episode=2)
+    play = EpisodePlay(tmp_path, [insight("The hood lies at the gate", turns=[2], replaces=[1])], episode=2)
     knowledge = with_real_knowledge(play, HOOD_LINE, ephemeral="2")
     play.die()
     play.manager.end("lost")
@@ -425,7 +426,7 @@ def test_an_insight_of_ephemeral_turns_alone_does_not_get_in_by_what_it_replaces
 
 
 def test_what_would_be_refused_with_what_it_inherits_replaces_nothing(tmp_path: Path) -> None:
-    play = Play(tmp_path, [insight("Wear the hood", turns=[2], replaces=[1])])
+    play = EpisodePlay(tmp_path, [insight("Wear the hood", turns=[2], replaces=[1])])
     knowledge = with_real_knowledge(play, HOOD_LINE, ephemeral="1")
     play.die()
     play.manager.end("lost")
@@ -434,7 +435,7 @@ def test_what_would_be_refused_with_what_it_inherits_replaces_nothing(tmp_path: 
 
 
 def test_insights_are_joined_without_a_turn_of_this_episode(tmp_path: Path) -> None:
-    play = Play(tmp_path, [insight("Hood and lamp first", replaces=[1, 2])], episode=2)
+    play = EpisodePlay(tmp_path, [insight("Hood and lamp first", replaces=[1, 2])], episode=2)
     knowledge = with_real_knowledge(play, HOOD_LINE + LAMP_LINE, ephemeral="1-2")
     play.die()
     play.manager.end("lost")
@@ -444,7 +445,7 @@ def test_insights_are_joined_without_a_turn_of_this_episode(tmp_path: Path) -> N
 
 def test_an_insight_that_was_replaced_already_lends_its_sources_to_no_other(tmp_path: Path) -> None:
     first, second = insight("Hood on", turns=[1], replaces=[1]), insight("Hood off", replaces=[1, 2])
-    play = Play(tmp_path, [{"insights": [*first["insights"], *second["insights"]]}], episode=2)
+    play = EpisodePlay(tmp_path, [{"insights": [*first["insights"], *second["insights"]]}], episode=2)
     play.knowledge.insight_lines = {PATTERNS: (HOOD, LAMP)}
     play.die()
     play.manager.end("lost")
@@ -453,7 +454,7 @@ def test_an_insight_that_was_replaced_already_lends_its_sources_to_no_other(tmp_
 
 
 def test_the_question_shows_what_is_known_and_how_earlier_episodes_went(tmp_path: Path) -> None:
-    play = Play(tmp_path, lambda *_: NOTHING)
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     play.turn(score=10)
     play.manager.end("turn_limit")
     play.begin(2)
@@ -465,17 +466,17 @@ def test_the_question_shows_what_is_known_and_how_earlier_episodes_went(tmp_path
 
 
 def test_whoever_watches_sees_how_an_episode_ended(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = EpisodePlay(tmp_path)
     play.manager.end("over")
     assert play.exporter.exports == 1
 
 
 def test_the_first_episode_is_told_nothing(tmp_path: Path) -> None:
-    assert Play(tmp_path).manager.handover() == ""
+    assert EpisodePlay(tmp_path).manager.handover() == ""
 
 
 def test_the_next_episode_is_told_how_the_last_one_ended_and_what_was_done_before_a_death(tmp_path: Path) -> None:
-    play = Play(tmp_path, [NOTHING], episode=3)
+    play = EpisodePlay(tmp_path, [NOTHING], episode=3)
     play.turn("dip banner", "It turns blue!", score=15)
     play.die()
     play.manager.end("lost")
@@ -499,7 +500,7 @@ def test_the_next_episode_is_told_how_the_last_one_ended_and_what_was_done_befor
     ],
 )
 def test_every_way_to_end_is_handed_over(tmp_path: Path, end: EpisodeEnd, words: str) -> None:
-    play = Play(tmp_path)
+    play = EpisodePlay(tmp_path)
     play.turn()
     play.manager.end(end)
     play.begin(2)
@@ -507,32 +508,32 @@ def test_every_way_to_end_is_handed_over(tmp_path: Path, end: EpisodeEnd, words:
 
 
 def test_a_later_run_is_told_of_the_last_episode_of_the_run_before(tmp_path: Path) -> None:
-    first = Play(tmp_path)
+    first = EpisodePlay(tmp_path)
     first.turn()
     first.manager.end("turn_limit")
-    assert Play(tmp_path, episode=2).manager.handover().startswith("This was in episode 1.")
+    assert EpisodePlay(tmp_path, episode=2).manager.handover().startswith("This was in episode 1.")
 
 
 def test_an_episode_is_told_of_those_before_it_alone_and_of_the_latest(tmp_path: Path) -> None:
     for episode in (2, 7, 5):
-        Play(tmp_path, episode=episode).manager.end("over")
-    assert Play(tmp_path, episode=6).manager.handover().startswith("This was in episode 5.")
-    assert Play(tmp_path, episode=2).manager.handover() == ""
+        EpisodePlay(tmp_path, episode=episode).manager.end("over")
+    assert EpisodePlay(tmp_path, episode=6).manager.handover().startswith("This was in episode 5.")
+    assert EpisodePlay(tmp_path, episode=2).manager.handover() == ""
 
 
 def test_the_hand_over_is_the_same_all_through_an_episode(tmp_path: Path) -> None:
-    play = Play(tmp_path, [NOTHING])
+    play = EpisodePlay(tmp_path, [NOTHING])
     play.manager.end("over")
     play.begin(3)
     told = play.manager.handover()
-    Play(tmp_path, episode=2).manager.end("over")
+    EpisodePlay(tmp_path, episode=2).manager.end("over")
     play.die()
     play.manager.end("lost")
     assert play.manager.handover() == told
 
 
 def test_the_hand_over_is_short_whatever_happened(tmp_path: Path) -> None:
-    play = Play(tmp_path, [NOTHING])
+    play = EpisodePlay(tmp_path, [NOTHING])
     for number in range(60):
         play.turn("dip " * 90, "The dye splashes. " * 90, score=number, died=number % 3 == 0)
     play.manager.end("lost")
@@ -541,7 +542,7 @@ def test_the_hand_over_is_short_whatever_happened(tmp_path: Path) -> None:
 
 
 def test_an_episode_has_one_summary_the_latest(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = EpisodePlay(tmp_path)
     play.turn()
     play.manager.end("over")
     play.turn(score=10)
@@ -554,7 +555,7 @@ def test_what_is_not_understood_in_the_file_is_told_and_stays(tmp_path: Path) ->
     file = tmp_path / SUMMARIES_FILE
     file.write_text('# mine\n\n{"episode": "?"}', encoding="utf-8")
     with capture_logs() as logs:
-        play = Play(tmp_path)
+        play = EpisodePlay(tmp_path)
     assert [log["lines"] for log in logs] == [[1, 3]]
     play.manager.end("over")
     assert summaries(tmp_path)[:3] == ["# mine", "", '{"episode": "?"}']
@@ -566,7 +567,7 @@ def test_a_death_without_a_turn_in_the_file_is_not_understood(tmp_path: Path) ->
     line = '{"episode": 0, "end": "lost", "turns": 4, "deaths": [{"steps": []}]}'
     (tmp_path / SUMMARIES_FILE).write_text(f"\n{line}\n", encoding="utf-8")
     with capture_logs() as logs:
-        play = Play(tmp_path)
+        play = EpisodePlay(tmp_path)
     assert [log["lines"] for log in logs] == [[2]]
     assert play.manager.handover() == ""
     play.manager.end("over")
@@ -587,7 +588,7 @@ NO_WATCH: Watch = NoWatch()
 
 
 def test_a_held_summary_is_handed_over_and_goes_to_the_file_with_the_commit(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = EpisodePlay(tmp_path)
     play.manager.hold(NO_WATCH)
     play.manager.end("over")
     play.begin(2)
@@ -601,7 +602,7 @@ def test_a_held_summary_is_handed_over_and_goes_to_the_file_with_the_commit(tmp_
 
 
 def test_a_summary_that_cannot_be_written_is_written_with_the_next_commit(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = EpisodePlay(tmp_path)
     play.manager.hold(NO_WATCH)
     play.manager.end("over")
     (tmp_path / SUMMARIES_FILE).mkdir()
@@ -617,7 +618,9 @@ MOMENTS = ("in the episode", "at its end", "after the commit")
 
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_resuming_from_a_snapshot_equals_never_having_stopped(tmp_path: Path, moment: str) -> None:
-    never, stopped = (Play(tmp_path / name, [insight("Wear the hood", turns=[1])]) for name in ("never", "stopped"))
+    never, stopped = (
+        EpisodePlay(tmp_path / name, [insight("Wear the hood", turns=[1])]) for name in ("never", "stopped")
+    )
     snapshots: dict[str, bytes] = {}
     adapter = TypeAdapter(ManagerSnapshot)
     for play in (never, stopped):
@@ -633,7 +636,7 @@ def test_resuming_from_a_snapshot_equals_never_having_stopped(tmp_path: Path, mo
         snapshots["at its end"] = snapshots["after the commit"] = adapter.dump_json(play.manager.snapshot())
         if play is never or moment == "after the commit":
             play.manager.commit()
-    resumed = Play(tmp_path / "stopped", [NOTHING], episode=2)
+    resumed = EpisodePlay(tmp_path / "stopped", [NOTHING], episode=2)
     resumed.manager.hold(NO_WATCH)
     resumed.manager.restore_snapshot(adapter.validate_json(snapshots[moment]))
     if moment == "in the episode":
@@ -653,14 +656,14 @@ def test_resuming_from_a_snapshot_equals_never_having_stopped(tmp_path: Path, mo
 
 
 def test_what_another_process_has_played_meanwhile_is_handed_over(tmp_path: Path) -> None:
-    play = Play(tmp_path)
-    Play(tmp_path, episode=2).manager.end("over")
+    play = EpisodePlay(tmp_path)
+    EpisodePlay(tmp_path, episode=2).manager.end("over")
     play.begin(3)
     assert play.manager.handover().startswith("This was in episode 2.")
 
 
 def test_an_episode_teaches_nothing_in_the_next(tmp_path: Path) -> None:
-    play = Play(tmp_path, [NOTHING])
+    play = EpisodePlay(tmp_path, [NOTHING])
     play.die()
     play.manager.end("lost")
     play.begin(2)
@@ -669,7 +672,7 @@ def test_an_episode_teaches_nothing_in_the_next(tmp_path: Path) -> None:
 
 
 def test_the_instructions_name_every_heading(tmp_path: Path) -> None:
-    play = Play(tmp_path, [NOTHING])
+    play = EpisodePlay(tmp_path, [NOTHING])
     play.die()
     play.manager.end("lost")
     prompt = play.llm.calls[-1].prompt

@@ -14,8 +14,8 @@ from managers.base_manager import ManagerSnapshot
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeLine, Source
-from tests.unit.managers.knowledge_parts import NO_WATCH, Play, answer, line
-from tests.unit.managers.objective_parts import BANNER, VATS
+from tests.fixtures.dye_works import BANNER, VATS
+from tests.unit.managers.knowledge_parts import NO_WATCH, KnowledgePlay, answer, line
 from zorkgpt.llm.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ SOLVED = answer(line("Mordant first, then dye.", 5, 7))
 
 class TestWhenTheModelIsAsked:
     def test_once_an_interval_in_the_role_for_analysis(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, lambda *_: NOTHING)
+        play = KnowledgePlay(tmp_path, lambda *_: NOTHING)
         play.play(35)
         assert [call.role for call in play.llm.calls] == ["analysis"] * 3
 
     def test_at_the_end_of_an_episode_about_what_came_since(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [NOTHING, answer(line("The gate sticks.", 16))])
+        play = KnowledgePlay(tmp_path, [NOTHING, answer(line("The gate sticks.", 16))])
         play.play(16)
         assert play.manager.update_at_end()
         assert "Turn 10 at" not in play.llm.calls[-1].prompt.user
@@ -45,13 +45,13 @@ class TestWhenTheModelIsAsked:
         assert play.known == ["- The gate sticks. *(Ep1, T16)*"]
 
     def test_not_twice_about_the_same_turns(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [NOTHING])
+        play = KnowledgePlay(tmp_path, [NOTHING])
         play.play(10)
         assert not play.manager.update_at_end()
         assert len(play.llm.calls) == 1
 
     def test_not_where_nothing_happened(self, tmp_path: Path) -> None:
-        play = Play(tmp_path)
+        play = KnowledgePlay(tmp_path)
         for _ in range(12):
             play.turn()
             assert not play.manager.process_periodic_update()
@@ -71,20 +71,20 @@ class TestWhenTheModelIsAsked:
     def test_about_a_few_turns_only_where_they_scored_or_killed(
         self, tmp_path: Path, event: dict[str, Any], asked: int
     ) -> None:
-        play = Play(tmp_path, [NOTHING])
+        play = KnowledgePlay(tmp_path, [NOTHING])
         play.turn(**event)
         play.manager.update_at_end()
         assert len(play.llm.calls) == asked
 
     def test_about_five_turns_in_which_something_was_gained(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [NOTHING])
+        play = KnowledgePlay(tmp_path, [NOTHING])
         for inventory in ((), (), (BANNER,), (BANNER,), (BANNER,)):
             play.turn(inventory=inventory)
         play.manager.update_at_end()
         assert len(play.llm.calls) == 1
 
     def test_never_after_the_game_is_over_until_the_end_of_the_episode(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [NOTHING])
+        play = KnowledgePlay(tmp_path, [NOTHING])
         for _ in range(10):
             play.turn(score=1, ending="lost")
         assert not play.manager.process_periodic_update()
@@ -92,7 +92,7 @@ class TestWhenTheModelIsAsked:
 
     def test_never_where_knowledge_is_switched_off(self, tmp_path: Path) -> None:
         (tmp_path / "knowledgebase.md").write_text("- Never swim.\n")
-        play = Play(tmp_path, knowledge={"enabled": False})
+        play = KnowledgePlay(tmp_path, knowledge={"enabled": False})
         play.play(20)
         assert not play.manager.update_at_end()
         assert (play.llm.calls, play.manager.text(500)) == ([], "")
@@ -100,7 +100,7 @@ class TestWhenTheModelIsAsked:
 
 class TestWhatIsTaken:
     def test_a_line_carries_its_episode_and_turns(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [answer(line("Mordant first, then dye.", 7, 5, 6, 9))], episode=3)
+        play = KnowledgePlay(tmp_path, [answer(line("Mordant first, then dye.", 7, 5, 6, 9))], episode=3)
         play.play(10)
         assert play.file.read_text() == (
             "# Knowledge Base\n\n## PUZZLE SOLUTIONS\n\n- Mordant first, then dye. *(Ep3, T5-7; Ep3, T9)*\n"
@@ -109,7 +109,7 @@ class TestWhatIsTaken:
 
     @pytest.mark.parametrize("turns", [["5-7"], ["T5 \u2013 7"], ["T5", 6, "7"], [7, 5, "6"]])
     def test_turns_are_read_as_models_spell_them(self, tmp_path: Path, turns: list[object]) -> None:
-        play = Play(tmp_path, [answer(line("Dye.", *turns))])
+        play = KnowledgePlay(tmp_path, [answer(line("Dye.", *turns))])
         play.play(10)
         assert play.known == ["- Dye. *(Ep1, T5-7)*"]
 
@@ -118,13 +118,13 @@ class TestWhatIsTaken:
         [line("Dye."), line("Dye.", 11), line("Dye.", 5, 0), line("Dye.", "the last one"), line(" \n ", 5)],
     )
     def test_what_cites_no_turn_that_was_played_is_refused(self, tmp_path: Path, refused: dict[str, object]) -> None:
-        play = Play(tmp_path, [answer(refused, line("Kept.", 5))])
+        play = KnowledgePlay(tmp_path, [answer(refused, line("Kept.", 5))])
         play.play(10)
         assert play.known == ["- Kept. *(Ep1, T5)*"]
         assert play.metrics["refused"] == 1
 
     def test_a_section_that_does_not_exist_is_lessons(self, tmp_path: Path) -> None:
-        play = Play(
+        play = KnowledgePlay(
             tmp_path, [answer(line("A.", 5, section="command syntax"), line("B.", 5, section="dangers & Threats"))]
         )
         play.play(10)
@@ -132,17 +132,19 @@ class TestWhatIsTaken:
         assert play.file.read_text().index("LESSONS LEARNED") < play.file.read_text().index("- A.")
 
     def test_a_citation_that_the_model_copies_into_the_text_goes(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [answer(line("Dye. *(Ep9, T99)*", 5))])
+        play = KnowledgePlay(tmp_path, [answer(line("Dye. *(Ep9, T99)*", 5))])
         play.play(10)
         assert play.known == ["- Dye. *(Ep1, T5)*"]
 
     def test_the_same_words_again_add_their_turns(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [SOLVED, answer(line("mordant first,  then DYE.", 15, section="LESSONS LEARNED"))])
+        play = KnowledgePlay(
+            tmp_path, [SOLVED, answer(line("mordant first,  then DYE.", 15, section="LESSONS LEARNED"))]
+        )
         play.play(20)
         assert play.known == ["- Mordant first, then dye. *(Ep1, T5; Ep1, T7; Ep1, T15)*"]
 
     def test_a_better_line_takes_the_place_and_the_turns_of_the_old_one(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [SOLVED, answer(line("Mordant, wait, dye.", 15, replaces=[1, 7]))])
+        play = KnowledgePlay(tmp_path, [SOLVED, answer(line("Mordant, wait, dye.", 15, replaces=[1, 7]))])
         play.play(20)
         assert play.known == ["- Mordant, wait, dye. *(Ep1, T5; Ep1, T7; Ep1, T15)*"]
         assert play.archive.read_text() == (
@@ -153,7 +155,7 @@ class TestWhatIsTaken:
 
     def test_what_a_person_wrote_has_no_number_and_stays_to_the_byte(self, tmp_path: Path) -> None:
         written = "\ufeffMine!\r\n\r\n## PUZZLE SOLUTIONS\r\n* Ask  the *dyer*\r\n\r\n<!-- later -->\r\n"
-        play = Play(tmp_path, [answer(line("Better.", 5, replaces=[1]))])
+        play = KnowledgePlay(tmp_path, [answer(line("Better.", 5, replaces=[1]))])
         play.file.write_bytes(written.encode())
         play.play(10)
         assert "\n- Ask the *dyer*" in play.llm.calls[0].prompt.user
@@ -163,14 +165,14 @@ class TestWhatIsTaken:
 
 class TestNothingOfThisEpisodeAlone:
     def test_a_line_that_rests_on_ephemeral_turns_alone_is_dropped_and_counted(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [answer(line("Banner lies here.", 5, 6), line("Gate sticks.", 6, 8))])
+        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 5, 6), line("Gate sticks.", 6, 8))])
         play.remember("4-6")
         play.play(10)
         assert play.known == ["- Gate sticks. *(Ep1, T6; Ep1, T8)*"]
         assert (play.metrics["ephemeral"], play.metrics["refused"]) == (1, 0)
 
     def test_one_that_was_given_up_since_counts_too(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [answer(line("Banner lies here.", 5))])
+        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 5))])
         play.remember("5")
         play.memories.ephemeral_cache[11] = [play.memories.ephemeral_cache[11][0].superseded("Gone", 6)]
         play.play(10)
@@ -180,7 +182,7 @@ class TestNothingOfThisEpisodeAlone:
     def test_a_line_whose_turns_turn_out_to_be_ephemeral_goes_to_the_archive_at_the_end(
         self, tmp_path: Path, resumed: bool
     ) -> None:
-        play = Play(tmp_path, [answer(line("Banner lies here.", 5), line("Gate sticks.", 5, 8)), NOTHING])
+        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 5), line("Gate sticks.", 5, 8)), NOTHING])
         play.file.write_text("## LESSONS LEARNED\n- Vats boil. *(Ep1, T5)*\n")
         play.manager.reset()
         play.play(11)
@@ -198,7 +200,7 @@ class TestNothingOfThisEpisodeAlone:
         assert (play.metrics["ephemeral"], play.metrics["archived"]) == (1, 1)
 
     def test_what_an_earlier_episode_learnt_is_not_dropped_by_a_later_one(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [answer(line("Gate sticks.", 5))])
+        play = KnowledgePlay(tmp_path, [answer(line("Gate sticks.", 5))])
         play.play(10)
         play.state = GameState(episode=1)
         play.state.begin(play.now)
@@ -208,7 +210,7 @@ class TestNothingOfThisEpisodeAlone:
         assert play.known == ["- Gate sticks. *(Ep1, T5)*"]
 
     def test_persistent_memories_and_other_episodes_do_not_count(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [SOLVED], episode=2)
+        play = KnowledgePlay(tmp_path, [SOLVED], episode=2)
         play.remember("5-7", "permanent")
         play.state.episode = 1
         play.remember("5-7")
@@ -217,7 +219,7 @@ class TestNothingOfThisEpisodeAlone:
         assert play.metrics["taken"] == 1
 
     def test_the_model_is_shown_them_as_such(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [NOTHING])
+        play = KnowledgePlay(tmp_path, [NOTHING])
         play.remember("5")
         play.remember("6", "permanent", "Gate sticks")
         play.play(10)
@@ -228,7 +230,7 @@ class TestNothingOfThisEpisodeAlone:
         assert "IN THIS EPISODE:\n- T6, Dye Works Gate (11): Gate sticks: It lies here." in user
 
     def test_lines_of_other_managers_are_judged_alike(self, tmp_path: Path) -> None:
-        play = Play(tmp_path)
+        play = KnowledgePlay(tmp_path)
         play.remember("3-5")
         play.play(9)
         lines = [
@@ -245,7 +247,7 @@ class TestNothingOfThisEpisodeAlone:
 
 class TestInsights:
     def test_new_ones_take_the_place_of_the_programs_old_ones(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, episode=2)
+        play = KnowledgePlay(tmp_path, episode=2)
         play.file.write_text(
             f"### {INSIGHTS[0]}\n- Hold your breath.\n- Fumes kill. *(Ep1, T4)*\n- Mind the gate. *(Ep1, T9)*\n"
         )
@@ -262,7 +264,7 @@ class TestInsights:
         assert "Fumes" not in play.archive.read_text()
 
     def test_what_stands_there_is_not_judged_by_an_episode_of_the_same_number(self, tmp_path: Path) -> None:
-        play = Play(tmp_path)
+        play = KnowledgePlay(tmp_path)
         old = "- Fumes kill. *(Ep1, T40)*\n- Vats boil. *(Ep1, T5)*\n"
         play.file.write_text(f"### {INSIGHTS[0]}\n{old}")
         play.manager.reset()
@@ -275,7 +277,7 @@ class TestInsights:
         assert (play.metrics["ephemeral"], play.metrics["refused"]) == (0, 0)
 
     def test_headings_that_are_not_named_stay(self, tmp_path: Path) -> None:
-        play = Play(tmp_path)
+        play = KnowledgePlay(tmp_path)
         known = KnowledgeLine("Fumes kill.", (Source(0, 4, 4),))
         play.manager.add_lines(INSIGHTS[0], [known])
         play.manager.replace_insights({INSIGHTS[1]: []})
@@ -284,7 +286,7 @@ class TestInsights:
 
 class TestWhatTheAgentIsShown:
     def test_it_changes_at_updates_and_with_an_episode_only(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [SOLVED])
+        play = KnowledgePlay(tmp_path, [SOLVED])
         play.file.write_text("- Never swim.\n")
         play.play(9)
         play.manager.add_lines(SECTIONS[0], [KnowledgeLine("Fumes kill.", (Source(1, 4, 4),))])
@@ -304,14 +306,14 @@ class TestWhatTheAgentIsShown:
         (tmp_path / "knowledgebase.md").write_text(
             f"## LESSONS LEARNED\n- Look at the banner. *(Ep1, T1)*\n## DANGERS & THREATS\n{''.join(lines)}{sure}"
         )
-        text = Play(tmp_path).manager.text(23)
+        text = KnowledgePlay(tmp_path).manager.text(23)
         assert text == "DANGERS & THREATS:\n- Danger that came back.\n\nLESSONS LEARNED:\n- Look at the banner."
 
     @pytest.mark.parametrize("tokens", [0, 1, 7, 40, 200])
     def test_it_keeps_to_its_tokens(self, tmp_path: Path, tokens: int) -> None:
         lines = "".join(f"- {'long ' * number}line\n\n" for number in range(200))
         (tmp_path / "knowledgebase.md").write_text(f"## DANGERS & THREATS\n{lines}## Mine\n{lines}")
-        assert len(Play(tmp_path).manager.text(tokens)) <= 4 * tokens
+        assert len(KnowledgePlay(tmp_path).manager.text(tokens)) <= 4 * tokens
 
 
 class TestWhenItGrowsTooLong:
@@ -320,7 +322,7 @@ class TestWhenItGrowsTooLong:
     def test_the_model_merges_and_cuts_and_what_goes_is_archived(self, tmp_path: Path) -> None:
         merged = {"lines": [{"text": "Both in one.", "replaces": [1, 2]}], "cut": [3, 4, 4, 9]}
         lines = [line(f"Rule {number}: {self.WORDS}", 5, number) for number in range(1, 5)]
-        play = Play(tmp_path, [answer(*lines), merged], knowledge={"max_tokens": 40})
+        play = KnowledgePlay(tmp_path, [answer(*lines), merged], knowledge={"max_tokens": 40})
         play.play(10)
         assert [known.split(":")[0] for known in play.known] == ["- Rule 3", "- Both in one. *(Ep1, T1-2; Ep1, T5)*"]
         assert [archived.split(":")[0] for archived in play.archive.read_text().splitlines()[2:]] == [
@@ -330,25 +332,27 @@ class TestWhenItGrowsTooLong:
 
     def test_no_more_is_cut_than_has_to_go(self, tmp_path: Path) -> None:
         lines = [line(f"Rule {number}: {self.WORDS}", 5, number) for number in range(1, 5)]
-        play = Play(tmp_path, [answer(*lines), {"cut": [1, 2, 3, 4]}], knowledge={"max_tokens": 100})
+        play = KnowledgePlay(tmp_path, [answer(*lines), {"cut": [1, 2, 3, 4]}], knowledge={"max_tokens": 100})
         play.play(10)
         assert len(play.known) == 3
 
     def test_a_merged_line_that_is_no_shorter_is_not_taken(self, tmp_path: Path) -> None:
         longer = {"lines": [{"text": self.WORDS * 2, "replaces": [1]}]}
-        play = Play(tmp_path, [answer(line(self.WORDS, 5)), longer], knowledge={"max_tokens": 10})
+        play = KnowledgePlay(tmp_path, [answer(line(self.WORDS, 5)), longer], knowledge={"max_tokens": 10})
         play.play(10)
         assert len(play.known) == 1
         assert not play.archive.exists()
 
     def test_people_are_not_asked_to_be_short(self, tmp_path: Path) -> None:
         (tmp_path / "knowledgebase.md").write_text(f"- {self.WORDS}\n")
-        play = Play(tmp_path, [NOTHING], knowledge={"max_tokens": 10})
+        play = KnowledgePlay(tmp_path, [NOTHING], knowledge={"max_tokens": 10})
         play.play(10)
         assert len(play.llm.calls) == 1
 
     def test_where_the_model_gives_no_answer_all_stays(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [answer(line(self.WORDS, 5)), ResponseInvalid("?")], knowledge={"max_tokens": 10})
+        play = KnowledgePlay(
+            tmp_path, [answer(line(self.WORDS, 5)), ResponseInvalid("?")], knowledge={"max_tokens": 10}
+        )
         play.play(10)
         assert len(play.known) == 1
         assert play.metrics["failures"] == 1
@@ -359,7 +363,7 @@ class TestFailures:
     def test_a_model_that_fails_is_asked_about_the_same_turns_after_the_next_interval(
         self, tmp_path: Path, error: LanguageModelError
     ) -> None:
-        play = Play(tmp_path, [error, SOLVED])
+        play = KnowledgePlay(tmp_path, [error, SOLVED])
         with capture_logs() as logs:
             play.play(19)
         assert [log["log_level"] for log in logs if log["event"].startswith("the knowledge")] == ["warning"]
@@ -371,12 +375,12 @@ class TestFailures:
         def spent(_role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> dict[str, object]:
             raise BudgetSpent("5000 tokens")
 
-        play = Play(tmp_path, spent)
+        play = KnowledgePlay(tmp_path, spent)
         with pytest.raises(BudgetSpent):
             play.play(10)
 
     def test_a_file_that_cannot_be_read_stops_nothing_once_playing(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [SOLVED])
+        play = KnowledgePlay(tmp_path, [SOLVED])
         play.manager.hold(NO_WATCH)
         play.file.write_bytes(b"\xff")
         play.play(10)
@@ -390,14 +394,14 @@ class TestFailures:
     def test_a_file_that_cannot_be_read_is_told_at_once(self, tmp_path: Path) -> None:
         (tmp_path / "knowledgebase.md").write_bytes(b"\xff")
         with pytest.raises(StoreError):
-            Play(tmp_path)
+            KnowledgePlay(tmp_path)
 
 
 class TestHoldingAndResuming:
     REPLIES = (SOLVED, answer(line("Mordant, wait, dye.", 15, replaces=[1]), line("Gate sticks.", 16)), NOTHING)
 
     def test_files_change_in_a_commit_alone_and_once(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, self.REPLIES)
+        play = KnowledgePlay(tmp_path, self.REPLIES)
         play.manager.hold(NO_WATCH)
         play.play(20)
         assert list(tmp_path.glob("knowledge*.md")) == []
@@ -437,9 +441,9 @@ class TestHoldingAndResuming:
         assert resumed.manager.text(500) == whole.manager.text(500)
         assert resumed.metrics == whole.metrics
 
-    def _play(self, folder: Path) -> Play:
+    def _play(self, folder: Path) -> KnowledgePlay:
         folder.mkdir(exist_ok=True)
-        play = Play(folder, self.REPLIES)
+        play = KnowledgePlay(folder, self.REPLIES)
         play.manager.hold(NO_WATCH)
         return play
 
@@ -448,7 +452,7 @@ class TestSmallModels:
     BUDGET: ClassVar = {"analysis": 1500}
 
     def test_they_choose_a_turn_and_the_words_are_the_storys(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [{"turn": 2, "section": "DANGERS & THREATS"}], prompt_budgets=self.BUDGET)
+        play = KnowledgePlay(tmp_path, [{"turn": 2, "section": "DANGERS & THREATS"}], prompt_budgets=self.BUDGET)
         play.turn("pull crank", "The sluice opens.", score=5)
         play.turn("enter vat", "You  dissolve\nin it.", died=True, score=0)
         play.turn("drop banner", "Dropped.", inventory=())
@@ -470,7 +474,7 @@ class TestSmallModels:
     def test_they_are_offered_the_sections_that_the_facts_speak_for(
         self, tmp_path: Path, event: dict[str, Any], sections: list[str]
     ) -> None:
-        play = Play(tmp_path, [{"turn": 1, "section": sections[0]}], prompt_budgets=self.BUDGET)
+        play = KnowledgePlay(tmp_path, [{"turn": 1, "section": sections[0]}], prompt_budgets=self.BUDGET)
         play.now = replace(play.now, score=20)
         play.turn(**event)
         play.manager.update_at_end()
@@ -491,33 +495,33 @@ class TestSmallModels:
     def test_a_section_that_does_not_suit_the_turn_becomes_one_that_does(
         self, tmp_path: Path, turn: int, section: str, filed: str
     ) -> None:
-        play = Play(tmp_path, [{"turn": turn, "section": section}], prompt_budgets=self.BUDGET)
+        play = KnowledgePlay(tmp_path, [{"turn": turn, "section": section}], prompt_budgets=self.BUDGET)
         play.turn("pull crank", "The sluice opens.", score=5)
         play.turn("enter vat", "You dissolve in it.", died=True)
         play.manager.update_at_end()
         assert play.file.read_text().startswith(f"# Knowledge Base\n\n## {filed}\n\n- At Dye Works Gate")
 
     def test_they_are_not_asked_about_ephemeral_doings(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, prompt_budgets=self.BUDGET)
+        play = KnowledgePlay(tmp_path, prompt_budgets=self.BUDGET)
         play.remember("5")
         play.play(10)
         assert play.llm.calls == []
         assert play.metrics["trivial"] == 1
 
     def test_a_turn_that_they_invent_is_no_answer(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [{"turn": 9, "section": "LESSONS LEARNED"}], prompt_budgets=self.BUDGET)
+        play = KnowledgePlay(tmp_path, [{"turn": 9, "section": "LESSONS LEARNED"}], prompt_budgets=self.BUDGET)
         play.play(10)
         assert play.known == []
         assert play.metrics["failures"] == 1
 
 
 def test_the_model_is_lent_to_others(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = KnowledgePlay(tmp_path)
     assert isinstance(play.manager.model, ScriptedLLM)
 
 
 def test_the_status_is_plain_json(tmp_path: Path) -> None:
-    play = Play(tmp_path, [SOLVED])
+    play = KnowledgePlay(tmp_path, [SOLVED])
     play.play(10)
     status = play.manager.get_status()
     assert json.loads(json.dumps(status)) == status

@@ -14,7 +14,8 @@ from managers.objectives.answer import LONGEST_TEXT
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid
 from session.game_state import GameState
 from session.objective import Objective, ObjectivesState
-from tests.unit.managers.objective_parts import BANNER, GATE, LOFT, VATS, Memories, Play, found
+from tests.fixtures.dye_works import BANNER, GATE, LOFT, VATS
+from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,14 +26,14 @@ NOTHING: dict[str, object] = {}
 
 
 def test_the_model_is_asked_once_an_interval_in_the_role_for_analysis(tmp_path: Path) -> None:
-    play = Play(tmp_path, lambda *_: NOTHING)
+    play = ObjectivePlay(tmp_path, lambda *_: NOTHING)
     play.wait_until(396)
     assert [call.role for call in play.llm.calls] == ["analysis"] * 19
     assert play.metrics["updates"] == 19
 
 
 def test_between_the_intervals_an_update_does_nothing(tmp_path: Path) -> None:
-    play = Play(tmp_path, [found("Open the sluice")], objective_update_interval=5)
+    play = ObjectivePlay(tmp_path, [found("Open the sluice")], objective_update_interval=5)
     play.wait_until(4)
     assert play.llm.calls == []
     play.wait_until(5)
@@ -42,7 +43,7 @@ def test_between_the_intervals_an_update_does_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("enabled", "game_over"), [(False, False), (True, True)])
 def test_nobody_is_asked_without_need(tmp_path: Path, enabled: bool, game_over: bool) -> None:
-    play = Play(tmp_path, objectives={"enabled": enabled})
+    play = ObjectivePlay(tmp_path, objectives={"enabled": enabled})
     play.state.turn_count, play.state.game_over = 20, game_over
     assert play.manager.process_periodic_update() == ()
     assert play.llm.calls == []
@@ -50,7 +51,7 @@ def test_nobody_is_asked_without_need(tmp_path: Path, enabled: bool, game_over: 
 
 def test_an_objective_knows_what_it_came_from(tmp_path: Path) -> None:
     answer = {"objectives": [{"text": " Fill  the\nvat ", "location_id": GATE.num, "evidence": "memory of the vat"}]}
-    play = Play(tmp_path, [answer])
+    play = ObjectivePlay(tmp_path, [answer])
     play.wait_until(20)
     assert play.manager.objectives == (
         Objective(1, "Fill the vat (Location 11)", 20, GATE.num, "memory of the vat", GATE.num),
@@ -67,13 +68,13 @@ def test_an_objective_knows_what_it_came_from(tmp_path: Path) -> None:
     ],
 )
 def test_the_text_names_the_location_id_once(tmp_path: Path, text: str, shown: str) -> None:
-    play = Play(tmp_path, [{"objectives": [{"text": text, "location_id": 11}]}])
+    play = ObjectivePlay(tmp_path, [{"objectives": [{"text": text, "location_id": 11}]}])
     play.wait_until(20)
     assert play.texts == [shown]
 
 
 def test_a_text_too_long_is_cut_and_still_names_its_location(tmp_path: Path) -> None:
-    play = Play(tmp_path, [{"objectives": [{"text": "stir " * 200, "location_id": 11}]}])
+    play = ObjectivePlay(tmp_path, [{"objectives": [{"text": "stir " * 200, "location_id": 11}]}])
     play.wait_until(20)
     (text,) = play.texts
     assert len(text) <= LONGEST_TEXT
@@ -81,7 +82,7 @@ def test_a_text_too_long_is_cut_and_still_names_its_location(tmp_path: Path) -> 
 
 
 def test_a_location_that_nobody_knows_is_taken_off_and_counted(tmp_path: Path) -> None:
-    play = Play(tmp_path, [{"objectives": [{"text": "Find the spring", "location_id": 999}]}])
+    play = ObjectivePlay(tmp_path, [{"objectives": [{"text": "Find the spring", "location_id": 999}]}])
     play.wait_until(20)
     assert play.texts == ["Find the spring"]
     assert play.metrics["refused"] == 1
@@ -89,20 +90,20 @@ def test_a_location_that_nobody_knows_is_taken_off_and_counted(tmp_path: Path) -
 
 def test_a_location_is_known_from_the_map_or_from_memories(tmp_path: Path) -> None:
     answer = {"objectives": [{"text": "Dye", "location_id": number} for number in (VATS.num, LOFT.num, 50)]}
-    play = Play(tmp_path, [answer], memories=Memories({LOFT.num: []}, {50: []}))
+    play = ObjectivePlay(tmp_path, [answer], memories=Memories({LOFT.num: []}, {50: []}))
     play.map.game_map.add_room(VATS.num)
     play.wait_until(20)
     assert play.texts == ["Dye (Location 31)", "Dye (Location 44)", "Dye (Location 50)"]
 
 
 def test_plain_texts_are_objectives_too(tmp_path: Path) -> None:
-    play = Play(tmp_path, [{"objectives": ["Open the sluice"]}])
+    play = ObjectivePlay(tmp_path, [{"objectives": ["Open the sluice"]}])
     play.wait_until(20)
     assert play.texts == ["Open the sluice"]
 
 
 def test_an_objective_is_completed_on_a_turn_that_was_played(tmp_path: Path) -> None:
-    play = Play(tmp_path, [found("Open the sluice"), {"completed": [{"id": 1, "turn": 33}]}])
+    play = ObjectivePlay(tmp_path, [found("Open the sluice"), {"completed": [{"id": 1, "turn": 33}]}])
     play.wait_until(40)
     (objective,) = play.manager.objectives
     assert (objective.status, objective.ended_turn, objective.ending) == ("completed", 40, "turn 33")
@@ -121,7 +122,7 @@ def test_an_objective_is_completed_on_a_turn_that_was_played(tmp_path: Path) -> 
     ],
 )
 def test_what_makes_no_sense_changes_nothing_and_is_counted(tmp_path: Path, nonsense: dict[str, object]) -> None:
-    play = Play(tmp_path, [found("Open the sluice"), nonsense])
+    play = ObjectivePlay(tmp_path, [found("Open the sluice"), nonsense])
     play.wait_until(39)
     before = play.manager.objectives
     play.wait_until(40)
@@ -132,7 +133,7 @@ def test_what_makes_no_sense_changes_nothing_and_is_counted(tmp_path: Path, nons
 
 def test_what_makes_sense_of_an_answer_is_taken_in_spite_of_the_rest(tmp_path: Path) -> None:
     answer = found("Light the stove", "Light the stove", completed=[{"id": 1, "turn": 21}, {"id": 9, "turn": 21}])
-    play = Play(tmp_path, [found("Open the sluice"), answer])
+    play = ObjectivePlay(tmp_path, [found("Open the sluice"), answer])
     play.wait_until(40)
     assert [objective.status for objective in play.manager.objectives] == ["completed", "active"]
     assert play.metrics["refused"] == 2
@@ -140,7 +141,7 @@ def test_what_makes_sense_of_an_answer_is_taken_in_spite_of_the_rest(tmp_path: P
 
 def test_an_objective_ends_once(tmp_path: Path) -> None:
     twice = {"completed": [{"id": 1, "turn": 21}], "dropped": [{"id": 1, "reason": "done"}]}
-    play = Play(tmp_path, [found("Open the sluice"), twice])
+    play = ObjectivePlay(tmp_path, [found("Open the sluice"), twice])
     play.wait_until(40)
     assert [objective.status for objective in play.manager.objectives] == ["completed"]
     assert play.metrics["refused"] == 1
@@ -148,7 +149,7 @@ def test_an_objective_ends_once(tmp_path: Path) -> None:
 
 def test_what_was_completed_is_not_found_again_but_what_was_dropped_may_be(tmp_path: Path) -> None:
     ended = {"completed": [{"id": 1, "turn": 21}], "dropped": [{"id": 2, "reason": "locked"}]}
-    play = Play(
+    play = ObjectivePlay(
         tmp_path, [found("Open the sluice", "Climb the chute"), ended, found("Open the sluice", "Climb the chute")]
     )
     play.wait_until(60)
@@ -158,7 +159,7 @@ def test_what_was_completed_is_not_found_again_but_what_was_dropped_may_be(tmp_p
 
 def test_no_more_are_open_than_the_cap_and_two_can_be_merged_into_one(tmp_path: Path) -> None:
     merged = found("Soak and wring the banner", dropped=[{"id": 1, "reason": "merged"}, {"id": 2, "reason": "merged"}])
-    play = Play(tmp_path, [found("Soak it", "Wring it", "Sell it"), merged], objectives={"max_active": 2})
+    play = ObjectivePlay(tmp_path, [found("Soak it", "Wring it", "Sell it"), merged], objectives={"max_active": 2})
     play.wait_until(20)
     assert play.texts == ["Soak it", "Wring it"]
     play.wait_until(40)
@@ -168,7 +169,7 @@ def test_no_more_are_open_than_the_cap_and_two_can_be_merged_into_one(tmp_path: 
 
 @pytest.mark.parametrize(("since", "kept"), [(20, []), (21, ["Open the sluice"])])
 def test_an_objective_without_progress_is_dropped_as_stale(tmp_path: Path, since: int, kept: list[str]) -> None:
-    play = Play(tmp_path, lambda *_: NOTHING, objectives={"stale_after": 40})
+    play = ObjectivePlay(tmp_path, lambda *_: NOTHING, objectives={"stale_after": 40})
     play.manager.restore(ObjectivesState((Objective(1, "Open the sluice", since),)))
     play.wait_until(60)
     assert play.texts == kept
@@ -176,7 +177,7 @@ def test_an_objective_without_progress_is_dropped_as_stale(tmp_path: Path, since
 
 
 def test_a_loss_is_no_progress(tmp_path: Path) -> None:
-    play = Play(tmp_path, lambda *_: NOTHING, objectives={"stale_after": 40})
+    play = ObjectivePlay(tmp_path, lambda *_: NOTHING, objectives={"stale_after": 40})
     play.now = replace(play.now, inventory=(BANNER,))
     play.manager.restore(ObjectivesState((Objective(1, "Dye", 1),)))
     play.wait_until(30)
@@ -191,7 +192,7 @@ def test_a_loss_is_no_progress(tmp_path: Path) -> None:
     ids=["anywhere", "at its place", "elsewhere"],
 )
 def test_progress_at_its_place_keeps_an_objective(tmp_path: Path, location_id: int | None, kept: list[str]) -> None:
-    play = Play(tmp_path, lambda *_: NOTHING, objectives={"stale_after": 40})
+    play = ObjectivePlay(tmp_path, lambda *_: NOTHING, objectives={"stale_after": 40})
     play.manager.restore(ObjectivesState((Objective(1, "Dye", 1, location_id=location_id),)))
     play.wait_until(30)
     play.turn("take banner", inventory=(BANNER,))
@@ -203,7 +204,7 @@ def test_progress_at_its_place_keeps_an_objective(tmp_path: Path, location_id: i
 def test_a_model_that_fails_skips_the_update_and_is_asked_at_the_next_interval(
     tmp_path: Path, error: LanguageModelError
 ) -> None:
-    play = Play(tmp_path, [error, found("Open the sluice")])
+    play = ObjectivePlay(tmp_path, [error, found("Open the sluice")])
     with capture_logs() as logs:
         play.wait_until(39)
     assert play.metrics["failures"] == 1
@@ -214,19 +215,19 @@ def test_a_model_that_fails_skips_the_update_and_is_asked_at_the_next_interval(
 
 def test_a_spent_budget_is_no_failure_to_go_on_after(tmp_path: Path) -> None:
     with pytest.raises(BudgetSpent, match="spent"):
-        Play(tmp_path, [BudgetSpent("spent")]).wait_until(20)
+        ObjectivePlay(tmp_path, [BudgetSpent("spent")]).wait_until(20)
 
 
 def test_an_answer_of_wrong_types_is_a_failure_and_not_the_end(tmp_path: Path) -> None:
     wrong = {"completed": "all", "dropped": [None], "objectives": [{"location_id": "Gate"}], "reasoning": 5}
-    play = Play(tmp_path, [wrong])
+    play = ObjectivePlay(tmp_path, [wrong])
     play.wait_until(20)
     assert play.metrics["failures"] == 1
     assert play.manager.objectives == ()
 
 
 def test_an_update_says_what_changed(tmp_path: Path) -> None:
-    play = Play(tmp_path, [found("Open the sluice", "Climb the chute")], objective_update_interval=2)
+    play = ObjectivePlay(tmp_path, [found("Open the sluice", "Climb the chute")], objective_update_interval=2)
     play.turn()
     play.state.turn_count = 2
     assert [objective.text for objective in play.manager.process_periodic_update()] == [
@@ -236,7 +237,7 @@ def test_an_update_says_what_changed(tmp_path: Path) -> None:
 
 
 def test_the_agent_sees_open_objectives_that_change_at_updates_only(tmp_path: Path) -> None:
-    play = Play(tmp_path, [found("Open the sluice", "Climb the chute"), NOTHING])
+    play = ObjectivePlay(tmp_path, [found("Open the sluice", "Climb the chute"), NOTHING])
     assert play.manager.text() == ""
     play.wait_until(20)
     text = play.manager.text()
@@ -248,7 +249,7 @@ def test_the_agent_sees_open_objectives_that_change_at_updates_only(tmp_path: Pa
 
 def test_the_agent_sees_the_newest_objectives_that_have_room(tmp_path: Path) -> None:
     long = [f"{number} " + "stir " * 200 for number in range(8)]
-    play = Play(tmp_path, [found(*long)])
+    play = ObjectivePlay(tmp_path, [found(*long)])
     play.wait_until(20)
     lines = play.manager.text().splitlines()
     assert len(play.texts) == 8
@@ -257,7 +258,7 @@ def test_the_agent_sees_the_newest_objectives_that_have_room(tmp_path: Path) -> 
 
 
 def test_a_new_episode_has_no_objectives(tmp_path: Path) -> None:
-    play = Play(tmp_path, [found("Open the sluice")])
+    play = ObjectivePlay(tmp_path, [found("Open the sluice")])
     play.turn("take banner", inventory=(BANNER,))
     play.wait_until(20)
     play.manager.reset(GameState(episode=2))
@@ -266,7 +267,7 @@ def test_a_new_episode_has_no_objectives(tmp_path: Path) -> None:
 
 
 def test_resuming_from_a_snapshot_equals_never_having_stopped(tmp_path: Path) -> None:
-    first, resumed = (Play(tmp_path, [found("Open the sluice"), NOTHING]) for _ in range(2))
+    first, resumed = (ObjectivePlay(tmp_path, [found("Open the sluice"), NOTHING]) for _ in range(2))
     for play in (first, resumed):
         play.turn("take banner", inventory=(BANNER,), score=5)
         play.wait_until(20)

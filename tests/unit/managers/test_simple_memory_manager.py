@@ -13,7 +13,8 @@ from managers.base_manager import ManagerSnapshot
 from managers.memory.view import TENTATIVE_HEADING
 from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryStatus
 from session.token_counter import TokenCounter
-from tests.unit.managers.memory_parts import GATE, LOFT, MORDANT, VATS, Play, learnt, manager_in, memory, titles
+from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
+from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -245,21 +246,21 @@ class TestView:
 
 class TestVisits:
     def test_the_file_tells_how_often_and_in_which_episodes_a_location_was_visited(self, tmp_path: Path) -> None:
-        play = Play(tmp_path)
+        play = MemoryPlay(tmp_path)
         play.manager.add_memory(VATS.num, VATS.name, memory())
         for _ in range(2):
             play.turn("north", "Blue Vats", location=VATS)
             play.turn()
             play.turn("up", "Drying Loft", location=LOFT)
             play.turn("look")
-        play.next_episode()
+        play.begin(play.state.episode + 1)
         play.turn("north", "Blue Vats", location=VATS)
         play.turn()
         play.manager.flush()
         assert "**Visits:** 4 | **Episodes:** 1, 2" in text_of(tmp_path)
 
     def test_what_is_considered_in_the_middle_of_a_visit_leaves_it_to_go_on(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, lambda *_: {"memories": [learnt()]})
+        play = MemoryPlay(tmp_path, lambda *_: {"memories": [learnt()]})
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         before = play.manager.state()
         play.manager.consider()
@@ -271,7 +272,7 @@ class TestVisits:
         assert (news.turn, news.first_visit) == (2, False)
 
     def test_a_visit_costs_no_write_of_its_own(self, tmp_path: Path) -> None:
-        play = Play(tmp_path)
+        play = MemoryPlay(tmp_path)
         play.manager.add_memory(VATS.num, VATS.name, memory())
         written = (tmp_path / "Memories.md").stat().st_mtime_ns
         play.turn("north", "Blue Vats", location=VATS)
@@ -282,13 +283,13 @@ class TestVisits:
 
 class TestEpisodeState:
     def test_a_restored_manager_goes_on_as_if_it_had_never_stopped(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [{"memories": [learnt()]}])
+        play = MemoryPlay(tmp_path, [{"memories": [learnt()]}])
         play.manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         values = TypeAdapter(ManagerSnapshot)
         saved = values.dump_json(play.manager.snapshot())
 
-        resumed = Play(tmp_path / "resumed", [{"memories": [learnt()]}])
+        resumed = MemoryPlay(tmp_path / "resumed", [{"memories": [learnt()]}])
         resumed.manager.restore_snapshot(values.validate_json(saved))
         assert resumed.manager.snapshot() == play.manager.snapshot()
         assert titles(resumed.manager.ephemeral_cache) == ["Left jar"]
@@ -300,14 +301,14 @@ class TestEpisodeState:
         assert news[0] == news[1]
 
     def test_a_turn_that_never_reached_the_story_teaches_nothing(self, tmp_path: Path) -> None:
-        play = Play(tmp_path)
+        play = MemoryPlay(tmp_path)
         record = play.turn("wait")
         known = play.manager.snapshot()
         play.manager.learn(replace(record, turn=2, after=replace(record.after, refusal="no", died=True)))
         assert play.manager.snapshot() == known
 
     def test_the_figures_show_what_is_kept_and_how_learning_went(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [{"memories": [learnt(), learnt()]}])
+        play = MemoryPlay(tmp_path, [{"memories": [learnt(), learnt()]}])
         play.turn("north", "Blue Vats", location=VATS)
         status = play.manager.get_status()
         assert status["state"] == {"file": str(tmp_path / "Memories.md"), "writable": True}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import ValidationError
@@ -20,7 +20,8 @@ from session.errors import LanguageModelUnavailable
 from session.game_state import GameState, PlayedAction
 from session.token_counter import TokenCounter
 from session.values import GameObject, Location, Observation
-from tests.unit.managers.memory_parts import GATE, LOFT, MORDANT, VATS, Play, learnt, memory, titles
+from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
+from tests.unit.managers.memory_parts import MemoryPlay, learnt, memory, titles
 from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def silent(*_: object) -> Reply:
     return NOTHING
 
 
-def play_at_the_vats(workdir: Path, **options: object) -> Play:
+def play_at_the_vats(workdir: Path, **options: object) -> MemoryPlay:
     """The player has come to the vats in turn 1 and looked about in turn 2; all of that is considered."""
-    play = Play(workdir, silent, **options)
+    play = MemoryPlay(workdir, silent, **options)
     play.turn("north", "Blue Vats", location=VATS)
     play.turn("wait")
     play.manager.flush()
@@ -52,7 +53,7 @@ def play_at_the_vats(workdir: Path, **options: object) -> Play:
     return play
 
 
-def is_news(play: Play, action: str, text: str = "Time passes.", **after: object) -> bool:
+def is_news(play: MemoryPlay, action: str, text: str = "Time passes.", **after: Any) -> bool:
     """The turn was worth a question."""
     play.turn(action, text, **after)
     play.manager.flush()
@@ -86,12 +87,12 @@ class TestNews:
         assert is_news(play, action, text, **after) is always
 
     @pytest.mark.parametrize("after", [{}, {"location": LOFT}])
-    def test_an_idle_turn_and_a_plain_move_are_no_news(self, tmp_path: Path, after: dict[str, object]) -> None:
+    def test_an_idle_turn_and_a_plain_move_are_no_news(self, tmp_path: Path, after: dict[str, Any]) -> None:
         play = play_at_the_vats(tmp_path)
         assert not is_news(play, "up" if after else "wait", "Loft" if after else "Time passes.", **after)
 
     @pytest.mark.parametrize("after", [{"score": 5}, {"died": True}])
-    def test_a_plain_move_is_news_with_points_or_a_death(self, tmp_path: Path, after: dict[str, object]) -> None:
+    def test_a_plain_move_is_news_with_points_or_a_death(self, tmp_path: Path, after: dict[str, Any]) -> None:
         play = play_at_the_vats(tmp_path)
         assert is_news(play, "up", "Loft", location=LOFT, **after)
 
@@ -120,22 +121,22 @@ class TestNews:
         assert not is_news(play_at_the_vats(tmp_path), "take beam", "You can't reach that.")
 
     def test_news_that_no_model_has_answered_stay_news(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [LanguageModelUnavailable("no server"), NOTHING])
+        play = MemoryPlay(tmp_path, [LanguageModelUnavailable("no server"), NOTHING])
         assert is_news(play, "take beam", "You can't reach that.")
         assert is_news(play, "take beam", "You can't reach that.")
 
     @pytest.mark.parametrize("sight", ["Blue Vats", "Blue Vats. The banner is gone."])
     def test_a_first_visit_is_news_unless_the_sight_or_what_spawns_is_known(self, tmp_path: Path, sight: str) -> None:
         play = play_at_the_vats(tmp_path)
-        play.next_episode(Observation(sight, VATS, (), (), score=0, world_hash="0"))
+        play.begin(play.state.episode + 1, Observation(sight, VATS, (), (), score=0, world_hash="0"))
         assert is_news(play, "wait") is (sight != "Blue Vats")
         play.manager.add_memory(VATS.num, VATS.name, memory("Banner hangs here", "core"))
-        play.next_episode(Observation("Another sight.", VATS, (), (), score=0, world_hash="0"))
+        play.begin(play.state.episode + 1, Observation("Another sight.", VATS, (), (), score=0, world_hash="0"))
         assert not is_news(play, "wait")
 
     def test_what_cannot_be_noted_is_known_to_this_run_at_least_and_one_warning(self, tmp_path: Path) -> None:
         (tmp_path / "memory_news.txt").touch()
-        play = Play(tmp_path, silent)
+        play = MemoryPlay(tmp_path, silent)
         (tmp_path / "memory_news.txt").unlink()
         (tmp_path / "memory_news.txt").mkdir()
         with capture_logs() as logs:
@@ -166,7 +167,7 @@ class TestOneQuestionAVisit:
         ]
 
     @pytest.mark.parametrize("after", [{"died": True}, {"ending": "lost"}, {"location": None}])
-    def test_news_do_not_wait_longer_than_a_death_or_an_ending(self, tmp_path: Path, after: dict[str, object]) -> None:
+    def test_news_do_not_wait_longer_than_a_death_or_an_ending(self, tmp_path: Path, after: dict[str, Any]) -> None:
         play = play_at_the_vats(tmp_path)
         play.turn("drink dye", "You can't breathe.", **after)
         assert len(play.prompts) == 1
@@ -199,11 +200,11 @@ class TestOneQuestionAVisit:
     def test_a_new_episode_loses_no_news_of_the_last(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
-        play.next_episode()
+        play.begin(play.state.episode + 1)
         assert "take jar" in play.prompts[0]
 
     def test_every_memory_stands_where_its_turn_began_with_that_turns_figures(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [NOTHING, {"memories": [learnt("a", turn=3), learnt("b"), learnt("c", turn=99)]}])
+        play = MemoryPlay(tmp_path, [NOTHING, {"memories": [learnt("a", turn=3), learnt("b"), learnt("c", turn=99)]}])
         play.turn("north", "Blue Vats", location=VATS)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         play.turn("dip banner", "Blue!", score=5)
@@ -237,7 +238,7 @@ class TestPrompt:
             assert phrase in call.prompt.system
 
     def test_a_first_visit_shows_what_the_story_printed_on_arrival(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, silent)
+        play = MemoryPlay(tmp_path, silent)
         play.turn("north", f"Blue Vats\n{LONG}", location=VATS)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         play.turn("up", "Loft", location=LOFT)
@@ -275,7 +276,7 @@ class TestPrompt:
         assert "Reasoning: because of take beam" in play.prompts[0]
 
     def test_an_outcome_that_the_state_has_not_recorded_yet_ends_the_sequence(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, silent)
+        play = MemoryPlay(tmp_path, silent)
         play.state.turn_count = 48
         play.state.action_history.append(PlayedAction("open hatch", "It opens."))
         context: ZMachineContext = {"location_changed": True}
@@ -287,7 +288,7 @@ class TestPrompt:
 
     def test_signals_say_what_the_machine_knows(self, tmp_path: Path) -> None:
         def signals(action: str, response: str, context: ZMachineContext) -> str:
-            play = Play(tmp_path / action, silent)
+            play = MemoryPlay(tmp_path / action, silent)
             play.manager.record_action_outcome(31, "Blue Vats", action, response, context)
             return play.prompts[0].split("CONTEXT SIGNALS:\n")[1]
 
@@ -338,7 +339,7 @@ class TestPrompt:
             persistence = "core" if "On arrival" in prompt.user else "permanent"
             return {"turn": int(turn), "category": "FAILURE", "persistence": persistence}
 
-        play = Play(tmp_path, reply, prompt_budgets={"memory": 900}, memory_sampling={"memory_history_window": 1})
+        play = MemoryPlay(tmp_path, reply, prompt_budgets={"memory": 900}, memory_sampling={"memory_history_window": 1})
         play.turn("north", "Blue Vats", location=VATS)
         play.turn("take beam", "You can't\nreach it.")
         play.turn("kick beam", "You can't.")
@@ -357,7 +358,7 @@ class TestPrompt:
 
     def test_a_small_model_cannot_choose_a_turn_that_is_no_news(self, tmp_path: Path) -> None:
         answer = {"turn": 9, "category": "NOTE", "persistence": "permanent"}
-        play = Play(tmp_path, [answer], prompt_budgets={"memory": 900})
+        play = MemoryPlay(tmp_path, [answer], prompt_budgets={"memory": 900})
         play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
         assert play.metrics["synthesis_failures"] == 1
 
@@ -409,12 +410,12 @@ class TestPrompt:
 
 class TestAnswers:
     def test_a_lone_answer_counts_as_a_list_of_one(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [learnt("a")])
+        play = MemoryPlay(tmp_path, [learnt("a")])
         play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
         assert titles(play.manager.memory_cache) == ["a"]
 
     def test_core_on_a_return_visit_becomes_permanent_with_a_warning_and_a_count(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [learnt("a", "core"), learnt("b", "core")])
+        play = MemoryPlay(tmp_path, [learnt("a", "core"), learnt("b", "core")])
         with capture_logs() as logs:
             play.manager.record_action_outcome(31, "Blue Vats", "look", LONG, {"first_visit": True})
             play.manager.record_action_outcome(31, "Blue Vats", "push vat", "You can't.", {"first_visit": False})
@@ -425,12 +426,12 @@ class TestAnswers:
         ] == [True]
 
     def test_a_model_that_goes_on_and_on_is_not_followed_to_the_end(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [{"memories": [learnt(f"Fact {number}") for number in range(50)]}])
+        play = MemoryPlay(tmp_path, [{"memories": [learnt(f"Fact {number}") for number in range(50)]}])
         play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
         assert len(titles(play.manager.memory_cache)) == 8
 
     def test_titles_are_superseded_and_invalidated(self, tmp_path: Path) -> None:
-        play = Play(
+        play = MemoryPlay(
             tmp_path,
             [
                 learnt(
@@ -451,14 +452,14 @@ class TestAnswers:
     def test_titles_are_invalidated_even_if_there_is_nothing_new_to_remember(
         self, tmp_path: Path, answer: dict[str, object]
     ) -> None:
-        play = Play(tmp_path, [{**answer, "invalidate_memory_titles": ["False"], "invalidation_reason": "no"}])
+        play = MemoryPlay(tmp_path, [{**answer, "invalidate_memory_titles": ["False"], "invalidation_reason": "no"}])
         for title in ("Old", "False"):
             play.manager.add_memory(31, "Blue Vats", memory(title))
         play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
         assert titles(play.manager.memory_cache) == ["Old"]
 
     def test_an_ephemeral_memory_that_would_supersede_a_persistent_one_is_refused(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [learnt("Left jar", "ephemeral", supersedes_memory_titles=["Old"])])
+        play = MemoryPlay(tmp_path, [learnt("Left jar", "ephemeral", supersedes_memory_titles=["Old"])])
         play.manager.add_memory(31, "Blue Vats", memory("Old"))
         play.manager.record_action_outcome(31, "Blue Vats", "drop jar", "Dropped.", {"inventory_changed": True})
         assert titles(play.manager.memory_cache) == ["Old"]
@@ -466,7 +467,7 @@ class TestAnswers:
         assert play.metrics["refused"] == 1
 
     def test_an_ephemeral_memory_may_invalidate_a_persistent_one(self, tmp_path: Path) -> None:
-        play = Play(
+        play = MemoryPlay(
             tmp_path, [learnt("Left jar", "ephemeral", invalidate_memory_titles=["Old"], invalidation_reason="no")]
         )
         play.manager.add_memory(31, "Blue Vats", memory("Old"))
@@ -478,12 +479,12 @@ class TestAnswers:
         self, tmp_path: Path
     ) -> None:
         """The same deed is no news then, so that no memory tells of it; a line of knowledge must not either."""
-        play = Play(tmp_path, lambda *_call: learnt("Jar lies here", "ephemeral", turn=1))
-        deed = {"text": "Dropped.", "world_hash": "1"}
+        play = MemoryPlay(tmp_path, lambda *_call: learnt("Jar lies here", "ephemeral", turn=1))
+        deed: dict[str, Any] = {"text": "Dropped.", "world_hash": "1"}
         play.turn("drop jar", **deed)
         play.manager.flush()
         assert play.manager.ephemeral_turns == {1}
-        play.next_episode()
+        play.begin(play.state.episode + 1)
         assert play.manager.ephemeral_turns == set()
         play.turn("wait")
         play.turn("drop jar", **deed)
@@ -493,12 +494,12 @@ class TestAnswers:
         assert play.manager.ephemeral_turns == set()
         play.manager.restore_snapshot(kept)
         assert play.manager.ephemeral_turns == {2}
-        later = Play(tmp_path, silent)
+        later = MemoryPlay(tmp_path, silent)
         later.turn("drop jar", **deed)
         assert later.manager.ephemeral_turns == {1}
 
     def test_long_words_of_a_model_cost_no_memory(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [learnt("t" * 5000, memory_text=f"  {'x' * 9000} ", reasoning="r" * 99_000)])
+        play = MemoryPlay(tmp_path, [learnt("t" * 5000, memory_text=f"  {'x' * 9000} ", reasoning="r" * 99_000)])
         with capture_logs() as logs:
             play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
         kept = play.manager.memory_cache[31][0]
@@ -509,7 +510,7 @@ class TestAnswers:
         "reply", [LanguageModelUnavailable("no server"), {"should_remember": True}, {"memories": "rubbish"}]
     )
     def test_a_model_that_is_down_or_answers_rubbish_never_stops_play(self, tmp_path: Path, reply: Reply) -> None:
-        play = Play(tmp_path, [reply])
+        play = MemoryPlay(tmp_path, [reply])
         with capture_logs() as logs:
             play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
         assert [entry["log_level"] for entry in logs] == ["warning"]
@@ -517,19 +518,19 @@ class TestAnswers:
         assert play.manager.memory_cache == {}
 
     def test_a_new_memory_that_the_model_calls_superseded_is_tentative(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [learnt("a", status="SUPERSEDED")])
+        play = MemoryPlay(tmp_path, [learnt("a", status="SUPERSEDED")])
         play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
         assert play.manager.memory_cache[31][0].status == "TENTATIVE"
 
     def test_a_room_without_a_name_can_be_remembered(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, [learnt("a")])
+        play = MemoryPlay(tmp_path, [learnt("a")])
         play.turn("wait", location=Location(77, ""))
         play.turn("take beam", "You can't.")
         play.manager.flush()
         assert "LOCATION: Location #77 (ID: 77)" in play.prompts[-1]
 
     def test_without_a_model_nothing_is_synthesised_and_nothing_is_taken_for_considered(self, tmp_path: Path) -> None:
-        play = Play(tmp_path, silent)
+        play = MemoryPlay(tmp_path, silent)
         play.manager.llm_client = None
         play.turn("take beam", "You can't.")
         play.manager.flush()

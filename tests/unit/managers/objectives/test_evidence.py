@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from session.objective import Evidence
 from session.values import GameObject, Observation
-from tests.unit.managers.objective_parts import BANNER, GATE, MORDANT, VATS, Play
+from tests.fixtures.dye_works import BANNER, GATE, MORDANT, VATS
+from tests.unit.managers.objective_parts import ObjectivePlay
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_points_and_belongings_count_where_the_turn_was_begun(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = ObjectivePlay(tmp_path)
     play.turn()
     play.turn("take all", score=5, inventory=(BANNER, MORDANT))
     play.turn("drop banner", score=3, inventory=(MORDANT, GameObject(9, "")))
@@ -27,20 +28,20 @@ def test_points_and_belongings_count_where_the_turn_was_begun(tmp_path: Path) ->
 
 
 def test_a_room_is_new_once_in_an_episode(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = ObjectivePlay(tmp_path)
     for room in (VATS, GATE, VATS):
         play.turn("go", location=room)
     assert play.manager.state().evidence == (Evidence(1, VATS.num, "new_room", "first visit to Blue Vats"),)
 
 
 def test_a_death_is_a_fact_of_the_turn_it_happened_in(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = ObjectivePlay(tmp_path)
     play.turn("drink dye", died=True)
     assert play.manager.state().evidence == (Evidence(1, GATE.num, "death", "the player died"),)
 
 
 def test_what_the_story_does_not_tell_is_no_evidence(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = ObjectivePlay(tmp_path)
     play.now = Observation("?", inventory=None)
     play.turn("x", score=5, inventory=(BANNER,), location=VATS)
     assert play.manager.state().evidence == ()

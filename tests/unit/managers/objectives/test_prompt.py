@@ -13,8 +13,9 @@ from session.memory import Memory
 from session.objective import Objective
 from session.token_counter import TokenCounter
 from session.values import Location, Observation
+from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.golden.golden_file import assert_golden
-from tests.unit.managers.objective_parts import BANNER, GATE, LOFT, MORDANT, VATS, LentModel, Memories, Play, found
+from tests.unit.managers.objective_parts import LentModel, Memories, ObjectivePlay, found
 from zorkgpt.llm.language_model import TokenUsage
 from zorkgpt.llm.scripted import ScriptedLLM
 
@@ -38,7 +39,7 @@ def memory(title: str = "Fixing the blue", **others: object) -> Memory:
 def test_where_memories_are_shuffled_so_they_are_here(tmp_path: Path) -> None:
     known = {GATE.num: [memory("Of the gate")], VATS.num: [memory("Of the vats")]}
     for whose, shown in ((GATE.num, "Of the gate"), (VATS.num, "Of the vats"), (None, "")):
-        play = Play(tmp_path, memories=Memories(known, shuffled={GATE.num: whose}))
+        play = ObjectivePlay(tmp_path, memories=Memories(known, shuffled={GATE.num: whose}))
         text = play.manager._get_memories_with_adjacent(GATE.num)
         assert [title for title in ("Of the gate", "Of the vats") if title in text] == ([shown] if shown else [])
 
@@ -46,11 +47,11 @@ def test_where_memories_are_shuffled_so_they_are_here(tmp_path: Path) -> None:
 def bare_manager(workdir: Path) -> ObjectiveManager:
     """Without map and without memories."""
     config = GameConfiguration(zork_game_workdir=workdir)
-    play = Play(workdir)
+    play = ObjectivePlay(workdir)
     return ObjectiveManager(play.manager.logger, config, GameState(), LentModel(ScriptedLLM(), workdir))
 
 
-def afternoon(workdir: Path, **options: object) -> Play:
+def afternoon(workdir: Path, **options: object) -> ObjectivePlay:
     """Twenty-one turns at the dye works, with knowledge, memories and a map; asked at turns 7, 14 and 21."""
     (workdir / "knowledgebase.md").write_text(KNOWLEDGE)
     gone = memory("The loft is locked", category="DANGER").superseded("The loft is open", 4)
@@ -60,7 +61,7 @@ def afternoon(workdir: Path, **options: object) -> Play:
         {"completed": [{"id": 2, "turn": 9}], "dropped": [{"id": 1, "reason": "pointless"}]},
         {},
     ]
-    play = Play(workdir, replies, memories=memories, objective_update_interval=7, **options)
+    play = ObjectivePlay(workdir, replies, memories=memories, objective_update_interval=7, **options)
     play.manager.syntax = lambda: SYNTAX
     play.turn("take banner", "Taken.", inventory=(BANNER,))
     play.turn("east", "Vats steam here.\n\nA ladder leads up.", location=VATS)
@@ -79,7 +80,7 @@ def afternoon(workdir: Path, **options: object) -> Play:
     return play
 
 
-def last_prompt(play: Play) -> Prompt:
+def last_prompt(play: ObjectivePlay) -> Prompt:
     return play.llm.calls[-1].prompt
 
 
@@ -97,13 +98,13 @@ def test_without_the_enhancement_only_recent_play_is_shown(tmp_path: Path) -> No
 
 
 def test_where_no_form_is_known_it_is_said(tmp_path: Path) -> None:
-    play = Play(tmp_path, [{}])
+    play = ObjectivePlay(tmp_path, [{}])
     play.wait_until(20)
     assert "=== COMMAND SYNTAX ===\n(none)\n" in last_prompt(play).user
 
 
 def test_recent_play_is_the_last_twenty_turns(tmp_path: Path) -> None:
-    play = Play(tmp_path, [{}], objective_update_interval=30)
+    play = ObjectivePlay(tmp_path, [{}], objective_update_interval=30)
     play.wait_until(30)
     user = last_prompt(play).user
     assert "Turn 11: wait\n  Why: because of wait\n  Response: Time passes." in user
@@ -111,7 +112,7 @@ def test_recent_play_is_the_last_twenty_turns(tmp_path: Path) -> None:
 
 
 def test_facts_ended_objectives_and_untried_exits_are_shown_up_to_a_limit(tmp_path: Path) -> None:
-    play = Play(tmp_path, [{}], objective_update_interval=71)
+    play = ObjectivePlay(tmp_path, [{}], objective_update_interval=71)
     for turn in range(1, 71):
         play.turn(score=turn)
     rooms = [Location(100 + number, "") for number in range(20)]
@@ -128,7 +129,7 @@ def test_facts_ended_objectives_and_untried_exits_are_shown_up_to_a_limit(tmp_pa
 
 
 def test_the_servers_count_of_tokens_is_learnt_from(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = ObjectivePlay(tmp_path)
     tokens = TokenCounter()
     model = ScriptedLLM([{}], usage=TokenUsage(prompt=100_000))
     manager = ObjectiveManager(
@@ -150,7 +151,7 @@ def test_without_a_file_or_in_an_empty_one_there_is_no_knowledge(tmp_path: Path)
 
 
 def test_next_door_is_where_a_passage_leads_or_comes_from(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = ObjectivePlay(tmp_path)
     play.map.game_map.add_connection(GATE.num, "east", VATS.num)
     play.map.game_map.add_connection(LOFT.num, "jump", GATE.num)
     assert play.manager._get_adjacent_room_ids(GATE.num) == [VATS.num, LOFT.num]
@@ -160,7 +161,7 @@ def test_next_door_is_where_a_passage_leads_or_comes_from(tmp_path: Path) -> Non
 
 
 def test_memories_of_this_location_come_first(tmp_path: Path) -> None:
-    play = Play(tmp_path, memories=Memories({GATE.num: [memory()]}))
+    play = ObjectivePlay(tmp_path, memories=Memories({GATE.num: [memory()]}))
     assert play.manager._get_memories_with_adjacent(GATE.num) == (
         "## Memories for Current Location 11 (Dye Works Gate):\n"
         "  - [SUCCESS] Fixing the blue\n    Add the mordant, then dip the banner."
@@ -169,7 +170,7 @@ def test_memories_of_this_location_come_first(tmp_path: Path) -> None:
 
 def test_memories_of_at_most_five_locations_next_door_three_each(tmp_path: Path) -> None:
     doors = range(100, 107)
-    play = Play(tmp_path, memories=Memories({door: [memory(f"M{n}") for n in range(4)] for door in doors}))
+    play = ObjectivePlay(tmp_path, memories=Memories({door: [memory(f"M{n}") for n in range(4)] for door in doors}))
     play.map.game_map.add_connection(GATE.num, "down", 99)
     for door in doors:
         play.map.game_map.add_connection(GATE.num, f"door {door}", door)
@@ -182,7 +183,7 @@ def test_memories_of_at_most_five_locations_next_door_three_each(tmp_path: Path)
 
 
 def test_where_nothing_is_remembered_it_is_said(tmp_path: Path) -> None:
-    play = Play(tmp_path, memories=Memories())
+    play = ObjectivePlay(tmp_path, memories=Memories())
     play.map.game_map.add_connection(GATE.num, "east", VATS.num)
     nothing = "No memories available for current or adjacent locations"
     assert play.manager._get_memories_with_adjacent(GATE.num) == nothing
@@ -199,7 +200,7 @@ def test_a_status_is_shown_unless_it_is_active(tmp_path: Path) -> None:
 
 
 def test_the_map_has_diagram_routes_untried_exits_and_figures(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = ObjectivePlay(tmp_path)
     play.turn("east", location=VATS)
     play.turn("west", location=GATE)
     play.map.note_exits(VATS, ["up"])
@@ -215,14 +216,14 @@ def test_the_map_has_diagram_routes_untried_exits_and_figures(tmp_path: Path) ->
 
 
 def test_routes_are_the_maps_own(tmp_path: Path) -> None:
-    play = Play(tmp_path)
+    play = ObjectivePlay(tmp_path)
     play.turn("east", location=VATS)
     assert play.manager._get_routing_summary(VATS.num) == play.map.routing_summary()
     assert bare_manager(tmp_path)._get_routing_summary(GATE.num) == "No routing data available"
 
 
 def test_a_place_that_is_not_known_is_said_to_be_so(tmp_path: Path) -> None:
-    play = Play(tmp_path, [{}], memories=Memories())
+    play = ObjectivePlay(tmp_path, [{}], memories=Memories())
     play.now = Observation("Fog.")
     play.wait_until(20)
     assert "- Score: not known\n- Location: not known\n- Inventory: nothing" in last_prompt(play).user
@@ -231,7 +232,7 @@ def test_a_place_that_is_not_known_is_said_to_be_so(tmp_path: Path) -> None:
 def test_the_largest_world_stays_under_fifteen_thousand_tokens(tmp_path: Path) -> None:
     (tmp_path / "knowledgebase.md").write_text("Beware of the fumes. " * 5000)
     memories = Memories({room: [memory(f"{n} " + "word " * 200) for n in range(20)] for room in range(1, 400)})
-    play = Play(tmp_path, [{}], memories=memories, objective_update_interval=200)
+    play = ObjectivePlay(tmp_path, [{}], memories=memories, objective_update_interval=200)
     for room in range(2, 400):
         play.map.game_map.add_room(room, "A hall with a very long name " * 3)
         for back in range(1, min(room, 7)):
