@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-from session.run_folders import find_run
+from session.files.run_folders import find_run
 from tests.fixtures.command_line import Ran
 from tests.fixtures.run_traces import contents_of
 from tests.fixtures.typed_command import typed
