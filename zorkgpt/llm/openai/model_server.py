@@ -15,7 +15,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from zorkgpt.llm.openai.chat_chunks import ChatChunk, ChatReply, ReplyBuilder, event_payloads, whole_payload
-from zorkgpt.llm.openai.faults import RequestFailed, from_status, is_transient, server_message
+from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses, from_status, is_transient, server_message
 from zorkgpt.llm.openai.hidden_keys import Secrets
 
 if TYPE_CHECKING:
@@ -67,12 +67,12 @@ class ModelServer:
             api_key=_sendable(api_key) or _NO_KEY,
             max_retries=0,
             http_client=openai.DefaultHttpxClient(
-                trust_env=not _is_loopback(url.hostname), event_hooks={"response": [_bound_body]}
+                trust_env=not _is_loopback(url.hostname), event_hooks={"response": [_stay_with_host, _bound_body]}
             ),
         )
 
     def model_names(self) -> list[str]:
-        """Return the names of the models that the server lists, in its order. Raises ``RequestFailed``."""
+        """Return the models that the server lists, in its order. Raises ``RequestFailed`` or ``ServerRefuses``."""
         with self._without_keys(), _translated():
             listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": _LISTING_SECONDS})
             models = _ModelList.model_validate_json(listed.content).data
@@ -94,7 +94,7 @@ class ModelServer:
         longest: characters that the reply may have
         stall: seconds of silence that are too many; an answer that does not stream is silent while it is written
         deadline: by ``clock``; an answer that has begun may overrun it by one silence
-        Raises ``RequestFailed`` or ``AnswerTooLong``.
+        Raises ``RequestFailed``, ``ServerRefuses`` or ``AnswerTooLong``.
         """
         chat = self._client.chat.completions.with_streaming_response
         streams = bool(fields.get("stream"))
@@ -150,7 +150,7 @@ def served_models(
     server = ModelServer(base_url, api_key.get_secret_value() if api_key else None, time.monotonic, hidden)
     try:
         return tuple(server.model_names())
-    except RequestFailed as error:
+    except LanguageModelUnavailable as error:
         raise LanguageModelUnavailable(f"{server.address}: {error}") from error
     finally:
         server.close()
@@ -174,6 +174,25 @@ class _BoundedStream(httpx2.SyncByteStream):
         self._inner.close()
 
 
+def _stay_with_host(response: httpx2.Response) -> None:
+    """Follow a redirect only to the host that was asked, or to its HTTPS: with it go the prompts."""
+    if not response.has_redirect_location:
+        return
+    asked = response.request.url
+    other = asked.join(response.headers["location"])
+    is_same = (asked.scheme, asked.host, asked.port) == (other.scheme, other.host, other.port)
+    is_upgrade = asked.host == other.host and (asked.scheme, asked.port, other.scheme) == ("http", None, "https")
+    if not is_same and not (is_upgrade and other.port is None):
+        raise ServerRefuses(
+            f"{_place(asked)} redirects to {_place(other)}, which was not chosen: nothing is sent there; "
+            "if it is the one to ask, set its base URL"
+        )
+
+
+def _place(url: httpx2.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
+
+
 def _bound_body(response: httpx2.Response) -> None:
     """Bound a response that the client will read as a whole; answers have bounds of their own."""
     if response.request.method == "GET" or not response.is_success:
@@ -192,7 +211,7 @@ def _translated() -> Iterator[None]:
         raise RequestFailed(f"the server fell silent ({silence})") from error
     except openai.APIConnectionError as error:
         cause = error.__cause__
-        if isinstance(cause, RequestFailed):
+        if isinstance(cause, RequestFailed | ServerRefuses):
             raise cause from None
         hint = ": is the server running there?" if isinstance(cause, httpx2.ConnectError) else ""
         raise RequestFailed(f"no connection ({cause or error}){hint}") from error

@@ -129,7 +129,7 @@ class ServedModel:
     def _not_found(self) -> str:
         try:
             names = self._server.model_names()
-        except RequestFailed:
+        except LanguageModelUnavailable:
             names = []
         if not names:
             return f"nothing is served there; {BASE_URL_MEND}"

@@ -316,6 +316,44 @@ def test_an_error_within_errors_is_read_as_deep_as_any_is() -> None:
         ask(model)
 
 
+class TestRedirect:
+    """A server that sends the client elsewhere."""
+
+    @pytest.mark.parametrize("status", [301, 302, 307, 308])
+    def test_to_another_host_is_refused_with_both_hosts_named(self, status: int) -> None:
+        with MisbehavingServer(GOOD) as other, MisbehavingServer(GOOD) as server:
+            elsewhere = Says(status, "", {"Location": f"{other.base_url}/chat/completions"})
+            server.script.appendleft(elsewhere)
+            here, there = (each.base_url.removesuffix("/v1") for each in (server, other))
+            patience = Patience()
+            with (
+                model_on(server, patience, api_key="sk-secret") as model,
+                pytest.raises(ConfigurationError, match=f"agent: .*{here} redirects to {there}") as caught,
+            ):
+                ask(model)
+        assert "\n" not in str(caught.value)
+        assert other.asked == []
+        assert patience.slept == []
+
+    def test_of_the_list_of_models_is_refused_too(self) -> None:
+        with MisbehavingServer(GOOD) as other, MisbehavingServer(GOOD) as server:
+            server.listing = Says(307, "", {"Location": f"{other.base_url}/models"})
+            with model_on(server, model=None) as model, pytest.raises(ConfigurationError, match="redirects to"):
+                model.find_names()
+        assert other.listings == 0
+
+    @pytest.mark.parametrize("place", ["http://localhost:{}/v1", "https://127.0.0.1:{}/v1", "//somewhere.invalid/v1"])
+    def test_to_another_name_port_or_scheme_is_one_to_another_host(self, place: str) -> None:
+        with MisbehavingServer(GOOD) as server:
+            server.script.appendleft(Says(307, "", {"Location": place.format(server.server_port)}))
+            with model_on(server) as model, pytest.raises(ConfigurationError, match="redirects to"):
+                ask(model)
+
+    def test_on_the_same_host_is_followed(self) -> None:
+        with MisbehavingServer(Says(307, "", {"Location": "/elsewhere"}), GOOD) as server, model_on(server) as model:
+            assert ask(model).value.action == "light lamp"
+
+
 class TestCutAnswer:
     """An answer that the server stopped at its limit of tokens."""
 
