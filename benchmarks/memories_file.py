@@ -10,7 +10,7 @@ from statistics import median
 from time import process_time
 from typing import TYPE_CHECKING
 
-from managers.memory.parsing import parse
+from managers.memory.document import parse_memories
 from session.memory import Memory
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def memory(number: int) -> Memory:
 
 def file_of(locations: int) -> str:
     """A whole file as the program writes it."""
-    document = parse("").add_memory(0, "Lamp Room", memory(0))
+    document = parse_memories("").add_memory(0, "Lamp Room", memory(0))
     for number in range(1, MEMORIES_A_LOCATION):
         document = document.add_memory(0, "Lamp Room", memory(number))
     title, section = document.render().split("\n\n", maxsplit=1)
@@ -58,11 +58,11 @@ def milliseconds(work: Callable[[], object], times: int) -> float:
 def report(locations: int, times: int) -> None:
     """Prints the durations for a file of so many locations."""
     text = file_of(locations)
-    document: MemoriesDocument = parse(text)
+    document: MemoriesDocument = parse_memories(text)
     count = sum(map(len, document.memories().values()))
     added = memory(count)
     rows = {
-        "parse": milliseconds(lambda: parse(text), times),
+        "parse": milliseconds(lambda: parse_memories(text), times),
         "add a memory": milliseconds(lambda: document.add_memory(locations // 2, "", added).render(), times),
         "add a section": milliseconds(lambda: document.add_memory(locations + 1, "Quay", added).render(), times),
         "supersede": milliseconds(

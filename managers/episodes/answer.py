@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import BaseModel, Field
 
 from managers.knowledge.analysis import LONGEST_LINE
-from managers.knowledge.text import read_line
+from managers.knowledge.document import read_line
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
 from session.text import cut_at, text_key
 

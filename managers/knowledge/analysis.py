@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from managers.knowledge.base import KnowledgeEdit
+from managers.knowledge.document import read_line
 from managers.knowledge.prompt import (
     brief_question,
     consolidation_question,
@@ -16,7 +17,6 @@ from managers.knowledge.prompt import (
     update_question,
     wants_brief_prompt,
 )
-from managers.knowledge.text import read_line
 from managers.knowledge.view import by_usefulness, size
 from session.knowledge import KnowledgeEntry, KnowledgeLine, as_sources
 from session.text import cut_at, text_key

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from managers.knowledge.parsing import parse
-from managers.knowledge.text import write_line
+from managers.knowledge.document import KnowledgeDocument, parse_knowledge, write_line
 from session.file_names import archive_name
 from session.files.document_store import DocumentStore, StoreState
 from session.files.markdown import usual_line_end
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from managers.knowledge.document import KnowledgeDocument
     from session.files.document_store import SharedStore
 
 ARCHIVE_TITLE = "# Archive of the knowledge base"
@@ -48,7 +46,7 @@ class KnowledgeEdit:
             edited = edited.remove(entry)
         for entry in self.added:
             edited = edited.add(entry)
-        return document if edited is document else parse(edited.render())
+        return document if edited is document else parse_knowledge(edited.render())
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,7 @@ class KnowledgeBase:
     """
 
     def __init__(self, path: Path) -> None:
-        self._knowledge: DocumentStore[KnowledgeDocument, KnowledgeEdit] = DocumentStore(path, parse, _STATES)
+        self._knowledge: DocumentStore[KnowledgeDocument, KnowledgeEdit] = DocumentStore(path, parse_knowledge, _STATES)
         self._archive: DocumentStore[Archive, ArchiveEdit] = DocumentStore(
             path.with_name(archive_name(path.name)), Archive, _ARCHIVE_STATES
         )

@@ -1,181 +1,199 @@
-"""``knowledgebase.md`` as a document that can be edited without losing a byte of what people wrote (decision 13).
+r"""``knowledgebase.md`` as a document: read from any text, and edited without losing a byte of what people wrote.
 
-Every heading, of whatever level, begins a section; a section is cut into blocks, so that all texts joined are the
-file. A list item or a paragraph is a line of knowledge. One that ends with its sources is the program's; all else is
-people's, and no edit touches it.
+    - Fumes kill within two turns without the smoke hood. *(Ep1, T12-14; Ep2, T3)*
+
+Every heading, of whatever level, begins a section. A list item or a paragraph is a line of knowledge. What stands in
+the brackets are the turns that it comes from: a line that ends with them is the program's, all else is people's, and no
+edit touches it (docs/specification.md, Knowledge base).
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from managers.knowledge.text import with_sources, write_line
-from session.files.markdown import BYTE_ORDER_MARK, gap_after
-from session.knowledge import CROSS_EPISODE, INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine
-from session.text import text_key
+from session.files.markdown import (
+    COMMENT,
+    MarkdownBlock,
+    MarkdownDocument,
+    MarkdownReader,
+    MarkdownSection,
+    escape,
+    unescape,
+)
+from session.knowledge import (
+    CROSS_EPISODE,
+    INSIGHTS,
+    SECTIONS,
+    KnowledgeEntry,
+    KnowledgeLine,
+    Source,
+    merged_sources,
+)
+from session.text import one_line, text_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 TITLE = "# Knowledge Base"
 
 _ORDER = {title: place for place, title in enumerate((*SECTIONS, *INSIGHTS))}
-_SPACE_AND_RULES = " \t\r\n-*_"
-_ITEM_MARKS = ("- ", "* ", "+ ")
+_KNOWN_TITLES = {text_key(title): title for title in _ORDER}
+_HEADING = re.compile(r"#{1,6}(?:\s|$)")
+_ITEM = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])\s+(?=\S)")
+_RULE = re.compile(r"([-*_])(?:\s*\1){2,}")
+_SOURCE = r"Ep([0-9]{1,9}),\s*T([0-9]{1,9})(?:\s?[-\u2013]\s?([0-9]{1,9}))?"
+_TURNS = re.compile(_SOURCE, re.IGNORECASE)
+_SOURCES = re.compile(rf"(?<!\\)\*\(\s*{_SOURCE}(?:\s*;\s*{_SOURCE})*\s*\)\*\s*$", re.IGNORECASE)
+
+KnowledgeBlock = MarkdownBlock[KnowledgeLine]
+KnowledgeSection = MarkdownSection[str, KnowledgeLine]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Lines that belong together, exactly as they stand in the file; ``line``: the knowledge in them, if any."""
-
-    text: str
-    line: KnowledgeLine | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading, which is the first block, and what stands below it up to the next one.
-
-    title: of a section that the program knows its very name; "" above the first heading
-    """
-
-    title: str
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class KnowledgeDocument:
-    """A whole ``knowledgebase.md``.
-
-    sections: in the order of the file; the first is what stands above the first heading and may be empty
-    line_end: the one that most lines of the file have
-    """
-
-    sections: tuple[Section, ...]
-    line_end: str
-
-    def render(self) -> str:
-        """The text of the file."""
-        return "".join(block.text for section in self.sections for block in section.blocks)
+class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
+    """A whole ``knowledgebase.md``; the heading of a section is its title, "" above the first one."""
 
     def entries(self) -> tuple[KnowledgeEntry, ...]:
-        """Every line of knowledge, in the order of the file."""
+        """Return every line of knowledge, in the order of the file."""
         return tuple(
-            KnowledgeEntry(section.title, block.line)
+            KnowledgeEntry(section.heading, block.content)
             for section in self.sections
             for block in section.blocks
-            if block.line is not None
+            if block.content is not None
         )
 
     def add(self, entry: KnowledgeEntry) -> KnowledgeDocument:
-        """The line is the last of its section, which is made where there is none.
+        """Return the document with the line as the last of its section, which is made where there is none.
 
-        Where the same words stand already, in any section of its kind, the line there has the new sources too; where
-        they are a person's, or have the sources, this very document.
+        Where the same words stand already, in any section of its kind, the line there gets the new sources instead.
+        Where they are a person's, or have the sources, this very document is returned.
         """
         key, is_insight = text_key(entry.line.text), entry.section in INSIGHTS
         for at, section in enumerate(self.sections):
-            is_same_kind = section.title == entry.section or (not is_insight and section.title in SECTIONS)
-            known = [block for block in section.blocks if is_same_kind and _has_key(block, key)]
-            if known:
-                return _with_block(self, at, known[0], _with_more_sources(known[0], entry.line))
-        return _appended(_with_section_for(self, entry.section), entry)
+            if section.heading == entry.section or (not is_insight and section.heading in SECTIONS):
+                for number, block in enumerate(section.blocks):
+                    if _has_key(block, key):
+                        changed = _with_more_sources(block, entry.line)
+                        blocks = (*section.blocks[:number], changed, *section.blocks[number + 1 :])
+                        return self if changed is block else self.with_blocks(at, blocks)
+        document = self.with_section_titled(entry.section)
+        at = next(at for at, section in enumerate(document.sections) if section.heading == entry.section)
+        written = MarkdownBlock(write_line(entry.line) + self.line_end, entry.line)
+        return document.with_last_block(at, written, is_item=True)
 
     def remove(self, entry: KnowledgeEntry) -> KnowledgeDocument:
-        """The program's line with these words is no longer in that section; this very document where it was not."""
+        """Return the document without the program's line of these words in that section; itself where it has none."""
         key = text_key(entry.line.text)
-        document = self
-        for at, section in enumerate(self.sections):
-            if section.title == entry.section:
-                kept = tuple(block for block in section.blocks if not (_is_ours(block) and _has_key(block, key)))
-                document = _with_blocks(document, at, kept)
-        return document
+
+        def kept(block: KnowledgeBlock) -> KnowledgeBlock | None:
+            return None if _has_key(block, key) and block.content is not None and block.content.sources else block
+
+        return self.with_each_block(lambda title: title == entry.section, kept)
+
+    def with_section_titled(self, title: str) -> KnowledgeDocument:
+        """Return the document with a section of that title: at its place in the usual order, insights below theirs."""
+        titles = [section.heading for section in self.sections]
+        if title in titles:
+            return self
+        if title in INSIGHTS and CROSS_EPISODE not in titles:
+            return self.with_section_titled(CROSS_EPISODE).with_section_titled(title)
+        if title in INSIGHTS:
+            above = {CROSS_EPISODE, *INSIGHTS[: INSIGHTS.index(title)]}
+            at = 1 + max(at for at, other in enumerate(titles) if other in above)
+        else:
+            order = _ORDER.get(title, len(_ORDER))
+            at = max(1, next((at for at, other in enumerate(titles) if _ORDER.get(other, -1) > order), len(titles)))
+        level, end = "###" if title in INSIGHTS else "##", self.line_end
+        heading: KnowledgeBlock = MarkdownBlock(f"{level} {title}{end}{end}")
+        return self.with_section(at, MarkdownSection(title, (heading,)), TITLE)
 
 
-def _appended(document: KnowledgeDocument, entry: KnowledgeEntry) -> KnowledgeDocument:
-    """The line behind the last one of its section, which there is."""
-    at = next(at for at, section in enumerate(document.sections) if section.title == entry.section)
-    blocks, end = document.sections[at].blocks, document.line_end
-    closing = len(blocks)
-    while closing > 1 and _is_space_or_rule(blocks[closing - 1]):
-        closing -= 1
-    above, tail = blocks[:closing], blocks[closing:]
-    gap = _gap_before_item(above, end)
-    if gap and tail and not any(block.text.strip() for block in tail):
-        gap, tail = _whole_line(tail[0].text, end), tail[1:]
-    if not tail and at + 1 < len(document.sections):
-        tail = (Block(end),)
-    added = Block(write_line(entry.line) + end, entry.line)
-    return _with_blocks(document, at, (*above, *_some(gap), added, *tail))
+def parse_knowledge(text: str) -> KnowledgeDocument:
+    """Return the document whose ``render()`` is ``text`` again, whatever it is."""
+    reader = _KnowledgeReader(text, "")
+    return KnowledgeDocument(reader.sections(), reader.line_end)
 
 
-def _gap_before_item(above: tuple[Block, ...], line_end: str) -> str:
-    text = above[-1].text if above else line_end
-    if not text.lstrip().startswith(_ITEM_MARKS):
-        return gap_after(text, line_end)
-    return _whole_line(text, line_end).removeprefix(text)
+def write_line(line: KnowledgeLine) -> str:
+    """Return the line as a list item, without a line end.
+
+    Raises ``ValueError`` for a line without sources: people write those.
+    """
+    if not line.sources:
+        raise ValueError(f"knowledge without a source: {line.text}")
+    text = escape(line.text).replace(COMMENT, rf"\{COMMENT}")
+    return f"- {text} {_written(line.sources)}"
 
 
-def _is_space_or_rule(block: Block) -> bool:
-    return block.line is None and not block.text.strip(_SPACE_AND_RULES)
+def read_line(markdown: str) -> KnowledgeLine:
+    """Return what a list item or a paragraph says, given all its lines without the mark of the list."""
+    sources = _SOURCES.search(markdown)
+    text = markdown if sources is None else markdown[: sources.start()]
+    return KnowledgeLine(unescape(one_line(text)), () if sources is None else _read_sources(sources[0]))
 
 
-def _whole_line(text: str, line_end: str) -> str:
-    return text if text.endswith(("\n", "\r")) else text + line_end
+class _KnowledgeReader(MarkdownReader[str, KnowledgeLine]):
+    __slots__ = ()
+
+    def take_heading(self) -> KnowledgeSection | None:
+        line = self.bare[self.at]
+        if not _HEADING.match(line):
+            return None
+        title = one_line(unescape(line.strip("#")))
+        return MarkdownSection(_KNOWN_TITLES.get(text_key(title), title), (self.take(self.at + 1),))
+
+    def take_block(self) -> KnowledgeBlock:
+        line, end = self.bare[self.at], self.at + 1
+        if not line:
+            return self.take_space()
+        if line.startswith(COMMENT):
+            return self.take_comment()
+        if _RULE.fullmatch(line):
+            return self.take(end)
+        while end < len(self.lines) and not self._begins_block(end):
+            end += 1
+        text = "".join(self.lines[self.at : end])
+        item = _ITEM.match(text)
+        return self.take(end, read_line(text[item.end() :] if item else text))
+
+    def _begins_block(self, number: int) -> bool:
+        line = self.bare[number]
+        return (
+            not line
+            or line.startswith(COMMENT)
+            or _ITEM.match(self.lines[number]) is not None
+            or _HEADING.match(line) is not None
+            or _RULE.fullmatch(line) is not None
+        )
 
 
-def _with_section_for(document: KnowledgeDocument, title: str) -> KnowledgeDocument:
-    if any(section.title == title for section in document.sections):
-        return document
-    if title not in INSIGHTS:
-        return _with_section(document, f"## {title}", title, _place_for(document, title))
-    document = _with_section_for(document, CROSS_EPISODE)
-    lesser = {CROSS_EPISODE, *INSIGHTS[: INSIGHTS.index(title)]}
-    place = max(at for at, section in enumerate(document.sections) if section.title in lesser) + 1
-    return _with_section(document, f"### {title}", title, place)
+def _has_key(block: KnowledgeBlock, key: str) -> bool:
+    return block.content is not None and text_key(block.content.text) == key
 
 
-def _with_section(document: KnowledgeDocument, heading: str, title: str, at: int) -> KnowledgeDocument:
-    above, below, end = document.sections[:at], document.sections[at:], document.line_end
-    text = "".join(block.text for section in above for block in section.blocks)
-    gap = f"{TITLE}{end}{end}" if text in {"", BYTE_ORDER_MARK} else gap_after(text, end)
-    last = replace(above[-1], blocks=(*above[-1].blocks, *_some(gap)))
-    made = Section(title, (Block(f"{heading}{end}{end}"),))
-    return replace(document, sections=(*above[:-1], last, made, *below))
-
-
-def _place_for(document: KnowledgeDocument, title: str) -> int:
-    """The index of a new section: in front of the first that the program wants below it, at least 1."""
-    order = _ORDER.get(title, len(_ORDER))
-    later = (at for at, section in enumerate(document.sections) if _ORDER.get(section.title, -1) > order)
-    return max(1, next(later, len(document.sections)))
-
-
-def _with_block(document: KnowledgeDocument, at: int, old: Block, new: Block) -> KnowledgeDocument:
-    blocks = document.sections[at].blocks
-    return (
-        document if new is old else _with_blocks(document, at, tuple(new if each is old else each for each in blocks))
-    )
-
-
-def _with_blocks(document: KnowledgeDocument, at: int, blocks: tuple[Block, ...]) -> KnowledgeDocument:
-    if blocks == document.sections[at].blocks:
-        return document
-    changed = replace(document.sections[at], blocks=blocks)
-    return replace(document, sections=(*document.sections[:at], changed, *document.sections[at + 1 :]))
-
-
-def _with_more_sources(block: Block, line: KnowledgeLine) -> Block:
-    if block.line is None or not block.line.sources:
+def _with_more_sources(block: KnowledgeBlock, line: KnowledgeLine) -> KnowledgeBlock:
+    """Return the block with the sources of ``line`` too; the very same where it is a person's or has them."""
+    if block.content is None or not block.content.sources:
         return block
-    more = replace(block.line, sources=(*block.line.sources, *line.sources))
-    return block if more == block.line else Block(with_sources(block.text, more.sources), more)
+    more = replace(block.content, sources=(*block.content.sources, *line.sources))
+    found = _SOURCES.search(block.text)
+    if more == block.content or found is None:
+        return block
+    space = found[0][len(found[0].rstrip()) :]
+    return MarkdownBlock(f"{block.text[: found.start()]}{_written(more.sources)}{space}", more)
 
 
-def _has_key(block: Block, key: str) -> bool:
-    return block.line is not None and text_key(block.line.text) == key
+def _written(sources: Iterable[Source]) -> str:
+    return f"*({'; '.join(map(_written_source, merged_sources(sources)))})*"
 
 
-def _is_ours(block: Block) -> bool:
-    return block.line is not None and bool(block.line.sources)
+def _written_source(source: Source) -> str:
+    last = "" if source.last_turn == source.first_turn else f"-{source.last_turn}"
+    return f"Ep{source.episode}, T{source.first_turn}{last}"
 
 
-def _some(text: str) -> tuple[Block, ...]:
-    return (Block(text),) if text else ()
+def _read_sources(markdown: str) -> tuple[Source, ...]:
+    found = ((int(episode), int(first), int(last or first)) for episode, first, last in _TURNS.findall(markdown))
+    return tuple(Source(episode, min(first, last), max(first, last)) for episode, first, last in found)

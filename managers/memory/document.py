@@ -1,8 +1,6 @@
-"""``Memories.md`` as a document that can be edited without losing a byte of what people wrote (decision 13).
+"""``Memories.md`` as a document: read from any text, and edited without losing a byte of what people wrote.
 
-The file is cut into blocks, and the blocks into sections, so that all texts joined are the file. What is understood
-carries its meaning; everything else is carried along, and reported where it looks like a mistake. An edit gives a new
-document in which only the blocks that it means differ.
+See docs/specification.md, Memories.md format; :mod:`managers.memory.written_memory` writes and reads one memory.
 """
 
 from __future__ import annotations
@@ -11,8 +9,23 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, cast
 
-from managers.memory.text import escape, write_memory, write_superseded
-from session.files.markdown import BYTE_ORDER_MARK, gap_after
+from managers.memory.written_memory import (
+    NotUnderstood,
+    ends_text,
+    is_reference,
+    read_memory,
+    write_memory,
+    write_superseded,
+)
+from session.files.markdown import (
+    COMMENT,
+    MarkdownBlock,
+    MarkdownDocument,
+    MarkdownReader,
+    MarkdownSection,
+    escape,
+    unescape,
+)
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
 from session.text import one_line, text_key
 
@@ -20,13 +33,31 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 TITLE = "# Location Memories"
-VISITS = re.compile(r"\*\*Visits:\*\*\s*([0-9]{1,9})\s*\|\s*\*\*Episodes:\*\*\s*([^\r\n]*)", re.IGNORECASE)
-EPISODE = re.compile(r"\b[0-9]{1,9}\b")
 
-ChangeKind = Literal["added", "changed", "superseded", "invalidated", "removed"]
+_VISITS = re.compile(r"\*\*Visits:\*\*\s*([0-9]{1,9})\s*\|\s*\*\*Episodes:\*\*\s*([^\r\n]*)", re.IGNORECASE)
+_EPISODE = re.compile(r"\b[0-9]{1,9}\b")
+_LOCATION = re.compile(r"#+\s*Location\s+#?([0-9]{1,9})\b\s*[:\u2013\u2014-]?\s*(.*)", re.IGNORECASE)
+_TOP_HEADING = re.compile(r"##?(?!#)")
+_BROKEN_LOCATION = re.compile(r"##\s*Loca|[*_]*Location\s+#?\w+[*_]*\s*:", re.IGNORECASE)
+_STARTS_OF_HEADINGS = frozenset("#*_Ll")
 
-_LINE_END = re.compile(r"\r\n?|\n")
-_SPACE_AND_RULES = " \t\r\n-*_"
+_NO_LOCATION = 'This names no location: write "## Location 15: Kitchen".'
+_NOWHERE = 'This memory belongs to no location: put it below a heading like "## Location 15: Kitchen".'
+_NO_VISITS = 'This is not like "**Visits:** 3 | **Episodes:** 1, 2".'
+_STRAY = "This text belongs to no memory: put it right below a memory's header, or into <!-- a comment -->."
+_UNCLOSED = "This comment is never closed: end it with -->."
+
+
+@dataclass(frozen=True, slots=True)
+class LocationHeading:
+    """What the heading of a section says.
+
+    location_id: ``None`` where it names no location; no memory below it is used then
+    name: "" where it gives none
+    """
+
+    location_id: int | None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,243 +68,248 @@ class VisitCount:
     episodes: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """What was not understood. line: counts from 1; message: one sentence that says how to mend it."""
-
-    line: int
-    message: str
+MemoriesContent = Memory | VisitCount
+MemoriesBlock = MarkdownBlock[MemoriesContent]
+MemoriesSection = MarkdownSection[LocationHeading, MemoriesContent]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryChange:
-    """``memory`` is as it stands afterwards, or as it last stood where it was removed.
+    """What became of one memory between two states of the file.
 
     kind: ``changed`` is one of the same title that says something else; one both learnt and given up in between is
         ``superseded`` or ``invalidated``
+    memory: as it is afterwards, or as it last was where it was removed
     """
 
     location_id: int
-    kind: ChangeKind
+    kind: Literal["added", "changed", "superseded", "invalidated", "removed"]
     memory: Memory
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Lines that belong together.
-
-    text: exactly as they stand in the file, line ends and all
-    content: what was understood of them
-    problem: what was not, "" where nothing is wrong
-    """
-
-    text: str
-    content: Memory | VisitCount | None = None
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading and what stands below it up to the next one of its kind.
-
-    location_id: ``None`` for what belongs to no location (then no block of it is used)
-    name: as the heading gives it, "" where it gives none
-    """
-
-    location_id: int | None
-    name: str
-    blocks: tuple[Block, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MemoriesDocument:
-    """A whole ``Memories.md``.
-
-    sections: in the order of the file; the first is what stands above the first heading and may be empty
-    line_end: the one that most lines of the file have
-    """
-
-    sections: tuple[Section, ...]
-    line_end: str
-
-    def render(self) -> str:
-        """The text of the file."""
-        return "".join(block.text for section in self.sections for block in section.blocks)
+class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
+    """A whole ``Memories.md``, a section for each location."""
 
     def memories(self) -> dict[int, list[Memory]]:
-        """Every memory by location id, superseded ones too, in the order of the file."""
+        """Return every memory by location id, superseded ones too, in the order of the file."""
         found: dict[int, list[Memory]] = {}
-        for location_id, blocks in self._locations():
-            memories = [block.content for block in blocks if isinstance(block.content, Memory)]
-            if memories:
+        for section in self.sections:
+            location_id = section.heading.location_id
+            memories = _memories_in(section) if location_id is not None else ()
+            if location_id is not None and memories:
                 found.setdefault(location_id, []).extend(memories)
         return found
 
+    def memories_at(self, location_id: int) -> list[Memory]:
+        """Return the memories of one location, superseded ones too, in the order of the file."""
+        sections = (section for section in self.sections if section.heading.location_id == location_id)
+        return [memory for section in sections for memory in _memories_in(section)]
+
     def visits(self) -> dict[int, VisitCount]:
-        """The visits of every location that the file has some of."""
+        """Return the visits of every location, by id, that the file has some of."""
         found: dict[int, VisitCount] = {}
-        for location_id, blocks in self._locations():
-            for block in blocks:
-                if isinstance(block.content, VisitCount):
-                    found.setdefault(location_id, block.content)
+        for section in self.sections:
+            for block in section.blocks:
+                if section.heading.location_id is not None and isinstance(block.content, VisitCount):
+                    found.setdefault(section.heading.location_id, block.content)
         return found
 
     def names(self) -> dict[int, str]:
-        """The name of every location that has a section, "" where no heading gives it one."""
+        """Return the name of every location that has a section, by id, "" where no heading gives it one."""
         found: dict[int, str] = {}
         for section in self.sections:
-            if section.location_id is not None:
-                found[section.location_id] = found.get(section.location_id) or section.name
+            location_id = section.heading.location_id
+            if location_id is not None:
+                found[location_id] = found.get(location_id) or section.heading.name
         return found
 
-    def problems(self) -> list[Problem]:
-        """What could not be understood, in the order of the file."""
-        text, line, counted, start = self.render(), 1, 0, 0
-        found = []
-        for section in self.sections:
-            for block in section.blocks:
-                if block.problem:
-                    line += len(_LINE_END.findall(text, counted, start))
-                    counted = start
-                    found.append(Problem(line, block.problem))
-                start += len(block.text)
-        return found
+    def changes_since(self, earlier: MemoriesDocument) -> list[MemoryChange]:
+        """Return every change of a memory since ``earlier``, location by location in the order of this document."""
+        old, new = earlier.memories(), self.memories()
+        return [
+            change
+            for location_id in dict.fromkeys([*new, *old])
+            for change in _changes_at(location_id, old.get(location_id, []), new.get(location_id, []))
+        ]
 
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> MemoriesDocument:
-        """The memory is the last of its location's section, which is made where there is none.
+        """Return the document with the memory as the last of its location's section.
 
-        A new section goes in front of the first one with a greater id; no other section moves. It tells of a visit
-        where the memory's episode is known.
-        Raises ``ValueError`` for an ephemeral memory.
+        Where the location has no section it gets one, in front of the first one with a greater id, with a visit where
+        the memory's episode is known. No other section moves. Raises ``ValueError`` for an ephemeral memory.
         """
-        entry = Block(write_memory(memory, self.line_end) + self.line_end, memory)
-        at = self._section_index(location_id)
-        if at is None:
-            return self._with_new_section(location_id, location_name, memory.episode, entry)
-        section = self.sections[at]
-        closing = len(section.blocks)
-        while closing > 1 and not section.blocks[closing - 1].text.strip(_SPACE_AND_RULES):
-            closing -= 1
-        above, tail = section.blocks[:closing], "".join(block.text for block in section.blocks[closing:])
-        needs_blank_line = not _starts_blank(tail) if tail else at + 1 < len(self.sections)
-        if needs_blank_line:
-            tail = self.line_end + tail
-        gap = gap_after(above[-1].text, self.line_end)
-        return self._with_section(at, (*above, *_some(gap), entry, *_some(tail)))
+        written: MemoriesBlock = MarkdownBlock(write_memory(memory, self.line_end) + self.line_end, memory)
+        at = self._section_of(location_id)
+        if at is not None:
+            return self.with_last_block(at, written)
+        at, end, name = self._place_for(location_id), self.line_end, one_line(location_name)
+        blocks: tuple[MemoriesBlock, ...] = (
+            MarkdownBlock(f"## Location {location_id}{f': {escape(name)}' if name else ''}{end}"),
+            *((self._first_visit(memory.episode),) if memory.episode else ()),
+            MarkdownBlock(f"{end}### Memories{end}{end}"),
+            written,
+            MarkdownBlock(f"{end}---{end}{end if self.sections[at:] else ''}"),
+        )
+        return self.with_section(at, MarkdownSection(LocationHeading(location_id, name), blocks), TITLE)
 
     def remove_memory(self, title: str) -> MemoriesDocument:
-        """No location has a memory of that title; the very same document where none had one."""
+        """Return the document without the memories of that title, wherever they are; itself where there is none."""
         key = text_key(title)
 
-        def others(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-            return tuple(
-                block
-                for block in blocks
-                if not (isinstance(block.content, Memory) and text_key(block.content.title) == key)
-            )
+        def kept(block: MemoriesBlock) -> MemoriesBlock | None:
+            return None if isinstance(block.content, Memory) and text_key(block.content.title) == key else block
 
-        sections = tuple(replace(section, blocks=others(section.blocks)) for section in self.sections)
-        return self if sections == self.sections else replace(self, sections=sections)
+        return self.with_each_block(lambda _: True, kept)
 
     def mark_superseded(self, location_id: int, title: str, by: str, turn: int | None) -> MemoriesDocument:
-        """Every memory of that title that still stood is superseded by the one titled ``by``.
+        """Return the document with the location's memories of that title superseded by the one titled ``by``.
 
-        Where there is none, this very document.
+        Those that were given up before stay as they are. Returns itself where there is none.
         """
-        return self._with_each(location_id, title, lambda memory: memory.superseded(by, turn))
+        return self._with_given_up(location_id, title, lambda memory: memory.superseded(by, turn))
 
     def mark_invalidated(self, location_id: int, title: str, reason: str, turn: int | None) -> MemoriesDocument:
-        """Every memory of that title that still stood is proven false. Where there is none, this very document."""
-        return self._with_each(location_id, title, lambda memory: memory.invalidated(reason, turn))
+        """Return the document with the location's memories of that title invalidated.
+
+        Those that were given up before stay as they are. Returns itself where there is none.
+        """
+        return self._with_given_up(location_id, title, lambda memory: memory.invalidated(reason, turn))
 
     def update_visits(self, location_id: int, episode: int) -> MemoriesDocument:
-        """One visit more, in ``episode``. Where the location has no section, this very document."""
-        at = self._section_index(location_id)
+        """Return the document with one visit more, in ``episode``; itself where the location has no section."""
+        at = self._section_of(location_id)
         if at is None:
             return self
         heading, *others = self.sections[at].blocks
         for number, block in enumerate(others):
             if isinstance(block.content, VisitCount):
-                others[number] = _visited_once_more(block, block.content, episode)
-                return self._with_section(at, (heading, *others))
+                others[number] = _with_one_visit_more(block, block.content, episode)
+                return self.with_blocks(at, (heading, *others))
         if not heading.text.endswith(("\n", "\r")):
             heading = replace(heading, text=heading.text + self.line_end)
-        return self._with_section(at, (heading, self._first_visit(episode), *others))
+        return self.with_blocks(at, (heading, self._first_visit(episode), *others))
 
-    def _locations(self) -> Iterator[tuple[int, tuple[Block, ...]]]:
-        for section in self.sections:
-            if section.location_id is not None:
-                yield section.location_id, section.blocks
-
-    def _section_index(self, location_id: int) -> int | None:
-        for number, section in enumerate(self.sections):
-            if section.location_id == location_id:
-                return number
-        return None
-
-    def _with_section(self, at: int, blocks: tuple[Block, ...]) -> MemoriesDocument:
-        changed = replace(self.sections[at], blocks=blocks)
-        return replace(self, sections=(*self.sections[:at], changed, *self.sections[at + 1 :]))
-
-    def _with_new_section(self, location_id: int, name: str, episode: int, entry: Block) -> MemoriesDocument:
-        at = self._place_for(location_id)
-        above, below = self.sections[:at], self.sections[at:]
-        end = self.line_end
-        name = one_line(name)
-        blocks = (
-            Block(f"## Location {location_id}{f': {escape(name)}' if name else ''}{end}"),
-            *((self._first_visit(episode),) if episode else ()),
-            Block(f"{end}### Memories{end}{end}"),
-            entry,
-            Block(f"{end}---{end}{end if below else ''}"),
-        )
-        text_above = next((block.text for section in reversed(above) for block in reversed(section.blocks)), "")
-        gap = gap_after(text_above, self.line_end) if text_above.strip(BYTE_ORDER_MARK) else f"{TITLE}{end}{end}"
-        last = replace(above[-1], blocks=(*above[-1].blocks, *_some(gap)))
-        return replace(self, sections=(*above[:-1], last, Section(location_id, name, blocks), *below))
+    def _section_of(self, location_id: int) -> int | None:
+        """Return the number of the location's first section."""
+        numbered = enumerate(self.sections)
+        return next((at for at, section in numbered if section.heading.location_id == location_id), None)
 
     def _place_for(self, location_id: int) -> int:
-        """The index of a new section: at least 1, for the first section is what stands above all headings."""
-        places = [number for number, section in enumerate(self.sections) if section.location_id is not None]
-        for place in places:
-            if cast("int", self.sections[place].location_id) > location_id:
-                return place
+        """Return the number that a new section gets: at least 1, below what stands above all headings."""
+        places = [at for at, section in enumerate(self.sections) if section.heading.location_id is not None]
+        for at in places:
+            if cast("int", self.sections[at].heading.location_id) > location_id:
+                return at
         return places[-1] + 1 if places else len(self.sections)
 
-    def _first_visit(self, episode: int) -> Block:
-        return Block(f"**Visits:** 1 | **Episodes:** {episode}{self.line_end}", VisitCount(1, (episode,)))
+    def _first_visit(self, episode: int) -> MemoriesBlock:
+        return MarkdownBlock(f"**Visits:** 1 | **Episodes:** {episode}{self.line_end}", VisitCount(1, (episode,)))
 
-    def _with_each(self, location_id: int, title: str, change: Callable[[Memory], Memory]) -> MemoriesDocument:
+    def _with_given_up(self, location_id: int, title: str, give_up: Callable[[Memory], Memory]) -> MemoriesDocument:
         key = text_key(title)
-        document = self
-        for number, section in enumerate(self.sections):
-            if section.location_id == location_id:
-                blocks = tuple(self._changed(block, key, change) for block in section.blocks)
-                if blocks != section.blocks:
-                    document = document._with_section(number, blocks)
-        return document
 
-    def _changed(self, block: Block, key: str, change: Callable[[Memory], Memory]) -> Block:
-        memory = block.content
-        if not isinstance(memory, Memory) or memory.status == MemoryStatus.SUPERSEDED or text_key(memory.title) != key:
-            return block
-        changed = change(memory)
-        return replace(block, text=write_superseded(block.text, changed, self.line_end), content=changed)
+        def given_up(block: MemoriesBlock) -> MemoriesBlock:
+            memory = block.content
+            if not isinstance(memory, Memory) or memory.status == MemoryStatus.SUPERSEDED:
+                return block
+            if text_key(memory.title) != key:
+                return block
+            changed = give_up(memory)
+            return replace(block, text=write_superseded(block.text, changed, self.line_end), content=changed)
+
+        return self.with_each_block(lambda heading: heading.location_id == location_id, given_up)
 
 
-def changes(before: MemoriesDocument, after: MemoriesDocument) -> list[MemoryChange]:
-    """Every change, location by location in the order of ``after``."""
-    old, new = before.memories(), after.memories()
-    return [
-        change
-        for location_id in dict.fromkeys([*new, *old])
-        for change in _changes_at(location_id, old.get(location_id, []), new.get(location_id, []))
-    ]
+def parse_memories(text: str) -> MemoriesDocument:
+    """Return the document whose ``render()`` is ``text`` again, whatever it is."""
+    reader = _MemoriesReader(text, LocationHeading(None))
+    return MemoriesDocument(reader.sections(), reader.line_end)
 
 
-def _visited_once_more(block: Block, visits: VisitCount, episode: int) -> Block:
-    """The same line with the new numbers in it, whatever else someone wrote there."""
-    line = VISITS.search(block.text)
+class _MemoriesReader(MarkdownReader[LocationHeading, MemoriesContent]):
+    """Reads ``Memories.md``. Below a location's heading lesser ones are part of its section."""
+
+    __slots__ = ()
+
+    def take_heading(self) -> MemoriesSection | None:
+        line = self.bare[self.at]
+        heading = _read_heading(line)
+        if heading is None:
+            return None
+        is_broken = heading.location_id is None and _BROKEN_LOCATION.match(line) is not None
+        return MarkdownSection(heading, (self.take(self.at + 1, problem=_NO_LOCATION if is_broken else ""),))
+
+    def take_block(self) -> MemoriesBlock:
+        line = self.bare[self.at]
+        if not line:
+            return self.take_space()
+        if line.startswith("**["):
+            return self._take_memory()
+        if line.startswith(COMMENT):
+            return self.take_comment(_UNCLOSED)
+        if line.lower().startswith("**visits:"):
+            return self._take_visits()
+        if ends_text(line):
+            return self.take(self.at + 1)
+        return self.take(self._end_of_text(self.at + 1), problem="" if self.heading.location_id is None else _STRAY)
+
+    def _take_memory(self) -> MemoriesBlock:
+        end = self._end_of_memory()
+        if self.heading.location_id is None:
+            return self.take(end, problem=_NOWHERE)
+        try:
+            memory, problem = read_memory(self.bare[self.at : end])
+        except NotUnderstood as error:
+            return self.take(end, problem=str(error))
+        return self.take(end, memory, problem)
+
+    def _end_of_memory(self) -> int:
+        """Return the number of the line behind a header, the reference right below it and the paragraph of text."""
+        bare, count, head = self.bare, len(self.bare), self.at + 1
+        if head < count and is_reference(bare[head]):
+            head += 1
+        text = head
+        while text < count and not bare[text]:
+            text += 1
+        if text == count or ends_text(bare[text]):
+            return head
+        if text > head and _read_heading(bare[text]) is not None:
+            return head
+        return self._end_of_text(text + 1)
+
+    def _end_of_text(self, end: int) -> int:
+        while end < len(self.bare) and not ends_text(self.bare[end]):
+            end += 1
+        return end
+
+    def _take_visits(self) -> MemoriesBlock:
+        line = _VISITS.fullmatch(self.bare[self.at])
+        if line is None:
+            return self.take(self.at + 1, problem=_NO_VISITS)
+        episodes = tuple(int(episode) for episode in _EPISODE.findall(line[2]))
+        return self.take(self.at + 1, VisitCount(int(line[1]), episodes))
+
+
+def _read_heading(line: str) -> LocationHeading | None:
+    """Return what a line says that begins a section: it names a location, tries to, or is a heading of level 1 or 2."""
+    if not line or line[0] not in _STARTS_OF_HEADINGS or line.startswith("**["):
+        return None
+    location = _LOCATION.fullmatch(line)
+    if location:
+        return LocationHeading(int(location[1]), unescape(location[2]))
+    if _BROKEN_LOCATION.match(line) or (_TOP_HEADING.match(line) and ends_text(line)):
+        return LocationHeading(None)
+    return None
+
+
+def _memories_in(section: MemoriesSection) -> list[Memory]:
+    return [block.content for block in section.blocks if isinstance(block.content, Memory)]
+
+
+def _with_one_visit_more(block: MemoriesBlock, visits: VisitCount, episode: int) -> MemoriesBlock:
+    """Return the line of visits with the new numbers in it, whatever else someone wrote there."""
+    line = _VISITS.search(block.text)
     if line is None:
         return block
     count, episodes = visits.count + 1, visits.episodes
@@ -291,19 +327,17 @@ def _visited_once_more(block: Block, visits: VisitCount, episode: int) -> Block:
     return replace(block, text=text, content=VisitCount(count, episodes))
 
 
-def _starts_blank(text: str) -> bool:
-    return not _LINE_END.split(text, maxsplit=1)[0].strip()
-
-
-def _some(text: str) -> tuple[Block, ...]:
-    return (Block(text),) if text else ()
-
-
 def _changes_at(location_id: int, old: Sequence[Memory], new: Sequence[Memory]) -> Iterator[MemoryChange]:
     known, stood, kept = set(old), _standing_titles(old), {text_key(memory.title) for memory in new}
     for memory in new:
         if memory not in known:
-            yield MemoryChange(location_id, _kind(memory, stood), memory)
+            is_changed = text_key(memory.title) in stood
+            if memory.status != MemoryStatus.SUPERSEDED:
+                yield MemoryChange(location_id, "changed" if is_changed else "added", memory)
+            elif memory.superseded_by == INVALIDATION_MARKER:
+                yield MemoryChange(location_id, "invalidated", memory)
+            else:
+                yield MemoryChange(location_id, "superseded", memory)
     for memory in old:
         if text_key(memory.title) in stood - kept:
             yield MemoryChange(location_id, "removed", memory)
@@ -311,9 +345,3 @@ def _changes_at(location_id: int, old: Sequence[Memory], new: Sequence[Memory]) 
 
 def _standing_titles(memories: Sequence[Memory]) -> set[str]:
     return {text_key(memory.title) for memory in memories if memory.status != MemoryStatus.SUPERSEDED}
-
-
-def _kind(memory: Memory, stood: set[str]) -> ChangeKind:
-    if memory.status != MemoryStatus.SUPERSEDED:
-        return "changed" if text_key(memory.title) in stood else "added"
-    return "invalidated" if memory.superseded_by == INVALIDATION_MARKER else "superseded"

@@ -9,7 +9,7 @@ from session.memory import Memory, MemoryStatus
 from session.text import text_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from managers.memory.document import MemoriesDocument
 
@@ -77,7 +77,7 @@ class Revision:
             return revised
         for title in self.superseded:
             revised = revised.mark_superseded(self.location_id, title, self.new_persistent.title, self.turn)
-        if stands(_memories_at(self.location_id, revised), self.new_persistent.title):
+        if stands(revised.memories_at(self.location_id), self.new_persistent.title):
             return document
         return revised.add_memory(self.location_id, self.location_name, self.new_persistent)
 
@@ -118,13 +118,6 @@ class Removal:
 
 
 MemoryEdit = Revision | CountedVisit | Removal
-
-
-def _memories_at(location_id: int, document: MemoriesDocument) -> Iterator[Memory]:
-    """Those of one location, without collecting all others."""
-    for section in document.sections:
-        if section.location_id == location_id:
-            yield from (block.content for block in section.blocks if isinstance(block.content, Memory))
 
 
 def stands(memories: Iterable[Memory], title: str) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from managers.memory.parsing import parse
+from managers.memory.document import parse_memories
 from managers.memory.revision import CountedVisit, MemoryEdit, Removal
 from session.errors import StoreError
 from session.files.document_store import DocumentStore, StoreState
@@ -25,7 +25,7 @@ _STATES: TypeAdapter[StoreState[MemoryEdit]] = TypeAdapter(StoreState[MemoryEdit
 
 def open_memories(path: Path) -> DocumentStore[MemoriesDocument, MemoryEdit]:
     """The store of a file of memories. Raises ``StoreError``."""
-    return DocumentStore(path, parse, _STATES)
+    return DocumentStore(path, parse_memories, _STATES)
 
 
 class MemoryTiers:

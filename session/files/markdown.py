@@ -1,16 +1,241 @@
-"""What every Markdown file that people edit has: line ends of some kind, and empty lines between paragraphs."""
+"""A Markdown file that people edit, as a document of sections and blocks whose texts joined are the file again.
+
+What the program understands of a block is its content; everything else is carried along unchanged, so that no edit
+loses a byte of what people wrote (docs/specification.md, Files that people edit).
+"""
 
 from __future__ import annotations
 
+import gc
 import re
+import sys
+from abc import ABC, abstractmethod
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from io import StringIO
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from typing_extensions import Self
+
+COMMENT = "<!--"
+COMMENT_END = "-->"
 BYTE_ORDER_MARK = "\ufeff"
 
+_LINE_ENDS = ("\n", "\r")
 _LINE_END = re.compile(r"\r\n?|\n")
+_FIRST_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)?")
+_SPACE_AND_RULES = " \t\r\n-*_"
+_ITEM_MARKS = ("- ", "* ", "+ ")
+_SPECIAL = re.compile(r"\\|~{2,}|^~|~$|(?<=--)>|&(?=#\d)|[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])|&#(\d{1,7});", re.ASCII)
+
+Heading = TypeVar("Heading")
+Content = TypeVar("Content")
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownBlock(Generic[Content]):
+    """Lines that belong together.
+
+    text: exactly as they stand in the file, line ends and all
+    content: what was understood of them, if anything
+    problem: one sentence for people on what was not understood, "" where nothing is wrong
+    """
+
+    text: str
+    content: Content | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownSection(Generic[Heading, Content]):
+    """A heading and what stands below it, up to the next heading of its kind.
+
+    heading: what the heading says; its text is that of the first block
+    """
+
+    heading: Heading
+    blocks: tuple[MarkdownBlock[Content], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownProblem:
+    """A place of the file that was not understood.
+
+    line: where it begins, counted from 1
+    message: one sentence that says how to mend it
+    """
+
+    line: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownDocument(Generic[Heading, Content]):
+    """A whole file. An edit returns a new document in which only the blocks that it means differ.
+
+    sections: in the order of the file; the first is what stands above the first heading and may be empty
+    line_end: the one that most lines of the file have
+    """
+
+    sections: tuple[MarkdownSection[Heading, Content], ...]
+    line_end: str
+
+    def render(self) -> str:
+        """Return the text of the file."""
+        return "".join(block.text for section in self.sections for block in section.blocks)
+
+    def problems(self) -> list[MarkdownProblem]:
+        """Return what could not be understood, in the order of the file."""
+        text, line, counted, start = self.render(), 1, 0, 0
+        found = []
+        for section in self.sections:
+            for block in section.blocks:
+                if block.problem:
+                    line += len(_LINE_END.findall(text, counted, start))
+                    counted = start
+                    found.append(MarkdownProblem(line, block.problem))
+                start += len(block.text)
+        return found
+
+    def with_blocks(self, at: int, blocks: tuple[MarkdownBlock[Content], ...]) -> Self:
+        """Return the document with these as the blocks of section ``at``."""
+        changed = replace(self.sections[at], blocks=blocks)
+        return replace(self, sections=(*self.sections[:at], changed, *self.sections[at + 1 :]))
+
+    def with_each_block(
+        self,
+        is_meant: Callable[[Heading], bool],
+        change: Callable[[MarkdownBlock[Content]], MarkdownBlock[Content] | None],
+    ) -> Self:
+        """Return the document with every block of the sections that are meant replaced by what ``change`` makes of it.
+
+        A block of which it makes ``None`` is left out. Where nothing changes this very document is returned.
+        """
+        document = self
+        for at, section in enumerate(self.sections):
+            if is_meant(section.heading):
+                changed = tuple(block for block in map(change, section.blocks) if block is not None)
+                if changed != section.blocks:
+                    document = document.with_blocks(at, changed)
+        return document
+
+    def with_last_block(self, at: int, block: MarkdownBlock[Content], *, is_item: bool = False) -> Self:
+        """Return the document with the block as the last of section ``at``, above the space and rules that close it.
+
+        It gets the blank lines that set it apart from what stands above and below.
+        is_item: it is an item of a list, which stands right below another item and right above a rule
+        """
+        blocks, end = self.sections[at].blocks, self.line_end
+        closing = len(blocks)
+        while closing > 1 and blocks[closing - 1].content is None and _is_space_or_rule(blocks[closing - 1].text):
+            closing -= 1
+        above, below = _ended(blocks[:closing], end), blocks[closing:]
+        text_below = "".join(each.text for each in below)
+        first_below = cast("re.Match[str]", _FIRST_LINE.match(text_below))[0]
+        follows_item = is_item and bool(above) and above[-1].text.lstrip().startswith(_ITEM_MARKS)
+        gap = "" if follows_item or not above or _ends_blank(above[-1].text) else end
+        if is_item and gap and text_below and not text_below.strip():
+            gap = first_below if first_below.endswith(_LINE_ENDS) else first_below + end
+            below = _block_of(text_below[len(first_below) :])
+        is_set_apart = (is_item or not first_below.strip()) if below else at + 1 == len(self.sections)
+        return self.with_blocks(at, (*above, *_block_of(gap), block, *_block_of("" if is_set_apart else end), *below))
+
+    def with_section(self, at: int, section: MarkdownSection[Heading, Content], title: str) -> Self:
+        """Return the document with a new section in front of section ``at``, which is at least 1, below a blank line.
+
+        title: the line that begins a file, for one that has no text above the new section
+        """
+        above, end = self.sections[:at], self.line_end
+        texts = (block.text for section in reversed(above) for block in reversed(section.blocks))
+        text_above = next(texts, BYTE_ORDER_MARK)
+        blocks = above[-1].blocks
+        if text_above == BYTE_ORDER_MARK and next(texts, None) is None:
+            blocks = (*blocks, MarkdownBlock(f"{title}{end}{end}"))
+        else:
+            blocks = (*_ended(blocks, end), *_block_of("" if _ends_blank(text_above) else end))
+        last = replace(above[-1], blocks=blocks)
+        return replace(self, sections=(*above[:-1], last, section, *self.sections[at:]))
+
+
+class MarkdownReader(ABC, Generic[Heading, Content]):
+    """Cuts any text at all into sections and blocks, in one pass over its lines.
+
+    A subclass says which line is a heading and where a block ends.
+
+    heading: of the section that is being read; at first what stands for one above the first heading
+    lines: with their line ends
+    bare: the same lines without the white space around them
+    at: the next line, counted from 0
+    line_end: the one that most lines of the text have
+    """
+
+    __slots__ = ("_mark", "at", "bare", "heading", "line_end", "lines")
+
+    def __init__(self, text: str, no_heading: Heading) -> None:
+        self.heading = no_heading
+        self._mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+        self.line_end = usual_line_end(text)
+        self.lines = StringIO(text[len(self._mark) :], newline="").readlines()
+        self.bare = [line.strip() for line in self.lines]
+        self.at = 0
+
+    @abstractmethod
+    def take_heading(self) -> MarkdownSection[Heading, Content] | None:
+        """Take the next line if it is a heading, and return the section that it begins."""
+
+    @abstractmethod
+    def take_block(self) -> MarkdownBlock[Content]:
+        """Take the block that begins with the next line, which is no heading."""
+
+    def sections(self) -> tuple[MarkdownSection[Heading, Content], ...]:
+        """Read the whole text."""
+        sections: list[MarkdownSection[Heading, Content]] = []
+        blocks = list(_block_of(self._mark))
+        with _without_collections():
+            while self.at < len(self.lines):
+                begun = self.take_heading()
+                if begun is None:
+                    blocks.append(self.take_block())
+                else:
+                    sections.append(MarkdownSection(self.heading, tuple(blocks)))
+                    self.heading, blocks = begun.heading, list(begun.blocks)
+        return (*sections, MarkdownSection(self.heading, tuple(blocks)))
+
+    def take(self, end: int, content: Content | None = None, problem: str = "") -> MarkdownBlock[Content]:
+        """Take the lines up to ``end``, which is not among them, as one block."""
+        text = "".join(self.lines[self.at : end])
+        self.at = end
+        return MarkdownBlock(text, content, problem)
+
+    def take_space(self) -> MarkdownBlock[Content]:
+        """Take the blank line that is next, with those that follow it."""
+        start = self.at
+        while self.at < len(self.bare) and not self.bare[self.at]:
+            self.at += 1
+        return _space("".join(self.lines[start : self.at]))
+
+    def take_comment(self, problem: str = "") -> MarkdownBlock[Content]:
+        """Take the comment that begins with the next line; where nothing closes it, that line with the ``problem``.
+
+        A comment that another one interrupts was meant to end before it. Only the beginning of a line interrupts: no
+        block of the program's begins so, and none that goes away changes what the rest means.
+        """
+        for number in range(self.at, len(self.lines)):
+            line = self.bare[number]
+            if number > self.at and line.startswith(COMMENT):
+                break
+            if COMMENT_END in line:
+                return self.take(number + 1)
+        return self.take(self.at + 1, problem=problem)
 
 
 def usual_line_end(text: str) -> str:
-    """The line end that most lines of the text have."""
+    """Return the line end that most lines of the text have."""
     if "\r" not in text:
         return "\n"
     windows, unix = text.count("\r\n"), text.count("\n")
@@ -19,8 +244,72 @@ def usual_line_end(text: str) -> str:
     return "\r\n" if 2 * windows > unix else "\n"
 
 
-def gap_after(text: str, line_end: str) -> str:
-    """The line ends that are missing behind ``text`` for the next line to begin a paragraph."""
-    if not text.endswith(("\n", "\r")):
-        return line_end * 2
-    return "" if not _LINE_END.split(text)[-2].strip() else line_end
+def escape(text: str) -> str:
+    """Return the text for the inside of a line, so that ``unescape`` gives it back.
+
+    A backslash before a punctuation mark stands for that mark, ``&#32;`` for the character of that number.
+    """
+    return _SPECIAL.sub(escape_all, text)
+
+
+def unescape(text: str) -> str:
+    """Return the text that a line of Markdown stands for."""
+    if "\\" not in text and "&#" not in text:
+        return text
+    return _ESCAPED.sub(_unescaped, text)
+
+
+def escape_all(match: re.Match[str]) -> str:
+    """Return what was matched with every character of it escaped."""
+    marks = match[0]
+    return "".join(f"\\{mark}" for mark in marks) if marks.isascii() and marks.isprintable() else by_number(marks)
+
+
+def by_number(characters: str) -> str:
+    """Return the characters written by their numbers: ``&#32;`` for a space."""
+    return "".join(f"&#{ord(character)};" for character in characters)
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    if match[1]:
+        return match[1]
+    number = int(match[2])
+    return chr(number) if number <= sys.maxunicode else match[0]
+
+
+def _ended(blocks: tuple[MarkdownBlock[Content], ...], line_end: str) -> tuple[MarkdownBlock[Content], ...]:
+    """Return the blocks with a line end at the end of the last one."""
+    if not blocks or blocks[-1].text.endswith(_LINE_ENDS):
+        return blocks
+    return (*blocks[:-1], replace(blocks[-1], text=blocks[-1].text + line_end))
+
+
+def _ends_blank(text: str) -> bool:
+    """Whether the last line of the text is blank and ended, so that a new paragraph can begin below it."""
+    return text.endswith(_LINE_ENDS) and not _LINE_END.split(text)[-2].strip()
+
+
+def _is_space_or_rule(text: str) -> bool:
+    return not text.strip(_SPACE_AND_RULES)
+
+
+def _block_of(text: str) -> tuple[MarkdownBlock[Any], ...]:
+    return (MarkdownBlock(text),) if text else ()
+
+
+@lru_cache(maxsize=64)
+def _space(text: str) -> MarkdownBlock[Any]:
+    """Return one block for all places with the same space, which is every other block of a file."""
+    return MarkdownBlock(text)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Let the collector wait: a document is many objects without a cycle, which it would walk again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from managers.memory.parsing import parse
+from managers.memory.document import parse_memories
 from tests.fixtures.memory_writer import done_file, start_writer
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ START_TIMEOUT = 30.0
 
 
 def titles_in(workdir: Path) -> list[str]:
-    document = parse((workdir / "Memories.md").read_bytes().decode())
+    document = parse_memories((workdir / "Memories.md").read_bytes().decode())
     assert document.problems() == []
     return [memory.title for memories in document.memories().values() for memory in memories]
 

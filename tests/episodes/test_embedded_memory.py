@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from managers.memory.parsing import parse
+from managers.memory.document import parse_memories
 from orchestration.bootstrap import open_run
 from orchestration.opening import open_parts
 from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
@@ -58,7 +58,7 @@ def test_two_episodes_write_a_memory_and_the_second_is_shown_it_at_its_location(
             if isinstance(event, EpisodeStarted):
                 model.prompts.append([])
             elif isinstance(event, EpisodeEnded) and event.episode == 1 and file.exists():
-                after_first.update(parse(file.read_text(encoding="utf-8")).memories())
+                after_first.update(parse_memories(file.read_text(encoding="utf-8")).memories())
             elif isinstance(event, TurnPlayed) and event.record.episode == EPISODES and event.record.before.location:
                 visited.add(event.record.before.location.num)
 

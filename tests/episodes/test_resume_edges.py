@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from managers.memory.parsing import parse
+from managers.memory.document import parse_memories
 from managers.memory.revision import Revision
 from managers.memory.tiers import open_memories
 from orchestration.resumption import configuration_of, with_keys
@@ -106,7 +106,7 @@ def test_what_the_commit_had_not_written_is_written_though_others_have_been_ther
     assert isinstance(events[-1], RunEnded)
     standing = [
         (location_id, memory.title)
-        for location_id, kept in parse(memories.read_text()).memories().items()
+        for location_id, kept in parse_memories(memories.read_text()).memories().items()
         for memory in kept
         if memory.status != MemoryStatus.SUPERSEDED
     ]

@@ -144,7 +144,6 @@ def diff(
     run: Annotated[str, typer.Argument(help="Id of a run, or its folder.")], workdir: MemoriesFolder = None
 ) -> None:
     """Print what a run taught: what was added, superseded and invalidated since it began."""
-    from managers.memory.document import changes
     from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START, find_run
     from zorkgpt.cli.memory_views import change_lines, print_lines
 
@@ -154,7 +153,7 @@ def diff(
     if not start.exists():
         raise StoreError(f"{folder} keeps no {MEMORIES_AT_START}: what it taught cannot be told")
     after = _document(end if end.exists() else _memory_file(configuration))
-    found = changes(_document(start), after)
+    found = after.changes_since(_document(start))
     if found:
         print_lines(change_lines(after, found))
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from managers.memory.parsing import parse
+from managers.memory.document import parse_memories
 from session.errors import StoreError
 from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import Manifest, read_journal, read_manifest
@@ -119,7 +119,7 @@ def _memories(folder: Path, manifest: Manifest) -> dict[int, list[Memory]] | Non
     now = folder.parent.parent / options.get("memory_file", "Memories.md")
     for path in (at_end, now):
         try:
-            return parse(path.read_text(encoding="utf-8", errors="replace")).memories()
+            return parse_memories(path.read_text(encoding="utf-8", errors="replace")).memories()
         except FileNotFoundError:
             continue
         except OSError as error:

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
 from benchmarks.memories_file import file_of
-from managers.memory.parsing import parse
+from managers.memory.document import parse_memories
 from managers.memory.revision import Revision
 from session.errors import StoreError
 from session.files.document_store import DocumentStore, StoreState
@@ -39,11 +39,11 @@ class Added:
 
 
 def store_at(path: Path) -> DocumentStore[MemoriesDocument, Added | Revision]:
-    return DocumentStore(path, parse, TypeAdapter(StoreState[Added | Revision]))
+    return DocumentStore(path, parse_memories, TypeAdapter(StoreState[Added | Revision]))
 
 
 def titles_in(path: Path) -> list[str]:
-    return titles(parse(path.read_bytes().decode()).memories())
+    return titles(parse_memories(path.read_bytes().decode()).memories())
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ class TestOthersWrite:
         assert titles(mine.memory_cache) == ["same"]
 
     def test_a_revision_leaves_a_document_alone_where_its_title_stands_already(self) -> None:
-        document = Added("same").apply_to(parse(""))
+        document = Added("same").apply_to(parse_memories(""))
         again = Revision(31, new=memory("SAME"), superseded=("never",), invalidated=("heard of",))
         assert again.apply_to(document) is document
 
@@ -323,7 +323,7 @@ class AnySequence(RuleBasedStateMachine):
     @invariant()
     def the_cache_is_the_file_and_nothing_that_stands_is_lost(self) -> None:
         self.manager.get_location_memory(31)
-        assert self.manager.memory_cache == parse(self.text()).memories()
+        assert self.manager.memory_cache == parse_memories(self.text()).memories()
         assert self.standing(self.manager.memory_cache) == sorted(self.persistent)
         assert self.standing(self.manager.ephemeral_cache) == sorted(self.ephemeral)
 

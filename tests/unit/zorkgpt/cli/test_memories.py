@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from managers.memory.parsing import parse
+from managers.memory.document import parse_memories
 from session.errors import ConfigurationError, StoreError, ZorkGPTError
 from session.files.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIES_AT_START
 from session.memory import PERSISTENCES, Memory
@@ -97,7 +97,7 @@ def test_json_has_the_fields_of_every_memory() -> None:
         3,
         [1, 2],
     )
-    assert [Memory(**each) for each in vats["memories"]] == parse(FILE).memories()[31]
+    assert [Memory(**each) for each in vats["memories"]] == parse_memories(FILE).memories()[31]
     assert (loft["visits"], loft["episodes"]) == (0, [])
 
 
@@ -111,7 +111,7 @@ def test_a_control_character_is_shown_not_obeyed(workdir: Path) -> None:
 def test_brackets_are_no_markup_in_a_terminal(workdir: Path) -> None:
     (workdir / "Memories.md").write_text("## Location 5: Quay\n**[NOTE] [red]T[/red]**\n[bold]x\n")
     out = io.StringIO()
-    document = parse((workdir / "Memories.md").read_text())
+    document = parse_memories((workdir / "Memories.md").read_text())
     Console(file=out, force_terminal=True, no_color=True).print(
         *memory_views.memory_lines(document, document.memories())
     )
@@ -168,7 +168,7 @@ def test_an_added_memory_is_in_the_file_and_what_stood_there_stays(workdir: Path
 
 def test_the_first_memory_of_a_location_gets_a_section_that_claims_no_visit(workdir: Path) -> None:
     _run("add", "40", "Nets dry here", "Leave them.", "--name", "Net Shed")
-    document = parse((workdir / "Memories.md").read_text())
+    document = parse_memories((workdir / "Memories.md").read_text())
     assert (document.names()[40], list(document.memories())) == ("Net Shed", [31, 40, 44])
     assert 40 not in document.visits()
 
@@ -195,7 +195,7 @@ def test_an_ephemeral_memory_cannot_be_added_for_the_file_never_has_one() -> Non
 
 def test_an_invalidated_memory_stays_in_the_file_with_the_reason(workdir: Path) -> None:
     _run("invalidate", "drying loft", "rung is ROTTEN", "--reason", "mended")
-    (found,) = parse((workdir / "Memories.md").read_text()).memories()[44]
+    (found,) = parse_memories((workdir / "Memories.md").read_text()).memories()[44]
     assert (found.status, found.superseded_by, found.invalidation_reason) == ("SUPERSEDED", "INVALIDATED", "mended")
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from managers.memory.document import changes
-from managers.memory.parsing import parse
+from managers.memory.document import parse_memories
 
 BEFORE = "## Location 5: Quay\n**[NOTE] Old**\nText.\n**[NOTE - SUPERSEDED] Gone**\n~~Text.~~\n"
 
 
 def told(before: str, after: str) -> list[tuple[int, str, str]]:
-    return [(each.location_id, each.kind, each.memory.title) for each in changes(parse(before), parse(after))]
+    changes = parse_memories(after).changes_since(parse_memories(before))
+    return [(each.location_id, each.kind, each.memory.title) for each in changes]
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ ends the text, so one inside it is written as a lone backslash, Markdown's line 
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, cast
 
+from session.files.markdown import by_number, escape, escape_all, unescape
 from session.memory import (
     INVALIDATION_MARKER,
     MARKERS,
@@ -50,8 +50,6 @@ _ENDS_TEXT = re.compile(r"##|#(?:\s|$)|#\s*location\b|\*\*\[|\*\*Visits:|(?:-{3,
 _STARTS_OF_ENDS = frozenset("#*-_<")
 _FENCE = "```"
 
-_SPECIAL = re.compile(r"\\|~{2,}|^~|~$|(?<=--)>|&(?=#\d)|[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])|&#(\d{1,7});", re.ASCII)
 _MARGINS = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 _LEADING_MARKS = re.compile(r"([^\w\s])\1*")
 
@@ -77,18 +75,6 @@ class _Supersession:
 
 
 _NOTHING_SAID = _Supersession()
-
-
-def escape(text: str) -> str:
-    """The text for the inside of a line, such that ``unescape`` gives it back."""
-    return _SPECIAL.sub(_escaped, text)
-
-
-def unescape(text: str) -> str:
-    """The text that a line of Markdown stands for."""
-    if "\\" not in text and "&#" not in text:
-        return text
-    return _ESCAPED.sub(_unescaped, text)
 
 
 def ends_text(line: str) -> bool:
@@ -248,28 +234,10 @@ def _written_line(line: str) -> str:
     if not line:
         return EMPTY_LINE
     margins = cast("re.Match[str]", _MARGINS.fullmatch(line))
-    written = f"{_numbered(margins[1])}{escape(margins[2])}{_numbered(margins[3])}"
+    written = f"{by_number(margins[1])}{escape(margins[2])}{by_number(margins[3])}"
     if ends_text(written) or is_reference(written) or written.startswith(_FENCE):
-        return _LEADING_MARKS.sub(_escaped, written, count=1)
+        return _LEADING_MARKS.sub(escape_all, written, count=1)
     return written
-
-
-def _escaped(match: re.Match[str]) -> str:
-    marks = match[0]
-    if marks.isascii() and marks.isprintable():
-        return "".join(f"\\{mark}" for mark in marks)
-    return _numbered(marks)
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    if match[1]:
-        return match[1]
-    number = int(match[2])
-    return chr(number) if number <= sys.maxunicode else match[0]
-
-
-def _numbered(characters: str) -> str:
-    return "".join(f"&#{ord(character)};" for character in characters)
 
 
 def _quoted(text: str | None) -> str | None:

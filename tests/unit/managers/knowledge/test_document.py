@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from managers.knowledge.base import Archive, ArchiveEdit, KnowledgeEdit
-from managers.knowledge.parsing import parse
-from managers.knowledge.text import read_line, write_line
+from managers.knowledge.document import parse_knowledge as parse
+from managers.knowledge.document import read_line, write_line
 from session.knowledge import (
     COMMAND_SYNTAX,
     CROSS_EPISODE,
@@ -139,7 +139,7 @@ class TestAdding:
 
     def test_insights_stay_below_their_heading_wherever_a_person_has_put_it(self) -> None:
         document = parse(f"## {CROSS_EPISODE}\n\n## {DANGERS}\n").add(KnowledgeEntry(INSIGHTS[0], FUMES))
-        assert [section.title for section in document.sections] == ["", CROSS_EPISODE, INSIGHTS[0], DANGERS]
+        assert [section.heading for section in document.sections] == ["", CROSS_EPISODE, INSIGHTS[0], DANGERS]
 
     def test_the_same_words_get_more_sources_wherever_they_stand(self) -> None:
         entry = KnowledgeEntry(PUZZLES, KnowledgeLine("fumes  KILL.", (Source(2, 4, 4), Source(1, 12, 12))))

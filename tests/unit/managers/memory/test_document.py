@@ -4,11 +4,12 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from managers.memory.document import Problem, VisitCount
-from managers.memory.parsing import parse
+from managers.memory.document import VisitCount
+from managers.memory.document import parse_memories as parse
+from session.files.markdown import MarkdownProblem
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
 
 EXAMPLE = """\
@@ -71,7 +72,7 @@ def test_a_file_in_the_usual_form_is_read_whole() -> None:
         ],
     }
     assert document.visits() == {5: VisitCount(3, (1, 2, 3)), 8: VisitCount(5, (1, 2))}
-    assert [section.name for section in document.sections] == ["", "", "Tide Pool", "Net Loft"]
+    assert [section.heading.name for section in document.sections] == ["", "", "Tide Pool", "Net Loft"]
 
 
 @pytest.mark.parametrize(
@@ -235,7 +236,7 @@ def test_headings_comments_and_paragraphs_of_ones_own_outside_the_locations_are_
 def test_a_comment_that_another_one_interrupts_hides_only_itself() -> None:
     document = parse(in_section("<!-- open\n**[NOTE] T**\nText.\n<!-- closed -->\n"))
     assert [found.title for found in document.memories()[5]] == ["T"]
-    assert document.problems() == [Problem(2, "This comment is never closed: end it with -->.")]
+    assert document.problems() == [MarkdownProblem(2, "This comment is never closed: end it with -->.")]
 
 
 @pytest.mark.parametrize("text", ["9" * 5000, "0" * 10])
@@ -455,10 +456,11 @@ def test_any_memory_that_is_written_reads_back_the_same(written: Memory, locatio
     document = parse(parse("").add_memory(location_id, name, written).render())
     assert document.memories() == {location_id: [written]}
     assert document.problems() == []
-    assert document.sections[-1].name == " ".join(name.split())
+    assert document.sections[-1].heading.name == " ".join(name.split())
 
 
 @given(ANY_TEXT, LOCATION_IDS, st.lists(memories(), min_size=1, max_size=3))
+@example("## Location 5: A\n**[NOTE] T**\nText.\n\n- - -\n", 5, [memory()])
 def test_adding_to_any_text_loses_and_changes_no_memory_of_it(text: str, location_id: int, added: list[Memory]) -> None:
     document = parse(text)
     expected = document.memories()
@@ -469,6 +471,19 @@ def test_adding_to_any_text_loses_and_changes_no_memory_of_it(text: str, locatio
     assert again.memories() == document.memories()
     assert again.problems() == document.problems()
     assert in_any_order(again.memories()) == in_any_order(expected)
+
+
+@given(ANY_TEXT, LOCATION_IDS, memories(), LOCATION_IDS, memories())
+@example("## Location 5", 5, memory(), 5, memory("Oil"))
+@example("## Location 5", 8, memory(), 5, memory("Oil"))
+def test_edits_write_what_they_would_with_the_file_read_anew_in_between(
+    text: str, place: int, first: Memory, other_place: int, second: Memory
+) -> None:
+    once = parse(text).add_memory(place, "Quay", first).update_visits(place, 2)
+    twice = once.add_memory(other_place, "Loft", second)
+    again = parse(once.render()).add_memory(other_place, "Loft", second)
+    assert twice.render() == again.render()
+    assert twice.problems() == again.problems()
 
 
 @given(ANY_TEXT, st.data())
@@ -510,7 +525,7 @@ FOREIGN_EDITS = [
 ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_after_any_sequence_of_edits_by_program_and_people_the_file_holds_what_was_said(data: st.DataObject) -> None:
     """The model is a plain list for each location; the file is read anew after every step."""
