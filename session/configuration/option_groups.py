@@ -24,6 +24,8 @@ from session.file_names import is_plain_name, is_reserved
 DEFAULT_MEMORY_HISTORY_WINDOW = 3
 HIGHEST_SEED = 2_000_000_000
 """The interpreter takes seeds up to 2**31 - 1, and each further episode of a run takes the next one."""
+SHORTEST_KEY = 8
+"""Characters. A shorter one is a word, too: hiding it would hide that word in every text."""
 
 Default = TypeVar("Default")
 
@@ -34,6 +36,15 @@ def _split_at_commas(value: object) -> object:
     if value == "none":
         return []
     return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+def _check_key(key: SecretStr) -> SecretStr:
+    if len(key.get_secret_value()) < SHORTEST_KEY:
+        raise ValueError(
+            f"a key has at least {SHORTEST_KEY} characters, for a shorter one cannot be hidden in what is shown; "
+            "a server that wants no key needs none"
+        )
+    return key
 
 
 def _check_address(address: str) -> str:
@@ -71,7 +82,7 @@ Assistance = Literal["valid-actions", "fresh-actions"]
 Engine = Literal["openai", "embedded"]
 Text = Annotated[str, Field(min_length=1)]
 FileName = Annotated[Text, AfterValidator(_check_file_name)]
-Key = Annotated[SecretStr, Field(min_length=1)]
+Key = Annotated[SecretStr, AfterValidator(_check_key)]
 Address = Annotated[str, AfterValidator(_check_address)]
 AnyPath = Annotated[Path, AfterValidator(_expand_home)]
 CommaSeparated = BeforeValidator(_split_at_commas)  # as the environment can write a list

@@ -199,12 +199,19 @@ class TestRoles:
         assert _revealed(_of(llm=llm).role("agent").api_key) == KEY
 
     def test_a_role_may_have_its_own_key_for_the_common_address(self) -> None:
-        llm = {"base_url": "http://common:1/v1", "api_key": "other", "critic": {"api_key": KEY}}
+        llm = {"base_url": "http://common:1/v1", "api_key": "another key", "critic": {"api_key": KEY}}
         critic = _of(llm=llm).role("critic")
         assert (critic.base_url, _revealed(critic.api_key)) == ("http://common:1/v1", KEY)
 
 
 class TestKeys:
+    @pytest.mark.parametrize("llm", [{"api_key": "ollama7"}, {"memory": {"api_key": "none"}}, {"api_key": ""}])
+    def test_a_key_that_is_too_short_to_be_hidden_is_refused(self, llm: dict[str, object]) -> None:
+        with pytest.raises(ValidationError, match="a key has at least 8 characters") as caught:
+            _of(llm=llm)
+        assert "ollama7" not in str(caught.value)
+        assert _of(llm={"api_key": "eight888"}).llm.api_key is not None
+
     @pytest.mark.parametrize("llm", [{"api_key": KEY}, {"memory": {"api_key": KEY}}])
     def test_a_key_is_in_nothing_that_is_printed_or_written(self, llm: dict[str, object]) -> None:
         configuration = _of(llm=llm)

@@ -327,10 +327,10 @@ class TestStrangersFiles:
             ("zorkgpt.toml", "llm.base_url = 'http://h:1/v1'", "llm.base_url"),
             ("zorkgpt.toml", "'llm.base_url' = 'http://h:1/v1'", "llm.base_url"),
             ("zorkgpt.toml", "[llm.critic]\nbase_url = 'http://h:1/v1'", "llm.critic.base_url"),
-            ("zorkgpt.toml", "[llm]\napi_key = 'sk-own'", "llm.api_key"),
+            ("zorkgpt.toml", "[llm]\napi_key = 'sk-owned'", "llm.api_key"),
             ("pyproject.toml", "[tool.zorkgpt.llm]\nbase_url = 'http://h:1/v1'", "tool.zorkgpt.llm.base_url"),
             (".env", "OPENAI_BASE_URL=http://h:1/v1", "OPENAI_BASE_URL"),
-            (".env", "ZORKGPT_LLM__AGENT__API_KEY=sk-own", "ZORKGPT_LLM__AGENT__API_KEY"),
+            (".env", "ZORKGPT_LLM__AGENT__API_KEY=sk-owned", "ZORKGPT_LLM__AGENT__API_KEY"),
         ],
     )
     def test_one_with_an_address_or_a_key_is_refused_in_a_line_that_names_it_and_its_owner(

@@ -7,19 +7,19 @@ from base64 import b64encode
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from session.configuration.option_groups import SHORTEST_KEY
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 HIDDEN = "[key]"
-_SHORTEST = 8
-"""Characters. What is shorter (``none``, ``ollama``) is there because a client insists on a key, and is a word too."""
 
 
 class Secrets:
     """Keys that must not be shown, in every form in which a text may hold them."""
 
     def __init__(self, keys: Iterable[str | None]) -> None:
-        forms = {form for key in keys if key and len(key) >= _SHORTEST for form in _forms(key)}
+        forms = {form for key in keys if key and len(key) >= SHORTEST_KEY for form in _forms(key)}
         longest_first = sorted(forms, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(_spelt, longest_first))) if forms else None
 

@@ -25,7 +25,7 @@ def test_a_known_model_costs_what_its_provider_asks_for_with_cached_tokens_at_th
 
 def test_without_an_address_the_models_are_openais() -> None:
     call = answered("gpt-4o-mini", prompt=MILLION)
-    assert cost_of(call, GameConfiguration.model_validate({"llm": {"api_key": "k"}})) == pytest.approx(0.15)
+    assert cost_of(call, GameConfiguration.model_validate({"llm": {"api_key": "sk-planted"}})) == pytest.approx(0.15)
 
 
 def test_a_role_with_a_server_of_its_own_is_priced_there() -> None:
