@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from typing_extensions import override
+
 from managers.base_manager import BaseManager, ManagerStatus
 from session.context import Place, PromptSection
 
@@ -101,8 +103,8 @@ class CirclingDetector(BaseManager):
         sentence = "; ".join(parts)
         return f"{sentence[0].upper()}{sentence[1:]}." if sentence else ""
 
+    @override
     def get_status(self) -> ManagerStatus:
-        """Return how often everything looked as it does now, and for how many turns no point was scored."""
         return {
             "type": "circling",
             "state": {"text": self.text()},

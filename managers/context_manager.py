@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from typing_extensions import override
+
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.prompting import LONGEST_ACTION, HistoryStyle, fit_sections
 from session.context import AgentContext, Place, PromptSection, render_sections
@@ -69,8 +71,8 @@ class ContextManager(BaseManager):
         """Make the manager with the run's count of tokens."""
         return cls(parts.logger, parts.config, parts.game_state, tokens=parts.tokens)
 
+    @override
     def get_status(self) -> ManagerStatus:
-        """Return how many turns the history has, and how many sections were dropped for the budget."""
         return {
             "type": "context_manager",
             "state": {"tokens_per_character": round(self.tokens.tokens_per_character, 3)},

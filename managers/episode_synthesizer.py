@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import TypeAdapter
+from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.episodes.answer import EpisodeAnswer, EpisodeLessons, known_insights
@@ -138,13 +139,13 @@ class EpisodeSynthesizer(BaseManager):
         return cls(parts.logger, parts.config, parts.game_state, knowledge, state, tokens=parts.tokens)
 
     @classmethod
+    @override
     def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
-        """Name the file of the summaries."""
         del config
         return (SharedFile(SUMMARIES_FILE),)
 
+    @override
     def stores(self) -> tuple[DocumentStore[Summaries, KeepSummary], ...]:
-        """Return the store of the summaries."""
         return (self._store,)
 
     def section(self, observation: Observation) -> PromptSection | None:
@@ -215,12 +216,12 @@ class EpisodeSynthesizer(BaseManager):
         """All that is known of the episode and not yet in files, for a snapshot."""
         return self._state
 
+    @override
     def restore(self, state: SynthesizerState) -> None:
-        """Everything stands as it did when ``state`` was taken. Raises ``StoreError``."""
         self._state = state
 
+    @override
     def get_status(self) -> ManagerStatus:
-        """Return how the episode goes, and how often the model's answers were of use."""
         state = self._state
         return {
             "type": "episode",

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.knowledge.analysis import (
     ask_what_can_go,
@@ -118,13 +120,13 @@ class KnowledgeManager(BaseManager):
         )
 
     @classmethod
+    @override
     def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
-        """Name the file of the knowledge, and its archive."""
         name = config.knowledge_file
         return (SharedFile(name, "knowledgebase.md"), SharedFile(archive_name(name), "knowledgebase.archive.md"))
 
+    @override
     def stores(self) -> tuple[SharedStore[Any], ...]:
-        """Return the stores of both files."""
         return self._base.stores
 
     def section(self, observation: Observation) -> PromptSection | None:
@@ -240,13 +242,13 @@ class KnowledgeManager(BaseManager):
         """What a snapshot has to hold."""
         return KnowledgeState(self._asked_turn, self._turns, self._shown, dict(self._counts), self._learnt)
 
+    @override
     def restore(self, state: KnowledgeState) -> None:
-        """The manager stands as it did when ``state`` was taken."""
         self._asked_turn, self._turns, self._shown = state.asked_turn, state.turns, state.shown
         self._counts, self._learnt = Counter(state.counts), state.learnt
 
+    @override
     def get_status(self) -> ManagerStatus:
-        """Where the knowledge is, how much there is of it, and how learning it went."""
         entries = self._base.document.entries()
         return {
             "type": "knowledge",

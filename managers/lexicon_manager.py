@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
+from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.lexicon.document import FormTrial, Lexicon, parse_lexicon
@@ -80,13 +81,13 @@ class LexiconManager(BaseManager):
         return cls(parts.logger, parts.config, parts.game_state, parts.vocabulary, directions=directions)
 
     @classmethod
+    @override
     def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
-        """Name the file of the forms."""
         del config
         return (SharedFile(LEXICON_FILE),)
 
+    @override
     def stores(self) -> tuple[DocumentStore[Lexicon, FormTrial], ...]:
-        """Return the store of the forms."""
         return (self._store,)
 
     def learn(self, record: TurnRecord) -> None:
@@ -117,8 +118,8 @@ class LexiconManager(BaseManager):
         """Return what is shown at present."""
         return self._shown
 
+    @override
     def restore(self, state: FormsByOutcome) -> None:
-        """Go back to what was shown then."""
         self._shown = state
 
     def text(self, tokens: int) -> str:
@@ -136,8 +137,8 @@ class LexiconManager(BaseManager):
         """Return how the forms fared anywhere, and then how they fared at a location."""
         return "\n".join(filter(None, (self.text(SYNTAX_TOKENS), self.local_text(location_id))))
 
+    @override
     def get_status(self) -> ManagerStatus:
-        """Return where the file is, and how many forms are known and shown."""
         shown = self._shown
         return {
             "type": "lexicon",

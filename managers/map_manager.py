@@ -1,9 +1,11 @@
-"""The map of a work folder: learned turn by turn, kept across episodes (seed 2)."""
+"""The map of a work folder: learnt turn by turn, kept across episodes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.map_store import MapStore
@@ -34,9 +36,9 @@ class MapChange:
     """What one turn taught the map.
 
     new_room: a location was entered that no episode had seen
-    new_edge: a command was walked that had never led anywhere from there
+    new_edge: a command led somewhere that had never led anywhere from there
     contradicted: a known edge led elsewhere, or nowhere
-    pruned, unpruned: the exit was struck off for its failures; it worked after all
+    pruned, unpruned: the exit was struck off for its failures; a struck-off exit worked after all
     """
 
     new_room: bool = False
@@ -82,12 +84,12 @@ class MapManager(BaseManager):
         return cls(parts.logger, parts.config, parts.game_state, directions=parts.story.directions)
 
     @classmethod
+    @override
     def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
-        """Name the file of the map."""
         return (SharedFile(config.map_state_file, "map_state.json"),)
 
+    @override
     def stores(self) -> tuple[MapStore, ...]:
-        """Return the store of the map."""
         return (self._store,)
 
     def reset(self, game_state: GameState | None = None) -> None:
@@ -96,7 +98,7 @@ class MapManager(BaseManager):
         self._previous_command = ""
 
     def learn(self, turn: TurnRecord) -> MapChange:
-        """Learn what the turn showed; the map is on disk where rooms or edges changed, unless changes are held.
+        """Learn what the turn showed, and write the map where rooms or edges changed, unless changes are held.
 
         Raises ``StoreError`` where the file cannot be written; the map in memory has learnt the turn then.
         """
@@ -113,7 +115,7 @@ class MapManager(BaseManager):
         return change
 
     def note_exits(self, location: Location, exits: Iterable[str]) -> tuple[str, ...]:
-        """The directions that these words name are exits of the location; the new ones come back."""
+        """Add the directions that these words name to the exits of the location, and return the new ones."""
         self.game_map.add_room(location.num, location.name)
         return self.game_map.add_exits(location.num, self._movements.exits_named(exits))
 
@@ -135,21 +137,21 @@ class MapManager(BaseManager):
         """Return the command that ``again`` would repeat."""
         return PreviousCommand(self._previous_command)
 
+    @override
     def restore(self, state: PreviousCommand) -> None:
-        """Go back to what :meth:`state` returned."""
         self._previous_command = state.text
 
     def route(self, from_id: int, to_id: int) -> Route | None:
-        """The surest short way by known edges; ``None`` where there is none."""
+        """Return the surest short way by known edges, ``None`` where there is none."""
         return navigation.shortest_route(self.game_map, from_id, to_id)
 
     def frontier(self) -> tuple[FrontierRoom, ...]:
-        """The rooms with untried exits that can be reached from here, nearest first."""
+        """Return the rooms with untried exits that can be reached from here, nearest first."""
         here = self.game_state.current_room_id
         return () if here is None else navigation.frontier(self.game_map, here)
 
     def local_view(self) -> str:
-        """The rooms within ``config.map.local_radius`` moves, one a line; "" where nowhere is known."""
+        """Describe the rooms within ``config.map.local_radius`` moves, one a line; "" where nowhere is known."""
         here = self.game_state.current_room_id
         if here is None:
             return ""
@@ -159,14 +161,14 @@ class MapManager(BaseManager):
         return map_render.local_view(hops, graph.room_names, graph.connections, untried)
 
     def routing_summary(self) -> str:
-        """Exits here and next door (seed 4, Routing Summary); "" where the location is not known."""
+        """Describe the exits here and next door; "" where the location is not known."""
         here = self.game_state.current_room_id
         if here is None:
             return ""
         return map_render.routing_summary(here, self.game_map.room_names, self.game_map.connections)
 
+    @override
     def get_status(self) -> ManagerStatus:
-        """Where the map is kept and how much it holds."""
         graph = self.game_map
         return {
             "type": "map",
@@ -196,7 +198,7 @@ class MapManager(BaseManager):
         return MapChange(new_room, contradicted=failure == "contradicted", pruned=failure == "pruned")
 
     def _is_exit(self, attempt: Attempt) -> bool:
-        """Staying put only says something about a direction, or about a command that has led away before."""
+        """Tell whether a failed move says something: only of a direction, or of a command that has led away before."""
         return self._movements.is_direction(attempt.exit) or attempt.exit in self.game_map.connections.get(
             attempt.from_id, {}
         )

@@ -7,6 +7,8 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol
 
+from typing_extensions import override
+
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.knowledge_manager import KnowledgeManager
 from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager
@@ -123,12 +125,12 @@ class ObjectiveManager(BaseManager):
         """All that is known of the episode's objectives, for a snapshot."""
         return self._state
 
+    @override
     def restore(self, state: ObjectivesState) -> None:
-        """The objectives stand as they did when ``state`` was taken."""
         self._state = state
 
+    @override
     def get_status(self) -> ManagerStatus:
-        """Return how many objectives there are of each kind, and how often the model's answers were of use."""
         state = self._state
         statuses = [objective.status for objective in state.objectives]
         return {

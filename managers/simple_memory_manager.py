@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import override
+
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.lexicon_manager import LexiconManager
 from managers.memory.learner import MemoryLearner, VisitTracker
@@ -128,12 +130,12 @@ class SimpleMemoryManager(BaseManager):
         )
 
     @classmethod
+    @override
     def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
-        """Name the file of the memories, and the one of what was considered for a memory before."""
         return (SharedFile(config.simple_memory.memory_file, "Memories.md"), SharedFile(NEWS_FILE))
 
+    @override
     def stores(self) -> tuple[SharedStore[Any], ...]:
-        """Return the stores of both files."""
         return (self._tiers.store, self._ledger)
 
     @property
@@ -285,8 +287,8 @@ class SimpleMemoryManager(BaseManager):
             counts=dict(self._learner.counts),
         )
 
+    @override
     def restore(self, state: MemoryState) -> None:
-        """The episode stands as it did when ``state`` was taken."""
         self.ephemeral_cache.clear()
         self.ephemeral_cache.update({location_id: list(memories) for location_id, memories in state.ephemeral.items()})
         self._learner.visit = VisitTracker(state.news, state.visited, state.location_id)
@@ -294,8 +296,8 @@ class SimpleMemoryManager(BaseManager):
         self._tiers.follow()
         self._learner.counts = Counter(state.counts)
 
+    @override
     def get_status(self) -> ManagerStatus:
-        """Where memories are kept, how many there are, and how learning them went."""
         names = ("synthesis_calls", "synthesis_failures", "memories_learnt", "core_validation_downgrade")
         return {
             "type": "simple_memory",

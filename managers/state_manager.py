@@ -1,10 +1,12 @@
-"""Shows the present of a run in a file, for whoever watches from outside (seed 2)."""
+"""Shows the present of a run in a file, for whoever watches from outside."""
 
 from __future__ import annotations
 
 import json
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
+
+from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
 from session.errors import StoreError
@@ -41,12 +43,12 @@ class StateManager(BaseManager):
         self._warned = False
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """A new episode begins; a failure to write will be worth a warning again."""
+        """Begin a new episode, in which a failure to write is worth a warning again."""
         super().reset(game_state)
         self._warned = False
 
     def show(self, managers: Iterable[BaseManager]) -> None:
-        """The file shows how these stand, from the next time on."""
+        """Show the status of these managers, this one last."""
         self._managers = (*(manager for manager in managers if manager is not self), self)
 
     def commit(self) -> None:
@@ -54,10 +56,10 @@ class StateManager(BaseManager):
         self.export_current_state()
 
     def export_current_state(self) -> None:
-        """The file shows the present, or there is one warning in the episode that it does not.
+        """Write the file; where that fails, warn once in the episode.
 
-        Not forced to the disk, which would cost more than the rest of a turn's bookkeeping: nothing is ever
-        resumed from this file, and the journal holds all of it.
+        The file is not forced to the disk, which would cost more than the rest of a turn's bookkeeping: no run is
+        ever resumed from it, and the journal holds all of it.
         """
         content = json.dumps(self._current_state(), indent=2).encode()
         try:
@@ -68,8 +70,8 @@ class StateManager(BaseManager):
                 self.log_warning("the current state is not shown", error=str(error))
             self._warned = True
 
+    @override
     def get_status(self) -> ManagerStatus:
-        """Where the state is shown, and how often it could not be."""
         return {"type": "state", "state": {"file": str(self.path)}, "metrics": {"failures": self._failures}}
 
     def _current_state(self) -> dict[str, object]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
-from orchestration.building import build_learning, build_turn
+from orchestration.building import build_learning
 from orchestration.committer import Committer
 from orchestration.guarded_model import GuardedModel
 from orchestration.managers import shared_files
@@ -16,6 +16,7 @@ from orchestration.restoring_game import RestoringGame
 from orchestration.run_log import open_log
 from orchestration.run_record import ContinuedRecord, FileWatch, Record, new_manifest, started
 from orchestration.story import bind_to_story
+from orchestration.turn import build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, RunPosition, ZorkOrchestrator
 from session.events import MemoryRemoved
 from session.files.journal import Journal, Manifest
@@ -39,9 +40,9 @@ def open_run(
     show: Callable[[Event], None],
     stop: Flag,
 ) -> Iterator[Run]:
-    """A run folder exists and the run is ready to be played; every event goes to the journal, then to ``show``.
+    """Make a run folder and put the run together; every event goes to the journal, then to ``show``.
 
-    Where the run cannot begin there is no run folder.
+    Where the run cannot begin, no run folder is left behind.
     """
     workdir = configuration.zork_game_workdir
     bind_to_story(workdir, parts.game.facts)
@@ -90,10 +91,10 @@ def assemble(
     stop: Flag,
     journal: Journal | None = None,
 ) -> Iterator[Run]:
-    """The parts of a run, put together at its beginning.
+    """Put the parts of a run together.
 
-    record: gets the events, and has the answers that are given again
-    journal: of the run; without one it is only repeated, in a work folder of its own, and no snapshots are taken
+    record: takes the events, and has the recorded answers that are given again
+    journal: the run's journal; without one the run is only repeated, in a work folder of its own, without snapshots
     """
     recording = record.recording
     model = GuardedModel(configuration, parts.model.model if parts.model else None, recording, record.emit)

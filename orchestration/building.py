@@ -1,27 +1,22 @@
-"""Builds who learns and who plays in a run."""
+"""Builds who learns in a run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from managers.base_manager import ManagerParts
-from managers.context_manager import ContextManager
 from managers.map_manager import MapManager
 from orchestration.learning import Learning
 from orchestration.managers import build_managers
-from orchestration.turn import Offer, Turn, freshest, freshest_first
 from session.game_state import GameState
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-from zorkgpt.players.agent import Agent
 from zorkgpt.players.critic import Critic
-from zorkgpt.players.extractor import Extractor
 from zorkgpt.players.object_check import ObjectCheck
 from zorkgpt.players.repetitions import Repetitions
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
 
-    from game_interface.core.game import Game
     from session.game_configuration import GameConfiguration
     from session.token_counter import TokenCounter
     from session.values import StoryFacts
@@ -45,23 +40,3 @@ def build_learning(
     managers = build_managers(parts)
     check = ObjectCheck(vocabulary, parts.get(MapManager).game_map, MovementAnalyzer(story.directions))
     return Learning(managers, Critic(model, check, configuration.critic.mode, repetitions))
-
-
-def build_turn(configuration: GameConfiguration, model: LanguageModel, game: Game, learning: Learning) -> Turn:
-    """Build the players of a run around its game."""
-    reader = configuration.extractor.mode
-    return Turn(
-        game=game,
-        agent=Agent(model, reads=reader == "inline", reasoning_length=configuration.agent.reasoning_length),
-        critic=learning.critic,
-        context=learning.get(ContextManager),
-        extractor=Extractor(model) if reader == "separate" else None,
-        max_rejections=configuration.critic.max_rejections,
-        offer=_offer(configuration),
-    )
-
-
-def _offer(configuration: GameConfiguration) -> Offer | None:
-    if "fresh-actions" in configuration.assist:
-        return freshest
-    return freshest_first if "valid-actions" in configuration.assist else None

@@ -40,12 +40,12 @@ class SessionState:
     circuits: Mapping[str, Circuit]
 
     def to_json(self) -> bytes:
-        """The state, to be read back by :meth:`from_json`."""
+        """Return the state as JSON."""
         return _STATE.dump_json(self)
 
     @classmethod
     def from_json(cls, content: bytes) -> SessionState:
-        """The state that :meth:`to_json` wrote. Raises ``StoreError`` for one of another version."""
+        """Read a state back. Raises ``StoreError`` for one of another version."""
         try:
             return _STATE.validate_json(content)
         except ValidationError as error:
@@ -53,7 +53,7 @@ class SessionState:
 
     @property
     def saved_game(self) -> SavedState:
-        """The story's state. Raises ``GameError`` where it is none."""
+        """The story's state, to be given to the game. Raises ``GameError`` where it is none."""
         return SavedState.from_bytes(b64decode(self.game))
 
 
@@ -74,7 +74,7 @@ def journal_line_of(snapshot: bytes) -> JournalPlace:
 
 
 def _encoded(game: SavedState) -> str:
-    """The story's state as ``SessionState.game`` has it."""
+    """Return the story's state in the form of ``SessionState.game``."""
     return b64encode(game.to_bytes()).decode()
 
 

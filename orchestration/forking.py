@@ -64,7 +64,7 @@ def open_fork(
     show: Callable[[Event], None],
     stop: Flag,
 ) -> Iterator[Run]:
-    """A new run in a work folder of its own repeats that one up to the branch, and is then played by ``parts.model``.
+    """Open a new run in a work folder of its own: it repeats the run up to the branch, then ``parts.model`` plays.
 
     Raises ``ConfigurationError`` where the run has no such turn, and, leaving nothing behind, where there is no such
     memory at that turn; ``Diverged``, leaving nothing behind, where it is not repeated.
@@ -87,7 +87,7 @@ def open_fork(
 def _beginning(
     configuration: GameConfiguration, parts: Parts, folder: Path, manifest: Manifest, events: Sequence[Event]
 ) -> Path:
-    """The run folder of a fork that is to repeat these events; all of it is there or nothing."""
+    """Make the run folder of a fork that is to repeat these events: all of it, or nothing."""
     own = configuration.zork_game_workdir
     unready = configuration.model_copy(update={"zork_game_workdir": own.with_name(f".{own.name}")})
     shared_files(unready).restore_from(folder / AT_START)
@@ -105,7 +105,7 @@ def _beginning(
 
 @contextmanager
 def _undone_on(folder: Path, *errors: type[ZorkGPTError]) -> Iterator[None]:
-    """The folder is gone where the block raises one of these."""
+    """Remove the folder where the block raises one of these errors."""
     try:
         yield
     except errors:
@@ -114,9 +114,9 @@ def _undone_on(folder: Path, *errors: type[ZorkGPTError]) -> Iterator[None]:
 
 
 def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
-    """The events after the run's start up to the branch, with what was learnt from its last turn.
+    """Return the events from the run's start to the branch, with what was learnt from the last turn.
 
-    Where an episode ends with that turn the next one has begun.
+    Where an episode ends with that turn, the beginning of the next one is among them.
     """
     at = next(
         (
@@ -138,7 +138,7 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
 
 
 def _is_beyond(event: Event | None) -> bool:
-    """It belongs to the next turn, or to the end of the run."""
+    """Tell whether an event belongs to the next turn or to the end of the run."""
     asked = isinstance(event, ModelAnswered | ModelFailed) and event.role == "agent"
     return asked or isinstance(event, RunPaused | RunEnded | GameFailed)
 

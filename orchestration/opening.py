@@ -36,9 +36,11 @@ class Parts:
 def open_parts(
     configuration: GameConfiguration, progress: Progress | None = None, stop: Flag | None = None
 ) -> Iterator[Parts]:
-    """The story is at its opening in a process of its own and the model is ready to answer.
+    """Open the story in a process of its own, and the model.
 
-    ``progress`` is told of a model that has to be fetched first; ``stop`` ends a wait for a model. Raises
+    progress: told of a model that has to be fetched first
+    stop: ends a wait for a model
+    Raises
     ``ConfigurationError``, ``StoryError``, ``LanguageModelUnavailable``.
     """
     with open_story(configuration) as parts, choose_model(configuration, progress, stop) as model:
@@ -47,7 +49,7 @@ def open_parts(
 
 @contextmanager
 def open_story(configuration: GameConfiguration) -> Iterator[Parts]:
-    """The story is at its opening in a process of its own; there is no model.
+    """Open the story in a process of its own, without a model.
 
     Raises ``ConfigurationError``, ``StoryError``.
     """

@@ -100,7 +100,7 @@ def open_resumed_run(
     show: Callable[[Event], None],
     stop: Flag,
 ) -> Iterator[Run]:
-    """The run of that folder stands where it stood after its latest turn, and is ready to go on.
+    """Open a run so that it goes on after its latest turn.
 
     Raises ``StoreError`` where it has ended, is being played, or is damaged; ``GameError``.
     """
@@ -131,13 +131,13 @@ def open_resumed_run(
 
 
 def require_story(manifest: Manifest, parts: Parts) -> None:
-    """The story is the one that the run was begun with. Raises ``StoreError``."""
+    """Make sure that the story is the one that the run was begun with. Raises ``StoreError``."""
     if parts.game.facts.sha256 != manifest.story_sha256:
         raise StoreError(f"{parts.story.path} is not the story that run {manifest.run_id} was begun with")
 
 
 def _require_unchanged(folder: Path) -> None:
-    """The manifest is what the run's first event says of it, if there is one yet."""
+    """Make sure that the manifest is what the run's first event says of it, if there is one yet."""
     line = next(read_journal(folder), None)
     if line is not None and isinstance(line.event, RunStarted):
         recorded = line.event.files.get(MANIFEST)
@@ -160,10 +160,10 @@ def matching_snapshot(folder: Path, lines: Sequence[JournalLine]) -> bytes | Non
 
 
 def _begin_again(record: ContinuedRecord, configuration: GameConfiguration, parts: Parts, manifest: Manifest) -> None:
-    """Nothing was committed: the run begins anew, and what was recorded of it is repeated.
+    """Begin a run anew that had committed nothing yet, and repeat what was recorded of it.
 
-    Where others have edited the shared files since, it begins with these. Raises ``StoreError`` where turns would be
-    lost by that.
+    Where others have edited the shared files since, the run begins with these. Raises ``StoreError`` where turns would
+    be lost by that.
     """
     folder, recorded = record.journal.folder, record.recording.next_event
     files = shared_files(configuration)

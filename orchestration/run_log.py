@@ -23,7 +23,7 @@ _TOLD = logging.getLogger("zorkgpt.run")
 
 @contextmanager
 def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
-    """A logger whose lines are appended to ``path``. Raises ``StoreError`` where that cannot be.
+    """Open a logger that appends its lines to ``path``. Raises ``StoreError``.
 
     Its errors are told by ``logging`` too, in a line without particulars; warnings that the program tells by
     ``logging`` meanwhile are in the file.
@@ -61,7 +61,7 @@ def _tell_errors(_logger: object, level: str, event: EventDict) -> EventDict:
 
 
 class _Forward(logging.Handler):
-    """What the program tells by ``logging`` is a line of the run's log."""
+    """Writes what the program tells by ``logging`` into the run's log."""
 
     def __init__(self, log: FilteringBoundLogger) -> None:
         super().__init__(logging.WARNING)
@@ -69,12 +69,12 @@ class _Forward(logging.Handler):
         self.addFilter(lambda record: record.name != _TOLD.name)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """The message is a line, with the module that it comes from."""
+        """Write the message with the module that it comes from."""
         self._log.warning(record.getMessage(), logger=record.name)
 
 
 class _Lines:
-    """What structlog writes to: each message is a line of ``file``, or lost."""
+    """Writes each message of structlog as a line of ``file``; what the disk refuses is lost."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

@@ -28,26 +28,26 @@ Show = Callable[[Event], None]
 
 
 class Record(Protocol):
-    """Gets every event of a run.
+    """Takes every event of a run.
 
-    recording: what the run repeats; empty for a new one
-    repeats_edits: recorded edits of shared files are made again, for the files are a repetition's own
+    recording: the events that the run repeats; empty for a new run
+    repeats_edits: whether recorded edits of shared files are made again, as a repetition does with files of its own
     """
 
     recording: Recording
     repeats_edits: bool
 
     def emit(self, event: Event) -> None:
-        """The event is written down and shown, as this record does that."""
+        """Write the event down and show it."""
         ...
 
 
 @dataclass(slots=True)
 class ContinuedRecord:
-    """Of a run that is played: its journal grows by what it does not hold yet.
+    """Takes the events of a run that is played: the journal gets those that it does not hold yet.
 
-    recording: the journal's own tail. A run that goes on differently has what it does not repeat cut off.
-    may_lose: turns that may be cut so: the one in flight
+    recording: the end of the journal, to be repeated first; where the run goes on differently, the rest is cut off
+    may_lose: how many turns may be cut off so: the one that was being played
     """
 
     journal: Journal
@@ -57,10 +57,10 @@ class ContinuedRecord:
     may_lose: int = 1
 
     def emit(self, event: Event) -> None:
-        """The event is in the journal, then shown.
+        """Write the event into the journal, then show it.
 
-        A pause before all is repeated is only shown: the rest is there to be repeated the next time. Raises
-        ``Diverged`` where too much would be cut.
+        A pause before everything is repeated is only shown, since the rest is repeated the next time. Raises
+        ``Diverged`` where too much would be cut off.
         """
         line = self.recording.take(event)
         if line is not None:
@@ -82,14 +82,14 @@ class ContinuedRecord:
 
 @dataclass(slots=True)
 class CheckedRecord:
-    """Of a run that is repeated to see whether it comes out the same; nothing is written."""
+    """Compares the events of a repetition with the recorded ones; writes nothing."""
 
     recording: Recording
     show: Show
     repeats_edits: bool = True
 
     def emit(self, event: Event) -> None:
-        """The event is the recorded one. Raises ``Diverged``, or ``RecordingEnded`` after an unfinished recording."""
+        """Show the event if it is the recorded one. Raises ``Diverged`` or, after the last one, ``RecordingEnded``."""
         if self.recording.take(event) is None:
             if self.recording.is_over:
                 raise RecordingEnded("the recording ends here")
@@ -104,7 +104,7 @@ class FileWatch:
     record: Record
 
     def reading(self, path: Path, read: int) -> None:
-        """A file is about to be looked at; if somebody had edited it just then, it is edited."""
+        """Edit a file before it is looked at, where the recording says that somebody edited it just then."""
         if not self.record.repeats_edits:
             return
         event = self.record.recording.next_event
@@ -112,7 +112,7 @@ class FileWatch:
             write_atomically(path, event.text.encode())
 
     def noticed(self, path: Path, read: int, text: str) -> None:
-        """That somebody edited the file is written down."""
+        """Write down that somebody edited the file."""
         self.record.emit(FileEdited(path.name, read, text))
 
 

@@ -30,12 +30,12 @@ class ChosenStory:
     why: str
 
     def describe(self) -> str:
-        """The choice in one line."""
+        """Return the choice in one line."""
         return f"{self.path.name} ({self.why})"
 
 
 def choose_story(configuration: GameConfiguration, folder: Path = Path()) -> ChosenStory:
-    """The story that was asked for, else the user's own copy below ``folder``, else the one that ships."""
+    """Return the story that was asked for, else the user's own copy below ``folder``, else the one that ships."""
     if configuration.game.file is not None:
         return ChosenStory(configuration.game.file, "asked for")
     own_copy = folder / USERS_OWN
@@ -72,7 +72,7 @@ def folder_for_story(configuration: GameConfiguration, facts: StoryFacts) -> Pat
 
 
 def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
-    """The work folder belongs to this story, from now on if it belonged to none.
+    """Make the work folder belong to this story, if it belonged to none.
 
     Raises ``ConfigurationError`` where it belongs to another, ``StoreError`` where that cannot be told.
     """

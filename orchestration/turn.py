@@ -19,7 +19,10 @@ from zorkgpt.players.extractor import Extractor
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from orchestration.learning import Learning
     from session.context import PromptSection
+    from session.game_configuration import GameConfiguration
+    from zorkgpt.llm.language_model import LanguageModel
 
 Offer = Callable[[tuple[str, ...], GameState], tuple[str, ...]]
 """Chooses from the valid actions of a moment, and says in which order they are shown."""
@@ -29,9 +32,10 @@ Offer = Callable[[tuple[str, ...], GameState], tuple[str, ...]]
 class Turn:
     """Plays turns.
 
-    extractor: reads the story's text where the agent does not; a failure of its costs only the reading
-    max_rejections: proposals of one turn that are sent back with the reason; the one after them is played
-    offer: which of the valid actions the agent may choose from: assistance (decision 28); none without it
+    extractor: reads the story's text where the agent does not; where it fails, only the reading is missing
+    max_rejections: how many proposals of one turn are sent back with a reason; the next one is played
+    offer: which of the valid actions the agent may choose from: assistance, and none without it
+        (docs/specification.md, Assistance)
     """
 
     game: Game
@@ -62,7 +66,7 @@ class Turn:
         )
 
     def _attempts(self, before: Observation, learnt: Sequence[PromptSection], state: GameState) -> Iterator[_Attempt]:
-        """Proposals with their verdicts, up to the one that was played."""
+        """Yield proposals with their verdicts, up to the one that was played."""
         valid_actions = self.offer(self.game.valid_actions(), state) if self.offer else None
         rejections: list[Rejection] = []
         for rejections_left in range(self.max_rejections, -1, -1):
@@ -116,11 +120,31 @@ class _Attempt(NamedTuple):
 
 
 def freshest_first(actions: tuple[str, ...], state: GameState) -> tuple[str, ...]:
-    """All of the actions, the least played here in this episode first: small models favour what a list begins with."""
+    """Sort the actions, the least played here in this episode first: small models favour what a list begins with."""
     return tuple(sorted(actions, key=lambda action: state.times_played[state.current_room_id, action]))
 
 
 def freshest(actions: tuple[str, ...], state: GameState) -> tuple[str, ...]:
-    """Those of the actions that were played least here in this episode: small models do the same over and over."""
+    """Return the actions that were played least here in this episode: small models do the same over and over."""
     played = [state.times_played[state.current_room_id, action] for action in actions]
     return tuple(action for action, times in zip(actions, played, strict=True) if times == min(played))
+
+
+def build_turn(configuration: GameConfiguration, model: LanguageModel, game: Game, learning: Learning) -> Turn:
+    """Build the players of a run around its game."""
+    reader = configuration.extractor.mode
+    return Turn(
+        game=game,
+        agent=Agent(model, reads=reader == "inline", reasoning_length=configuration.agent.reasoning_length),
+        critic=learning.critic,
+        context=learning.get(ContextManager),
+        extractor=Extractor(model) if reader == "separate" else None,
+        max_rejections=configuration.critic.max_rejections,
+        offer=_offer(configuration),
+    )
+
+
+def _offer(configuration: GameConfiguration) -> Offer | None:
+    if "fresh-actions" in configuration.assist:
+        return freshest
+    return freshest_first if "valid-actions" in configuration.assist else None

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 class Replayed:
     """What came of a replay.
 
-    turns: that were repeated
-    is_whole: the recording goes to the end of the run
-    difference: the first one, ``None`` where there is none
+    turns: how many were repeated
+    is_whole: whether the recording goes to the end of the run
+    difference: the first difference, ``None`` where there is none
     """
 
     turns: int
@@ -52,7 +52,7 @@ class Replayed:
 
 
 def verify(configuration: GameConfiguration, parts: Parts, folder: Path, show: Callable[[Event], None]) -> Replayed:
-    """The run of that folder was played again with its recorded answers, in a work folder that is gone again.
+    """Play a run again with its recorded answers, in a temporary work folder, and compare.
 
     Every prompt, observation, verdict and shared file has to be the recorded one. Raises ``StoreError`` where the
     story, the journal, the snapshot or what the run began with is not what it was, naming it.
@@ -83,7 +83,7 @@ def verify(configuration: GameConfiguration, parts: Parts, folder: Path, show: C
 
 
 def verify_actions(parts: Parts, folder: Path, show: Callable[[Event], None]) -> Replayed:
-    """The run's commands were given to the story again, and nothing else; every observation has to be the recorded one.
+    """Give the run's commands to the story again, and nothing else; every observation has to be the recorded one.
 
     Raises ``StoreError`` where the story or the journal is not what it was.
     """

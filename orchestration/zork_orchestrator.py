@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What to play. ``seeds`` has one seed (1 or more) an episode; ``max_turns`` is an episode's limit."""
+    """What to play: ``seeds`` has one seed (1 or more) for each episode, ``max_turns`` is the limit of each."""
 
     seeds: tuple[int, ...]
     max_turns: int
@@ -34,10 +34,10 @@ RunEnd = Literal["done", "interrupted", "paused"]
 
 
 class Commit(Protocol):
-    """Makes what was played last: see ``orchestration.committer.Committer.commit``."""
+    """Writes down what was played: see ``orchestration.committer.Committer.commit``."""
 
     def __call__(self, episode_index: int, *, in_episode: bool) -> None:
-        """The run can be resumed from here."""
+        """Write down how the run stands, so that it can be resumed from here."""
         ...
 
 
@@ -70,13 +70,17 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class RunPosition:
-    """How far a run has come. ``episode`` is under way in place ``index`` of the plan; ``None``: it is to begin."""
+    """How far a run has come.
+
+    index: place of the episode in the plan, from 0
+    episode: the one that is being played; ``None`` where it is still to begin
+    """
 
     index: int = 0
     episode: Episode | None = None
 
     def describe(self) -> str:
-        """The place in words that end a sentence; "" for the beginning."""
+        """Return the position in words that end a sentence; "" for the beginning of the run."""
         if self.episode is not None:
             return f", episode {self.episode.state.episode}, after turn {self.episode.state.turn_count}"
         return f", from its episode in place {self.index + 1}" if self.index else ""
@@ -102,9 +106,9 @@ class ZorkOrchestrator:
     _episode: Episode | None = None
 
     def play(self, position: RunPosition = RunPosition()) -> RunEnd:
-        """Every episode of the plan from ``position`` on was played, or the run was paused on the way.
+        """Play every episode of the plan from ``position`` on, or until the run has to pause.
 
-        Raises ``StoreError`` where not even that can be written down.
+        Raises ``StoreError`` where not even the pause can be written down.
         """
         self._episode = position.episode
         try:
@@ -117,7 +121,7 @@ class ZorkOrchestrator:
         return "done"
 
     def _play_episode(self, index: int) -> bool:
-        """True where the episode is over, false where it was interrupted."""
+        """Play an episode; return false where it was interrupted."""
         episode = self._episode = self._episode or self._begin(index)
         while (end := self._end(episode)) is None:
             if self.stop.is_set():
