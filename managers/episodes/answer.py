@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, Field
 
-from managers.knowledge.analysis import LONGEST_LINE
-from managers.knowledge.document import read_line
+from managers.knowledge.analysis import entries_numbered, proposed_text, with_sources_of
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
-from session.text import cut_at, text_key
+from session.text import text_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -93,7 +91,7 @@ class EpisodeLessons:
         }
 
     def _take_lesson(self, lesson: DeathLesson) -> bool:
-        text = _line(lesson.text)
+        text = proposed_text(lesson.text)
         death = next((death for death in self._summary.deaths if death.last.turn == lesson.turn), None)
         if death is None or not text:
             return False
@@ -106,7 +104,7 @@ class EpisodeLessons:
 
         The turns that the model names for it have to be admitted by themselves, not only with the inherited ones.
         """
-        heading, text = _HEADINGS.get(text_key(insight.heading)), _line(insight.text)
+        heading, text = _HEADINGS.get(text_key(insight.heading)), proposed_text(insight.text)
         is_played = all(1 <= turn <= self._summary.turns for turn in insight.turns)
         if heading is None or not text or not is_played:
             return False
@@ -114,14 +112,14 @@ class EpisodeLessons:
         own = KnowledgeLine(text, as_sources(self._summary.episode, insight.turns))
         if not own.sources and len([each for each in merged if each.is_ours]) < FEWEST_MERGED:
             return False
-        new = replace(own, sources=(*own.sources, *(source for each in merged for source in each.line.sources)))
+        new = with_sources_of(merged, own)
         if all(self._admits(line) for line in (own, new) if line.sources):
             self._replace(merged, KnowledgeEntry(heading, new))
         return True
 
     def _merged(self, numbers: Iterable[int], key: str) -> list[KnowledgeEntry]:
         """Return the insights that are still known and have one of these numbers, or say the same."""
-        named = [self._numbered[number - 1] for number in numbers if 1 <= number <= len(self._numbered)]
+        named = entries_numbered(numbers, self._numbered)
         return [each for each in self.insights if each in named or text_key(each.line.text) == key]
 
     def _replace(self, merged: Sequence[KnowledgeEntry], new: KnowledgeEntry) -> None:
@@ -129,8 +127,3 @@ class EpisodeLessons:
         self.insights = [each for each in self.insights if each not in merged or not each.is_ours]
         if not any(text_key(each.line.text) == key for each in self.insights):
             self.insights.append(new)
-
-
-def _line(text: str) -> str:
-    """Return the text on one line, without sources that the model wrote into it."""
-    return cut_at(read_line(text).text, LONGEST_LINE)

@@ -224,15 +224,15 @@ def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> Know
     added: list[KnowledgeEntry] = []
     refused, ephemeral = [], []
     for proposed in answer.lines:
-        line = KnowledgeLine(_text(proposed.text), as_sources(played.episode, proposed.turns))
+        line = KnowledgeLine(proposed_text(proposed.text), as_sources(played.episode, proposed.turns))
         refusal = _refusal(proposed, line, question.turns)
         if refusal:
             refused.append(f"{refusal}: {line.text}")
         elif is_ephemeral(line, played.episode, played.ephemeral_turns):
             ephemeral.append(line.text)
         else:
-            replaced = [entry for entry in _numbered(proposed.replaces, question.known) if entry not in removed]
-            added.append(KnowledgeEntry(proposed.section, _with_sources_of(replaced, line)))
+            replaced = [entry for entry in entries_numbered(proposed.replaces, question.known) if entry not in removed]
+            added.append(KnowledgeEntry(proposed.section, with_sources_of(replaced, line)))
             removed += replaced
     return KnowledgeUpdate(KnowledgeEdit(tuple(removed), tuple(added)), tuple(refused), tuple(ephemeral))
 
@@ -246,12 +246,12 @@ def _consolidation(answer: ConsolidationAnswer, known: Sequence[KnowledgeEntry],
     gone: list[KnowledgeEntry] = []
     added: list[KnowledgeEntry] = []
     for merged in answer.lines:
-        replaced = [entry for entry in _numbered(merged.replaces, known) if entry not in gone]
-        text = _text(merged.text)
+        replaced = [entry for entry in entries_numbered(merged.replaces, known) if entry not in gone]
+        text = proposed_text(merged.text)
         if text and len(text) < size(replaced):
             gone += replaced
-            added.append(KnowledgeEntry(replaced[0].section, _with_sources_of(replaced, KnowledgeLine(text))))
-    to_cut = [entry for entry in _numbered(answer.cut, known) if entry not in gone]
+            added.append(KnowledgeEntry(replaced[0].section, with_sources_of(replaced, KnowledgeLine(text))))
+    to_cut = [entry for entry in entries_numbered(answer.cut, known) if entry not in gone]
     for entry in reversed(by_usefulness(to_cut)):
         if size(gone) - size(added) >= excess:
             break
@@ -269,16 +269,17 @@ def _refusal(proposed: ProposedLine, line: KnowledgeLine, turns: Collection[int]
     return f"cites turn {unknown[0]}, which was not shown" if unknown else ""
 
 
-def _text(text: str) -> str:
+def proposed_text(text: str) -> str:
     """Return the text on one line without a citation of its own, for that of the prompt is easily copied."""
     return cut_at(read_line(text).text, LONGEST_LINE)
 
 
-def _numbered(numbers: Iterable[int], known: Sequence[KnowledgeEntry]) -> list[KnowledgeEntry]:
+def entries_numbered(numbers: Iterable[int], known: Sequence[KnowledgeEntry]) -> list[KnowledgeEntry]:
     """Return the known lines with these numbers, counted from 1, each once."""
     return [known[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(known)]
 
 
-def _with_sources_of(replaced: Iterable[KnowledgeEntry], line: KnowledgeLine) -> KnowledgeLine:
+def with_sources_of(replaced: Iterable[KnowledgeEntry], line: KnowledgeLine) -> KnowledgeLine:
+    """Return the line with the sources of the entries that it replaces, besides its own."""
     inherited = (source for entry in replaced for source in entry.line.sources)
     return replace(line, sources=(*line.sources, *inherited))

@@ -6,6 +6,7 @@ import hashlib
 import re
 from typing import TYPE_CHECKING
 
+from managers.prompting import as_many_as_fit
 from session.memory import Memory, MemoryStatus
 from session.text import one_line
 
@@ -33,10 +34,11 @@ def location_text(
         for number, memory in enumerate(memories)
         if memory.status != MemoryStatus.SUPERSEDED
     }
-    kept: set[int] = set()
-    for number in _by_importance(memories, list(lines), options):
-        if tokens.estimate(_laid_out(memories, lines, kept | {number})) <= options.max_tokens:
-            kept.add(number)
+    kept = as_many_as_fit(
+        _by_importance(memories, list(lines), options),
+        lambda kept: tokens.estimate(_laid_out(memories, lines, kept)) <= options.max_tokens,
+        skips=True,
+    )
     return _laid_out(memories, lines, kept)
 
 
@@ -74,7 +76,7 @@ def _by_importance(memories: Sequence[Memory], numbers: list[int], options: Simp
     return sorted(chosen, key=lambda number: memories[number].category != "DANGER")
 
 
-def _laid_out(memories: Sequence[Memory], lines: dict[int, str], kept: set[int]) -> str:
+def _laid_out(memories: Sequence[Memory], lines: dict[int, str], kept: Collection[int]) -> str:
     confirmed = [lines[number] for number in sorted(kept) if memories[number].status == MemoryStatus.ACTIVE]
     tentative = [f"  {lines[number]}" for number in sorted(kept) if memories[number].status == MemoryStatus.TENTATIVE]
     if tentative:
