@@ -1,4 +1,4 @@
-"""Whether everything that a run needs is there."""
+"""Looks at everything that a run needs, and says how to mend what is missing."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ _NAMES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one look has found.
+    """What was found of one thing that a run needs.
 
-    mend: what to do about it, where it is not well
-    needed: a run fails while it is not well
+    well: it is as it should be
+    mend: what to do about it if it is not
+    needed: without it a run fails
     """
 
     subject: str
@@ -56,7 +57,7 @@ class _Server:
 
 
 def examine(resolved: ResolvedConfiguration, folder: Path, store: ModelStore) -> Iterator[Finding]:
-    """A finding on Python, Jericho, work folder, story, keys, servers and models, each as it is looked at.
+    """Look at Python, Jericho, work folder, story, keys, servers and models, and yield a finding on each.
 
     folder: where a run would be started
     store: where the embedded model is kept
@@ -90,7 +91,7 @@ def _jericho() -> Finding:
 
 
 def _work_folder(folder: Path) -> Finding:
-    """What would be written there is written, nameless, where the folder is or would be made."""
+    """Write a nameless file where the folder is or would be made."""
     try:
         existing = next(path for path in (folder, *folder.parents) if path.exists())
         with TemporaryFile(dir=existing) as file:
@@ -127,7 +128,7 @@ def _keys(resolved: ResolvedConfiguration) -> Finding:
 def _roles_by_model(
     configuration: GameConfiguration,
 ) -> Mapping[_Server | None, Mapping[str | None, Sequence[Role]]]:
-    """The roles that each model plays, by the server of the model; ``None`` is no server, for embedded ones."""
+    """Return the roles that each model plays, by the model's server; ``None`` is the server of embedded models."""
     servers: dict[_Server | None, dict[str | None, list[Role]]] = {}
     for role in ROLES:
         options = configuration.role(role)
@@ -160,7 +161,7 @@ def _served_model(model: str | None, roles: Sequence[Role], names: Sequence[str]
 
 
 def _is_among(model: str, names: Sequence[str]) -> bool:
-    """Servers list some names longer than they take them, with a vendor before or a tag behind."""
+    """Return whether the server has the model; it may list names with a vendor before them or a tag behind."""
     return any(name == model or name.endswith(f"/{model}") or name.startswith(f"{model}:") for name in names)
 
 

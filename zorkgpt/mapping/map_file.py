@@ -1,4 +1,4 @@
-"""``map_state.json`` as it stands on disk (seed 2, Cross-Episode Map Persistence)."""
+"""Reads ``map_state.json`` and says what in it is no map."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _Where = tuple[int | str, ...]
 
 
 class Warn(Protocol):
-    """Tells a person of something, with its particulars."""
+    """Warns a person that something happened, with its particulars."""
 
     def __call__(self, event: str, **particulars: str) -> object:
-        """``event`` was told."""
+        """Warn of ``event``."""
         ...
 
 
@@ -51,7 +51,7 @@ class RoomEntry(BaseModel):
 
 
 class MapFile(BaseModel):
-    """The whole file. An ``EdgeKey`` is ``LOCATION_EXIT``: ``15_north``; keys not known here are kept."""
+    """The whole file; keys that this program does not know are kept. An ``EdgeKey`` is ``15_north``: location, exit."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -71,11 +71,11 @@ class MapFile(BaseModel):
 
 
 def read_map_file(path: Path | str, warn: Warn) -> MapFile | None:
-    """What the file holds; ``None`` where there is none.
+    """Return what the file holds; ``None`` where there is no file, or none with a map.
 
-    Entries that cannot be are left out, each with a warning, and the file as it was is kept beside, under a new
-    name. What is no map at all is renamed so and gives ``None``.
-    Raises ``StoreError`` where the file is there and cannot be read, or kept.
+    Entries that cannot be are left out, each with a warning, and a copy of the file is kept under a new name. A file
+    that is no map at all is renamed, with a warning.
+    Raises ``StoreError`` where the file is there and cannot be read, or the copy cannot be made.
     """
     path = Path(path)
     content = read_shared(path)
@@ -101,7 +101,7 @@ def read_map_file(path: Path | str, warn: Warn) -> MapFile | None:
 
 
 def _faults(state: dict[str, Any]) -> dict[_Where, str]:
-    """What is wrong with each entry that cannot be; the want of ``rooms``, without which it is no map, is not here."""
+    """Return what is wrong with each entry that cannot be; a map without ``rooms`` is the caller's to refuse."""
     rooms = state.get("rooms")
     faults: dict[_Where, str] = {
         ("rooms", key): "a room stands under an id that is not its own"
@@ -118,7 +118,7 @@ def _faults(state: dict[str, Any]) -> dict[_Where, str]:
 
 
 def _entry(where: _Where) -> _Where:
-    """The smallest entry around the place: one exit of ``connections``, else one key of its section."""
+    """Return the smallest entry around the place: one exit of ``connections``, else one key of its section."""
     one_exit = where[0] == "connections" and where[2:] != ("[key]",)
     return where[: 3 if one_exit else 2]
 
@@ -131,7 +131,7 @@ def _leave_out(state: dict[str, Any], entry: _Where) -> None:
 
 
 def _keep(path: Path, move: Callable[[Path], object]) -> Path:
-    """The file has, through ``move``, the first free name of ``NAME.corrupt``, ``NAME.corrupt-2`` …"""
+    """Keep the file, by ``move``, under the first free name of ``NAME.corrupt``, ``NAME.corrupt-2`` …"""
     names = (f"{path.name}.corrupt" + (f"-{number}" if number > 1 else "") for number in count(1))
     aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
     try:

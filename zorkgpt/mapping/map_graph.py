@@ -1,7 +1,7 @@
-"""The rooms and the ways between them, as they were walked.
+"""The graph of rooms and of the ways between them, as they were walked.
 
-An edge is there because somebody walked it: a way back is never inferred, since 21 of 179 so inferred were
-false (decision 20).
+An edge is there because somebody walked it. A way back is never inferred: of 179 that were, 21 were false
+(docs/specification.md, Map edges).
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ class Edge(NamedTuple):
 
     @classmethod
     def from_key(cls, key: str) -> Edge:
-        """The edge that the file calls ``key``."""
+        """Return the edge that the file calls ``key``."""
         location_id, _, exit_ = key.partition("_")
         return cls(int(location_id), exit_)
 
     @property
     def key(self) -> str:
-        """Its name in the file."""
+        """The edge's name in the file."""
         return f"{self.location_id}_{self.exit}"
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A place, known by its Z-machine object number alone; names may be empty or shared.
+    """A location of the map, known by its Z-machine object number alone; names may be empty or shared.
 
     exits: ways out that were walked or that the story names, pruned ones left out
     extra: what else the file says of the room
@@ -76,7 +76,7 @@ class Room:
         return Location(self.id, self.name).label
 
     def to_dict(self) -> dict[str, object]:
-        """The room in the shape of the file."""
+        """Return the room in the shape of the file."""
         return {**self.extra, "id": self.id, "name": self.name, "exits": list(self.exits)}
 
 
@@ -102,13 +102,13 @@ class MapGraph:
 
     @property
     def room_names(self) -> dict[int, str]:
-        """A name to show for every room."""
+        """A name to show for every room, by its id."""
         return {room.id: room.label for room in self.rooms.values()}
 
     def add_room(self, id: int, name: str = "") -> bool:  # noqa: A002  the seeds' name
-        """The room is known, under its newest name that is not empty; true where it was not known before.
+        """Add a room, or give a known one its newest name that is not empty; return whether it is new.
 
-        Raises ``ValueError`` for a negative id, as whatever adds to the map does.
+        Raises ``ValueError`` for a negative id, as every method does that adds to the map.
         """
         _check_ids(id)
         known = self.rooms.get(id)
@@ -119,7 +119,7 @@ class MapGraph:
         return known is None
 
     def add_exits(self, location_id: int, exits: Iterable[str]) -> tuple[str, ...]:
-        """Those exits are known, except pruned ones; the new ones come back."""
+        """Add exits to a room, except pruned ones, and return those that are new."""
         self.add_room(location_id)
         room, pruned = self.rooms[location_id], self.pruned_exits.get(location_id, set())
         new = tuple(exit_ for exit_ in dict.fromkeys(exits) if exit_ not in pruned.union(room.exits))
@@ -133,9 +133,9 @@ class MapGraph:
         to_id: int,
         confidence: float = INITIAL_CONFIDENCE,
     ) -> WalkOutcome:
-        """The exit leads to ``to_id``, the newest observation winning, and is no longer pruned.
+        """Record that an exit led to ``to_id``: the newest observation is right, and the exit is no longer pruned.
 
-        ``confidence`` is that of a new edge, brought between 0.01 and 1; a known one's rises or falls by what was seen.
+        confidence: of a new edge, kept between 0.01 and 1; that of a known edge rises or falls by what was seen
         """
         _check_ids(from_id, to_id)
         edge = Edge(from_id, exit)
@@ -158,10 +158,10 @@ class MapGraph:
         return "contradicted"
 
     def record_failure(self, location_id: int, exit_: str, *, prune_after: int) -> FailureOutcome:
-        """The exit led nowhere once more.
+        """Record that an exit led nowhere.
 
-        An exit that never worked is pruned at the ``prune_after``-th failure. One that did work is only
-        doubted: what shut it may open again.
+        An exit that never worked is pruned at the ``prune_after``-th failure. One that did work only loses
+        confidence: what shut it may open again.
         """
         _check_ids(location_id)
         edge = Edge(location_id, exit_)
@@ -178,7 +178,7 @@ class MapGraph:
         return "pruned"
 
     def absorb(self, other: MapGraph) -> None:
-        """What ``other`` knows and this map does not is known here too; where both know, this map is right."""
+        """Take over what ``other`` knows and this map does not; where both know something, this map is right."""
         for room in other.rooms.values():
             self.add_room(room.id, "" if room.id in self.rooms else room.name)
             self.add_exits(room.id, room.exits)
@@ -191,11 +191,11 @@ class MapGraph:
                     self.connection_verifications[edge] = other.connection_verifications.get(edge, 1)
 
     def is_pruned(self, location_id: int, exit_: str) -> bool:
-        """The exit failed as often as it takes, and never worked."""
+        """Return whether the exit failed as often as it takes, and never worked."""
         return exit_ in self.pruned_exits.get(location_id, ())
 
     def untried_exits(self, location_id: int) -> tuple[str, ...]:
-        """Exits that the story names there and that were neither walked nor pruned."""
+        """Return the exits that the story names there and that were neither walked nor pruned."""
         room = self.rooms.get(location_id)
         walked = self.connections.get(location_id, {})
         return tuple(
@@ -205,15 +205,15 @@ class MapGraph:
         )
 
     def confidence(self, edge: Edge) -> float:
-        """How sure it is that the edge leads where it says, from 0.01 to 1."""
+        """Return how sure it is that the edge leads where it says, from 0.01 to 1."""
         return max(LEAST_CONFIDENCE, self.connection_confidence.get(edge, INITIAL_CONFIDENCE))
 
     def render_mermaid(self) -> str:
-        """The whole map as a Mermaid flowchart with ``L{id}`` nodes."""
+        """Return the whole map as a Mermaid flowchart with ``L{id}`` nodes."""
         return mermaid(self.room_names, self.connections)
 
     def to_dict(self) -> dict[str, object]:
-        """The map in the shape of ``map_state.json``, unknown keys included."""
+        """Return the map in the shape of ``map_state.json``, unknown keys included."""
         return {
             **self.extra,
             "rooms": {str(room.id): room.to_dict() for room in self.rooms.values()},
@@ -233,21 +233,21 @@ class MapGraph:
 
     @classmethod
     def from_dict(cls, state: Mapping[str, object]) -> Self:
-        """The map that ``to_dict`` gave. Raises ``StoreError`` for anything of another shape."""
+        """Return the map that ``to_dict`` gave. Raises ``StoreError`` for anything of another shape."""
         try:
             return cls._from_file(MapFile.model_validate(state))
         except ValidationError as error:
             raise StoreError(f"not a map: {error}") from error
 
     def save_to_json(self, path: Path | str) -> None:
-        """The file holds the map, whole, whatever happens meanwhile. Raises ``StoreError``."""
+        """Write the map to a file, all of it or nothing. Raises ``StoreError``."""
         write_atomically(path, json.dumps(self.to_dict(), indent=2).encode())
 
     @classmethod
     def load_from_json(cls, path: Path | str, warn: Warn | None = None) -> Self | None:
-        """The map of that file; ``None`` where there is none, or something that is no map.
+        """Return the map of that file; ``None`` where there is none, or something that is no map.
 
-        What is left out is kept aside and told to ``warn``, else to the logger ``zorkgpt``.
+        Entries that are no part of a map are left out, with a warning by ``warn``, else by the logger ``zorkgpt``.
         Raises ``StoreError`` where the file is there and cannot be read.
         """
         file = read_map_file(path, warn or structlog.wrap_logger(logging.getLogger("zorkgpt")).warning)

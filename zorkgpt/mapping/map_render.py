@@ -20,7 +20,7 @@ _SAFE_PUNCTUATION = frozenset(" ',.-/!?()")
 
 
 def mermaid(names: Mapping[int, str], connections: Mapping[int, Mapping[str, int]]) -> str:
-    """A Mermaid flowchart: a node ``L{id}`` a room, an arrow a pair of rooms with all its commands.
+    """Return a Mermaid flowchart: a node ``L{id}`` for each room, an arrow with all commands for each pair of rooms.
 
     A connection whose room has no name in ``names`` is left out, so a part of the map is drawn by its names.
     """
@@ -34,7 +34,7 @@ def mermaid(names: Mapping[int, str], connections: Mapping[int, Mapping[str, int
 
 
 def routing_summary(location_id: int, names: Mapping[int, str], connections: Mapping[int, Mapping[str, int]]) -> str:
-    """The exits of a location and of at most five locations next to it (seed 4, Routing Summary)."""
+    """Return the exits of a location and of at most five next to it (docs/specification.md, Map in prompts)."""
     lines = [f"## Current Location: {location_id} ({_name(location_id, names)})"]
     if connections.get(location_id):
         lines.append("**Available Exits:**")
@@ -59,7 +59,7 @@ def local_view(
     connections: Mapping[int, Mapping[str, int]],
     untried: Mapping[int, tuple[str, ...]],
 ) -> str:
-    """One line a room, nearest first: its exits and the untried ones. ``rooms`` are hops by location id."""
+    """Return a line for each room, nearest first, with its exits; ``rooms`` are moves by location id."""
     return "\n".join(
         f"L{location_id} {_name(location_id, names)}{' (here)' if hops == 0 else ''}: "
         + ("; ".join(_ways(connections.get(location_id, {}), untried.get(location_id, ()))) or "no exit known")
@@ -68,7 +68,7 @@ def local_view(
 
 
 def adjacent_ids(location_id: int, connections: Mapping[int, Mapping[str, int]]) -> tuple[int, ...]:
-    """The locations one move away in either direction, in order of their ids."""
+    """Return the locations one move away in either direction, in order of their ids."""
     leading_here = {from_id for from_id, exits in connections.items() if location_id in exits.values()}
     return tuple(sorted(leading_here.union(connections.get(location_id, {}).values()) - {location_id}))
 
@@ -97,12 +97,12 @@ def _name(location_id: int, names: Mapping[int, str]) -> str:
 
 
 def _one_line(text: str) -> str:
-    """White space and unprintable characters are single spaces: a name cannot start a line of its own."""
+    """Return the text with white space and unprintable characters as single spaces: a name cannot start a new line."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
 
 def _escape(text: str) -> str:
-    """The text for Mermaid's double quotes, as character codes where it is not plain."""
+    """Return the text for Mermaid's double quotes, with character codes for whatever is not plain."""
     return "".join(
         char if char.isalnum() or char in _SAFE_PUNCTUATION else f"#{ord(char)};" for char in _one_line(text)
     )

@@ -1,4 +1,4 @@
-"""What a turn says about the map: by location id alone, never by the text (seed 2, Movement Detection)."""
+"""Reads out of a turn what it says about the map: by location ids alone, never by the story's text."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ class Attempt:
 
 
 class MovementAnalyzer:
-    """Reads commands and exits by the story's own direction words; none given: they are not known."""
+    """Reads commands and exits by the story's own direction words; without these by the usual English ones."""
 
     def __init__(self, directions: Iterable[str] = ()) -> None:
         self._directions = frozenset(directions)
 
     def attempt(self, turn: TurnRecord, previous_command: str = "") -> Attempt | None:
-        """What was tried; ``None`` where the turn shows nothing about the ways of the story.
+        """Return which exit the turn tried; ``None`` where the turn shows nothing about the map.
 
         That is so where the command never reached the story, where a location is not known, after the story's
         end, where its clock ran back (undo, restore, restart), and for a death: who wakes up elsewhere has
@@ -86,17 +86,17 @@ class MovementAnalyzer:
         )
 
     def exit_of(self, command: str) -> str:
-        """The one form of a command: "N", "go north", "walk  north." are ``north``; others in lower case."""
+        """Return a command as the map spells it: ``north`` for "N", "go north", "walk  north."; else in lower case."""
         text = " ".join(command.lower().split()).strip(" .!")
         direction = _GOING.sub("", text)
         return self._full_word(direction) if self.is_direction(direction) else text
 
     def exits_named(self, phrases: Iterable[str]) -> tuple[str, ...]:
-        """The exits in a model's words ("a path to the north-east"); what names no direction gives none."""
+        """Return the exits in a model's words ("a path to the north-east"); words that name no direction give none."""
         return tuple(dict.fromkeys(exit_ for phrase in phrases for exit_ in self._exits_in(phrase)))
 
     def is_direction(self, word: str) -> bool:
-        """The story moves the player for this word alone."""
+        """Return whether the story moves the player for this word alone."""
         if not self._directions:
             return word in _DIRECTIONS or word in _FULL_WORDS
         return any(kept in self._directions for kept in (word, word[:6], word[:9]))
@@ -114,7 +114,7 @@ class MovementAnalyzer:
 
 
 def repeated(command: str, previous_command: str) -> str:
-    """The command that is really given: for "again" the last step of the one before."""
+    """Return the command that is really given: for "again" the last step of the one before."""
     if command.strip().lower() not in _AGAIN:
         return command
     return _STEP_BREAK.split(previous_command.strip(" ."))[-1].strip()

@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 
 
 class AgentAnswer(BaseModel):
-    """What the agent's model is asked for; reasoning first, so that the command follows from it."""
+    """The answer of the agent's model; reasoning comes first, so that the command follows from it."""
 
     reasoning: str = Field(default="", description="Why this command now, in a sentence or two")
     action: str = Field(min_length=1, description="The one command to type")
 
 
 class ReadingAgentAnswer(BaseModel):
-    """The same from an agent that reads the story's text for the map and the history, too (decision 24).
+    """The answer of an agent that also reads the story's text for the map and the history.
 
-    A model that leaves the reading out, or gets it wrong, has read nothing; that costs no turn.
+    A model that leaves the reading out, or gets it wrong, has read nothing; that costs no turn (docs/specification.md,
+    Reading the text).
     """
 
     reading: ReadingAnswer = Field(default_factory=ReadingAnswer)
@@ -52,11 +53,11 @@ class ReadingAgentAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Proposes commands.
+    """Asks a model for the next command.
 
     reads: the answer holds a reading of the latest text, too
-    reasoning_length: holds the answer's reasoning to one plain sentence of at most so many characters, for models
-        that would ramble; ``None``: free; 0: the answer has none
+    reasoning_length: the reasoning is one plain sentence of at most so many characters, for models that would ramble;
+        ``None``: free; 0: the answer has none
     """
 
     model: LanguageModel
@@ -64,16 +65,16 @@ class Agent:
     reasoning_length: int | None = None
 
     def system_prompt(self, *, assisted: bool) -> str:
-        """The fixed instructions; ``assisted`` agents choose from valid actions."""
+        """Return the fixed instructions; ``assisted`` agents choose from valid actions."""
         instructions = fill_prompt("agent_valid_actions" if assisted else "agent")
         answer = fill_prompt("agent_command" if self.reasoning_length == 0 else "agent_answer")
         reading = fill_prompt("agent_reading") if self.reads else ""
         return f"{instructions}\n\n{answer}\n\n{reading}".strip()
 
     def propose(self, context: AgentContext) -> Proposal:
-        """The command that the model wants to play now.
+        """Return the command that the model wants to play now.
 
-        Raises ``LanguageModelError``; a command is never made up (decision 27).
+        Raises ``LanguageModelError``: a command is never made up (docs/specification.md, No invented turns).
         """
         system = self.system_prompt(assisted=context.valid_actions is not None)
         prompt = Prompt(system=system, user=context.render())
@@ -99,7 +100,7 @@ class Agent:
 
 
 def _reasoning(length: int | None) -> Any:  # noqa: ANN401  what create_model takes
-    """The definition of a field for free words, for one plain sentence about oneself, or of no field."""
+    """Return the definition of a field for free words, or for one plain sentence about oneself, or of no field."""
     if length == 0:
         return (ClassVar[str], "")
     pattern = None if length is None else rf"^I [A-Za-z ,']{{8,{max(length, 12) - 3}}}\.$"

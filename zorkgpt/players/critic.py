@@ -1,4 +1,4 @@
-"""The critic: judges a proposal before it is played (decisions 22, 23)."""
+"""The critic: judges a proposal before it is played (docs/specification.md, Critic)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CriticMode = Literal["object_tree", "hybrid", "llm"]
 
 
 class CriticAnswer(BaseModel):
-    """What the critic's model is asked for; the reason first, so that the judgement follows from it."""
+    """The answer of the critic's model; the reason comes first, so that the judgement follows from it."""
 
     reason: str = Field(description="Why, in one sentence to the player")
     accepted: bool = Field(description="Whether the command should be played")
@@ -31,17 +31,17 @@ class CriticAnswer(BaseModel):
 
 
 class Critic:
-    """Judges proposals: first by what is certain, then by what the model says, as ``mode`` has it.
+    """Judges proposals: by the story's own tables first, and by a model where ``mode`` says so.
 
     object_tree: never asks a model
-    hybrid: asks where nothing is certain, and where the command came to the same before in this very world
-    llm: asks on every proposal that is not refused for certain
+    hybrid: asks where the tables have no opinion, and where the same command failed before in the very same world
+    llm: asks on every proposal that the tables do not refuse
 
-    That all a player notices is as it was is enough for advice to the agent, and too little for doubt here: a second
-    blow in a fight, a second coin in a slot, a second turn of waiting look the same, and win games.
+    A hybrid critic does not ask only because all that the player notices is as it was: a second blow in a fight, a
+    second coin in a slot, a second turn of waiting look the same, and win games.
 
-    failures: model calls that gave no judgement; play went on with the proposal
-    repetitions: what the agent may be told as well; fed by :meth:`learn`
+    failures: model calls that gave no judgement; the proposal was played
+    repetitions: what was typed before, which the agent may be told as well
     """
 
     def __init__(
@@ -63,18 +63,19 @@ class Critic:
         return fill_prompt("critic")
 
     def reset(self) -> None:
-        """A new episode begins."""
+        """Forget the episode: a new one begins."""
         self._check.reset()
         self.repetitions.reset()
 
     def learn(self, turn: TurnRecord) -> None:
-        """Later judgements know of the turn."""
+        """Let later judgements know of the turn."""
         self._check.learn(turn)
         self.repetitions.learn(turn)
 
     def judge(self, observation: Observation, proposal: Proposal, context: Callable[[], str]) -> Verdict:
-        """Whether the proposal should be played; ``context`` gives what the model may know, the proposal included.
+        """Return whether the proposal should be played.
 
+        context: makes the text of what the model may know, the proposal included
         Never raises ``LanguageModelError``: a critic that cannot be asked does not stop play.
         """
         opinion = self._check.opinion(observation, proposal.action)

@@ -1,4 +1,7 @@
-"""The extractor: reads what the machine does not know out of the story's prose (decision 24)."""
+"""The extractor: reads out of the story's prose what the machine does not know.
+
+Source: docs/specification.md, Reading the text.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,20 @@ from zorkgpt.prompts.loader import fill_prompt
 
 
 class ReadingAnswer(BaseModel):
-    """What a model reads out of the story's latest text."""
+    """The answer of a model that has read the story's latest text."""
 
     is_room_description: bool = Field(default=False, description="The latest text describes the place as a whole")
     exits: list[str] = Field(default_factory=list, description="Ways out that the latest text names, one word each")
     in_combat: bool = Field(default=False, description="Somebody is fighting the player right now")
 
     def reading(self) -> Reading:
-        """The answer as a value."""
+        """Return the answer as a value."""
         return Reading(self.is_room_description, tuple(self.exits), self.in_combat)
 
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Reads in a call of its own, in the role ``info_ext``."""
+    """Asks a model, in the role ``info_ext``, to read a text of the story."""
 
     model: LanguageModel
 
@@ -35,6 +38,6 @@ class Extractor:
         return fill_prompt("extractor")
 
     def read(self, text: str) -> Reading:
-        """What the story's ``text`` says. Raises ``LanguageModelError``."""
+        """Return what the story's ``text`` says. Raises ``LanguageModelError``."""
         prompt = Prompt(system=self.system_prompt, user=text)
         return self.model.complete("info_ext", prompt, ReadingAnswer).value.reading()

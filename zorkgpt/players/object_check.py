@@ -1,4 +1,7 @@
-"""What the story's own tables and the walked map make certain of a command before it is played (decision 22)."""
+"""Judges commands before they are played by what is certain: the story's own tables and the map.
+
+Source: docs/specification.md, Critic.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _TOPICS_FOLLOW = frozenset({"about", "for"})
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """``refuse``: the story is certain to refuse the command. ``accept``: all it names is at hand. Else ``none``."""
+    """What is certain of a command: that the story refuses it, that all it names is at hand (accept), or nothing."""
 
     kind: Literal["refuse", "accept", "none"]
     reason: str = ""
@@ -40,8 +43,8 @@ ACCEPTED = Opinion("accept", source="object_tree")
 class ObjectCheck:
     """Judges commands of one story by its ``vocabulary``, the object tree of the moment and the map's ``graph``.
 
-    It learns from each turn what was told where, and whether anything but the player's place has changed since an
-    exit failed.
+    It learns from each turn which words were told where, and whether anything but the player's place has changed since
+    an exit failed.
     """
 
     def __init__(self, vocabulary: Vocabulary, graph: MapGraph, movements: MovementAnalyzer) -> None:
@@ -51,16 +54,16 @@ class ObjectCheck:
         self.reset()
 
     def reset(self) -> None:
-        """A new episode begins: nothing has been told, tried or changed."""
+        """Begin a new episode, in which nothing has been told, tried or changed."""
         self._told: defaultdict[int, set[str]] = defaultdict(set)
         self._echoed: frozenset[str] = frozenset()
         self._failed_on: dict[tuple[int, str], int] = {}
         self._changed_on = 0
 
     def learn(self, turn: TurnRecord) -> None:
-        """The turn's texts are known where they were told, and its failure or change with its number.
+        """Note the words of the turn's texts where they were told, and when an exit failed or the world changed.
 
-        An answer's words that only echo the command ("You see no loom here") tell of nothing.
+        Words of an answer that only echo the command ("You see no loom here") are not noted.
         """
         if turn.before.location is not None:
             self._told[turn.before.location.num] |= self._words_told(turn.before)
@@ -75,7 +78,7 @@ class ObjectCheck:
             self._changed_on = turn.turn
 
     def opinion(self, observation: Observation, action: str) -> Opinion:
-        """What is certain of ``action`` as the next command after ``observation``."""
+        """Return what is certain of ``action`` as the next command after ``observation``."""
         if observation.awaits_key:
             return ACCEPTED
         exit_ = self._movements.exit_of(action)
@@ -112,7 +115,7 @@ class ObjectCheck:
         return ACCEPTED if self._all_known(command) and scene.holds_all_of(command) else NO_OPINION
 
     def _unknown_word(self, command: Command) -> str:
-        """The word that the parser is certain to stumble on; Inform's stories may read any but the first."""
+        """Return the word that the parser cannot know; Inform's stories may read any word but the first."""
         family = self._vocabulary.family
         checked = {"infocom": command.words, "inform": command.words[:1], "unknown": ()}[family]
         return next((word for word in checked if word.isalpha() and not self._is_known(word)), "")
@@ -139,7 +142,7 @@ class ObjectCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    """A moment: where the player is, what is at hand, and where everything else is."""
+    """A moment of the story: where the player is, what is at hand, and where everything else is."""
 
     vocabulary: Vocabulary
     here: int
@@ -150,7 +153,7 @@ class _Scene:
     told: frozenset[str]
 
     def absent_thing(self, command: Command) -> str:
-        """A phrase that can only name things in other rooms; "" where none is certain to."""
+        """Return a phrase that can only name things in other rooms; "" where none is certain to."""
         needs = any if self.vocabulary.family == "inform" else all
         for phrase in command.phrases:
             nouns = self._nouns(phrase)
@@ -159,7 +162,7 @@ class _Scene:
         return ""
 
     def holds_all_of(self, command: Command) -> bool:
-        """Whether every noun names something at hand or was told of here."""
+        """Return whether every noun names something that is at hand or was told of here."""
         return all(self._is_here(noun) for phrase in command.phrases for noun in self._nouns(phrase))
 
     def _nouns(self, phrase: tuple[str, ...]) -> list[str]:
@@ -175,7 +178,7 @@ class _Scene:
         return noun not in self.told and noun not in _NEVER_ABSENT and self._all_elsewhere(noun)
 
     def _all_elsewhere(self, noun: str) -> bool:
-        """Whether things have that name, and each that has or mentions it is in another room."""
+        """Return whether there are things of that name, all of them in other rooms, like all that mention it."""
         if noun not in self.vocabulary.objects:
             return False
         return all(self._room_of(num) not in {None, self.here} for num in self.vocabulary.mentions[noun])
@@ -184,20 +187,20 @@ class _Scene:
         return not self.carried.isdisjoint(self._around(num))
 
     def _room_of(self, num: int) -> int | None:
-        """The room that the object is in; ``None`` for a room, and where the tree does not lead to one."""
+        """Return the room that the object is in; ``None`` for a room, and where the tree does not lead to one."""
         if self._is_room(num):
             return None
         return next((around for around in self._around(num) if self._is_room(around)), None)
 
     def _is_room(self, num: int) -> bool:
-        """A place where the player was; in Infocom's stories also what lies beside the present one in the tree."""
+        """Return whether it is a place where the player was, or, in an Infocom story, one beside the present room."""
         if num == self.here or num in self.rooms:
             return True
         beside = self._parent(self.here) if self.vocabulary.family == "infocom" else 0
         return beside != 0 and self._parent(num) == beside
 
     def _around(self, num: int) -> Iterator[int]:
-        """What ``num`` is in, from the nearest on; a corrupt tree that runs in a circle is cut."""
+        """Yield what ``num`` is in, from the nearest on; a corrupt tree that runs in a circle is cut."""
         for _ in self.parents:
             num = self._parent(num)
             if not num:

@@ -1,4 +1,7 @@
-"""What was typed before with everything as it is now, as far as the player can tell, and what came of it."""
+"""Remembers which commands were typed before in an episode with everything as it is now, and what came of them.
+
+As it is now means: as far as the player can tell.
+"""
 
 from __future__ import annotations
 
@@ -17,29 +20,29 @@ _INTRODUCTION = "With everything you can see as it is now, you have typed here, 
 
 
 class _Try(NamedTuple):
-    """What a command came to, and the hash of the world that it was typed in."""
+    """One time that a command was typed: what came of it, and the hash of the world before."""
 
     outcome: str
     world_hash: str
 
 
 class Repetitions:
-    """The commands of one episode by what was noticed before them, as long as the outcome was the same each time.
+    """The commands of one episode, by what the player noticed before each.
 
-    All of it is advice: what goes on out of sight may make the difference next time.
+    What this tells is advice: something out of sight may make the difference next time.
     """
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """A new episode begins; nothing was typed."""
+        """Begin a new episode, in which nothing was typed."""
         self._tries: defaultdict[tuple[object, ...], dict[str, list[_Try]]] = defaultdict(dict)
 
     def learn(self, turn: TurnRecord) -> None:
-        """The turn's command and its outcome are known, unless it was a move, or never reached the story.
+        """Remember the turn's command and its outcome, unless it was a move or never reached the story.
 
-        A way that leads on may be walked as often as it is needed.
+        Moves are left out, because a way that leads on may be walked as often as it is needed.
         """
         noticed = turn.before.noticed
         if noticed is not None and turn.after.refusal is None and not turn.moved:
@@ -47,10 +50,9 @@ class Repetitions:
             tries[command] = [*tries.pop(command, ()), _Try(one_line(turn.after.text), turn.before.world_hash)]
 
     def of(self, observation: Observation, command: str) -> str:
-        """What there is to tell of an earlier ``command``, where even what is out of sight was once as it is now.
+        """Return a sentence on what came of ``command`` before, if once even all out of sight was as it is now.
 
-        A sentence; "" where there is nothing, and where the outcomes differ: then there is chance in it, and trying
-        again may help.
+        "" where it was not typed, and where its outcomes differ: then there is chance in it, and trying again may help.
         """
         plain = _plain(command)
         tries = self._noticed_in(observation).get(plain, [])
@@ -58,7 +60,7 @@ class Repetitions:
         return f"{_INTRODUCTION} {_line(plain, tries)}" if same_world and _is_steady(tries) else ""
 
     def text(self, observation: Observation) -> str:
-        """The same for the agent, of every command and whatever is out of sight: the latest :data:`MOST_SHOWN`."""
+        """Return such lines on the latest :data:`MOST_SHOWN` commands, whatever was out of sight, for the agent."""
         tried = self._noticed_in(observation).items()
         lines = [_line(command, tries) for command, tries in tried if _is_steady(tries)]
         return "\n- ".join([_INTRODUCTION, *lines[-MOST_SHOWN:]]) if lines else ""

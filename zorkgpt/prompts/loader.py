@@ -1,4 +1,4 @@
-"""Prompts are files beside this module, filled by ``string.Template``."""
+"""Fills the prompts, which are files beside this module, by ``string.Template``."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from string import Template
 
 
 @cache
-def _template(name: str) -> Template:
-    return Template((files("zorkgpt.prompts") / f"{name}.md").read_text(encoding="utf-8"))
-
-
 def prompt_fields(name: str) -> frozenset[str]:
-    """The names that the prompt ``name`` wants filled in."""
+    """Return the names of the fields that the prompt ``name`` has."""
     template = _template(name)
     found = (match["named"] or match["braced"] for match in template.pattern.finditer(template.template))
     return frozenset(field for field in found if field)
 
 
 def fill_prompt(name: str, **fields: str) -> str:
-    """The text of ``name``.md with every field filled in.
+    """Return the text of ``name``.md with every field filled in.
 
     Raises ``KeyError`` for a field that is missing and ``TypeError`` for one that the prompt has no place for.
     """
@@ -29,3 +25,8 @@ def fill_prompt(name: str, **fields: str) -> str:
     if unused:
         raise TypeError(f"prompt {name} has no place for {', '.join(sorted(unused))}")
     return template.substitute(fields).strip()
+
+
+@cache
+def _template(name: str) -> Template:
+    return Template((files("zorkgpt.prompts") / f"{name}.md").read_text(encoding="utf-8"))

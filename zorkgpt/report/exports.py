@@ -1,4 +1,4 @@
-"""A run for other programs: all its figures and turns as JSON, its turns as CSV."""
+"""Writes a run for other programs: all its figures and turns as JSON, its turns as CSV."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class TurnRow:
     score, score_change: points after it, and those that it brought; ``None`` where the story keeps none
     refused: the command never reached the story
     seconds: from the observation before it to the one after
-    calls, prompt_tokens, cached_tokens, completion_tokens: of the models since the turn before, so with what was
-        learnt from that one
+    calls, prompt_tokens, cached_tokens, completion_tokens: of the models since the turn before, so those that learnt
+        from that one are among them
     memory_tokens: of the location memory that the agent was shown
     """
 
@@ -51,12 +51,12 @@ class TurnRow:
 
 
 def turn_rows(run: PlayedRun) -> Iterator[TurnRow]:
-    """Every turn of the run, in order."""
+    """Yield every turn of the run, in order."""
     return (_row(turn) for episode in run.episodes for turn in episode.turns)
 
 
 def as_csv(run: PlayedRun) -> str:
-    """A heading and a line for each turn; what is not known is empty."""
+    """Return a heading and a line for each turn; what is not known is empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(field.name for field in fields(TurnRow))
@@ -65,7 +65,7 @@ def as_csv(run: PlayedRun) -> str:
 
 
 def as_json(run: PlayedRun) -> str:
-    """One object: the run's figures, and each episode with its opening and its turns."""
+    """Return one object: the run's figures, and each episode with its opening and its turns."""
     episodes = [
         {
             "episode": episode.started.episode,
@@ -78,7 +78,7 @@ def as_json(run: PlayedRun) -> str:
 
 
 def figures_as_json(figures: RunFigures) -> str:
-    """One object, ``RunFigures``."""
+    """Return the figures as one object."""
     return _dumped(_plain(figures))
 
 
@@ -88,7 +88,7 @@ def _plain(figures: RunFigures) -> dict[str, object]:
 
 
 def _dumped(value: object) -> str:
-    """In ASCII, so that no control character is written as such."""
+    """Return JSON in ASCII, so that no control character is written as such."""
     return json.dumps(value, indent=2)
 
 

@@ -1,4 +1,4 @@
-"""Which turns repeat a command that had failed at the same place (seed 3, Success Metrics)."""
+"""Counts the turns that repeat a command which had failed at the same place."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 
 class FailedCommands:
-    """Every command that has failed so far, by place. It outlives an episode, as memories are meant to."""
+    """Every command of a run that has failed so far, by location, whatever its episode."""
 
     def __init__(self) -> None:
         self._failed: set[tuple[int, str]] = set()
 
     def repeats(self, record: TurnRecord) -> bool | None:
-        """The turn's command had failed at its place before; ``None`` where the place is not known.
+        """Return whether the turn's command had failed at its location before; ``None`` where that is not known.
 
-        What this turn led to counts from the next turn on.
+        A failure of this turn counts from the next turn on.
         """
         if record.before.location is None:
             return None
@@ -31,9 +31,9 @@ class FailedCommands:
 
 
 def has_failed(record: TurnRecord) -> bool:
-    """The command was refused, or nothing that the player could notice came of it, and nobody died.
+    """Return whether the command was refused, or nothing that the player could notice came of it, not even a death.
 
-    Where what was noticed is not known, only a refused command has failed for certain.
+    Where it is not known what the player noticed, only a refused command has failed for certain.
     """
     before, after = record.before, record.after
     if after.refusal is not None:

@@ -1,4 +1,4 @@
-"""A run read whole: what was planned, what happened, and what was remembered at its end."""
+"""Reads a whole run: what was planned, what happened, and what was remembered at its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ModelCall = ModelAnswered | ModelFailed
 class PlayedTurn:
     """A turn with the model calls since the turn before it.
 
-    What was learnt from the turn before comes after that one in the journal, and so is among these calls.
+    The calls that learnt from the turn before are among these.
     """
 
     played: TurnPlayed
@@ -74,7 +74,7 @@ class PlayedEpisode:
 
 @dataclass(frozen=True, slots=True)
 class PlayedRun:
-    """A run folder, read.
+    """What is in a run folder.
 
     events: all of its journal that can be read
     memories: what ``Memories.md`` held at its end by location id, superseded ones too; for a run without an end what
@@ -99,7 +99,7 @@ class PlayedRun:
 
 
 def read_run(folder: Path) -> PlayedRun:
-    """The run in that folder, up to where its journal is damaged. Raises ``StoreError`` where it has no manifest."""
+    """Read the run in that folder, up to where its journal is damaged. Raises ``StoreError`` without a manifest."""
     manifest = read_manifest(folder)
     summary = summarise(folder)
     events: list[Event] = []

@@ -1,4 +1,4 @@
-"""Every run of a work folder at a glance, read so that hundreds of them are listed at once."""
+"""Sums up runs at a counts, fast enough to list hundreds of them at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KILLED = "its journal has no end: it can be resumed"
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One run at a glance.
+    """One run at a counts.
 
     created: ISO 8601, UTC; like ``story`` and ``model`` "" where the manifest cannot be read
     episodes, planned: those that were played to their end, and those that the run was to play
@@ -54,14 +54,14 @@ class RunSummary:
 
 
 def summarise(folder: Path) -> RunSummary:
-    """The run in that folder; one that cannot be read is ``damaged``, with the figures of what can."""
-    glance, manifest = _Glance(), None
+    """Sum up the run in that folder; one that cannot be read is ``damaged``, with the figures of what can."""
+    counts, manifest = _Counts(), None
     state: RunState
     try:
         manifest = read_manifest(folder)
         for event in _events(folder / JOURNAL_FILE):
-            glance.count(event)
-        state, reason = glance.standing
+            counts.count(event)
+        state, reason = counts.standing
         if state != "done" and is_claimed(folder):
             state, reason = "playing", ""
     except StoreError as error:
@@ -73,19 +73,19 @@ def summarise(folder: Path) -> RunSummary:
         story=manifest.story if manifest else "",
         model=manifest.model if manifest else "",
         assistance=manifest.assistance if manifest else (),
-        episodes=glance.episodes,
+        episodes=counts.episodes,
         planned=len(manifest.seeds) if manifest else None,
-        turns=glance.turns,
-        best_score=glance.best_score,
-        max_score=glance.max_score,
-        tokens=glance.tokens,
+        turns=counts.turns,
+        best_score=counts.best_score,
+        max_score=counts.max_score,
+        tokens=counts.tokens,
         state=state,
         reason=reason,
     )
 
 
 def summaries_as_json(summaries: Iterable[RunSummary]) -> str:
-    """A list of ``RunSummary`` objects, in ASCII, so that no control character is written as such."""
+    """Return the summaries as a list of objects, in ASCII, so that no control character is written as such."""
     plain = [{**asdict(summary), "folder": str(summary.folder)} for summary in summaries]
     return json.dumps(plain, indent=2)
 
@@ -126,8 +126,8 @@ _LINES = TypeAdapter(_Line)
 
 
 @dataclass(slots=True)
-class _Glance:
-    """The figures of a journal, as far as it could be read."""
+class _Counts:
+    """Counts the events of a journal, as far as it can be read."""
 
     episodes: int = 0
     turns: int = 0
@@ -138,7 +138,7 @@ class _Glance:
 
     @property
     def standing(self) -> tuple[RunState, str]:
-        """How the run stands, and why where it is not done."""
+        """How the run stands, and why it is not done."""
         if self.latest and self.latest.kind == "run_ended":
             return "done", ""
         if self.latest and self.latest.kind == "run_paused":
@@ -161,7 +161,7 @@ class _Glance:
 
 
 def _events(path: Path) -> Iterator[_Event]:
-    """What ``read_journal`` tells, in a tenth of the time: nobody checks that no line was changed."""
+    """Yield the events in a tenth of the time of ``read_journal``, which also checks that no line was changed."""
     try:
         lines = read_whole(path).split(b"\n")
     except OSError as error:
@@ -177,7 +177,7 @@ def _events(path: Path) -> Iterator[_Event]:
 
 
 def _line(text: bytes) -> _Line:
-    """Raises ``ValueError``. Half a surrogate pair, which models do write, is for the slower reader alone."""
+    """Read a line. Half a surrogate pair, which models do write, takes the slower reader. Raises ``ValueError``."""
     try:
         return _LINES.validate_json(text)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""A run to read, in Markdown: what was seen, thought and played."""
+"""Writes a run in Markdown, to be read: what was seen, thought and played."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARKS = re.compile(r"([\\`*_~<>&#|\[\]])")
 
 
 def as_markdown(run: PlayedRun) -> str:
-    """The whole run. What stories and models wrote is text, whatever marks are in it."""
+    """Return the whole run. Marks of Markdown in what stories and models wrote are escaped."""
     lines = [*_head(run)]
     for episode in run.episodes:
         lines += _episode(episode)
@@ -51,7 +51,7 @@ def _episode(episode: PlayedEpisode) -> Iterator[str]:
 
 
 def _turn(record: TurnRecord) -> Iterator[str]:
-    yield f"### Turn {record.turn}{_standing(record.before)}"
+    yield f"### Turn {record.turn}{_place_and_score(record.before)}"
     yield ""
     if record.reasoning.strip():
         yield from (f"> {_escaped(line)}" for line in record.reasoning.strip().splitlines())
@@ -65,12 +65,12 @@ def _turn(record: TurnRecord) -> Iterator[str]:
 
 
 def _story(text: str) -> Iterator[str]:
-    """As a block of code: as the story laid it out."""
+    """Yield a text of the story as a block of code, laid out as the story did."""
     yield from (f"    {line}".rstrip() for line in text.strip("\n").splitlines())
     yield ""
 
 
-def _standing(seen: Observation) -> str:
+def _place_and_score(seen: Observation) -> str:
     place = f" · {_escaped(seen.location.label)} ({seen.location.num})" if seen.location else ""
     return place + ("" if seen.score is None else f" · score {seen.score}")
 

@@ -1,4 +1,4 @@
-"""What the models of a run were asked, and what that took."""
+"""Adds up what the models of a run were asked, by role, and what that took."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from zorkgpt.report.played_run import ModelCall, PlayedRun
 
 NO_PRICES: Mapping[str, PriceOptions] = {}
-"""Those of the run's own configuration alone."""
+"""No prices beside those of the run's own configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class RoleUsage:
 
 
 def usage_by_role(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> tuple[RoleUsage, ...]:
-    """The usage of every role that was asked, in the order of ``session.values.ROLES``; ``prices`` over the run's."""
+    """Return the usage of every role that was asked, in the order of ``ROLES``; ``prices`` stand above the run's."""
     configuration = _configuration(run.manifest.configuration, prices)
     by_role: dict[str, list[ModelCall]] = {role: [] for role in ROLES}
     for event in run.events:
@@ -72,9 +72,9 @@ def _usage(role: str, calls: Sequence[ModelCall], configuration: GameConfigurati
 
 
 def _configuration(options: dict[str, Any], prices: Mapping[str, PriceOptions]) -> GameConfiguration | None:
-    """The options of a manifest, as far as prices go; ``None`` for those of another version.
+    """Return the configuration of a manifest, with these prices; ``None`` where it is of another version.
 
-    Keys are not written down, and only with a key can a model be named that is no file: a stand-in tells which it was.
+    A manifest holds no keys, but only with a key can a model be named that is no file; so a word stands in for it.
     """
     key = "left out" if options.get("agent_model") else None
     try:
