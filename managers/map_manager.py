@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.map_store import MapStore
 from session.context import Place, PromptSection
 from session.files.run_folders import SharedFile
 from zorkgpt.mapping import map_render, navigation
+from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from managers.map_store import MapStore, digest
 from session.errors import StoreError
 from tests.unit.managers.test_map_manager import manager_in, on_disk
 from tests.unit.zorkgpt.mapping.turns import walk
 from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_store import MapStore, digest
 
 if TYPE_CHECKING:
     from pathlib import Path
