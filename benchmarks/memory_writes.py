@@ -1,6 +1,6 @@
 """Prints what it costs to keep a memory, file and all: ``python -m benchmarks.memory_writes``.
 
-Must show (issue 4): at most 10 ms with 800 memories, at the median, waiting for the disk apart.
+It should show at most 10 ms with 800 memories, at the median, waiting for the disk apart.
 """
 
 from __future__ import annotations

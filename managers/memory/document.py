@@ -162,19 +162,21 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
 
         return self.with_each_block(lambda _: True, kept)
 
-    def mark_superseded(self, location_id: int, title: str, by: str, turn: int | None) -> MemoriesDocument:
-        """Return the document with the location's memories of that title superseded by the one titled ``by``.
+    def revise(self, location_id: int, revised: Callable[[Memory], Memory]) -> MemoriesDocument:
+        """Return the document with each of the location's memories as ``revised`` returns it: the same, or given up.
 
-        Those that were given up before stay as they are. Returns itself where there is none.
+        Where all are the same this very document is returned.
         """
-        return self._with_given_up(location_id, title, lambda memory: memory.superseded(by, turn))
 
-    def mark_invalidated(self, location_id: int, title: str, reason: str, turn: int | None) -> MemoriesDocument:
-        """Return the document with the location's memories of that title invalidated.
+        def rewritten(block: MemoriesBlock) -> MemoriesBlock:
+            if not isinstance(block.content, Memory):
+                return block
+            memory = revised(block.content)
+            if memory is block.content:
+                return block
+            return replace(block, text=write_superseded(block.text, memory, self.line_end), content=memory)
 
-        Those that were given up before stay as they are. Returns itself where there is none.
-        """
-        return self._with_given_up(location_id, title, lambda memory: memory.invalidated(reason, turn))
+        return self.with_each_block(lambda heading: heading.location_id == location_id, rewritten)
 
     def update_visits(self, location_id: int, episode: int) -> MemoriesDocument:
         """Return the document with one visit more, in ``episode``; itself where the location has no section."""
@@ -205,20 +207,6 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
 
     def _first_visit(self, episode: int) -> MemoriesBlock:
         return MarkdownBlock(f"**Visits:** 1 | **Episodes:** {episode}{self.line_end}", VisitCount(1, (episode,)))
-
-    def _with_given_up(self, location_id: int, title: str, give_up: Callable[[Memory], Memory]) -> MemoriesDocument:
-        key = text_key(title)
-
-        def given_up(block: MemoriesBlock) -> MemoriesBlock:
-            memory = block.content
-            if not isinstance(memory, Memory) or memory.status == MemoryStatus.SUPERSEDED:
-                return block
-            if text_key(memory.title) != key:
-                return block
-            changed = give_up(memory)
-            return replace(block, text=write_superseded(block.text, changed, self.line_end), content=changed)
-
-        return self.with_each_block(lambda heading: heading.location_id == location_id, given_up)
 
 
 def parse_memories(text: str) -> MemoriesDocument:

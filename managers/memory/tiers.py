@@ -77,7 +77,7 @@ class MemoryTiers:
         has_ephemeral_part = revision.new_ephemeral is not None or revision.concerns(ephemeral)
         if has_ephemeral_part:
             new = [] if revision.new_ephemeral is None else [revision.new_ephemeral]
-            self.ephemeral[location_id] = [*revision.revised(ephemeral), *new]
+            self.ephemeral[location_id] = [*map(revision.revised, ephemeral), *new]
             self._log_ephemeral(revision)
         if revision.new_persistent is not None or revision.concerns(persistent):
             return self._revise_file(revision)

@@ -7,10 +7,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from managers.memory.document import VisitCount
+from managers.memory.document import MemoriesDocument, VisitCount
 from managers.memory.document import parse_memories as parse
+from managers.memory.revision import Revision
 from session.files.markdown import MarkdownProblem
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
+from session.text import text_key
 
 EXAMPLE = """\
 # Location Memories
@@ -43,6 +45,18 @@ It looked at the basket.
 def memory(title: str = "Lamp burns oil", text: str = "Fill it at the cask.", **changes: Any) -> Memory:
     fields: dict[str, Any] = {"category": "NOTE", "episode": 1, "turns": "12", "score_change": 0}
     return Memory(**{**fields, "title": title, "text": text, "persistence": "permanent", **changes})
+
+
+def superseded(document: MemoriesDocument, place: int, title: str, by: str, turn: int | None) -> MemoriesDocument:
+    def revised(each: Memory) -> Memory:
+        stands = each.status != MemoryStatus.SUPERSEDED and text_key(each.title) == text_key(title)
+        return each.superseded(by, turn) if stands else each
+
+    return document.revise(place, revised)
+
+
+def invalidated(document: MemoriesDocument, place: int, title: str, reason: str, turn: int | None) -> MemoriesDocument:
+    return Revision(place, invalidated=(title,), reason=reason, turn=turn).apply_to(document)
 
 
 def in_section(lines: str) -> str:
@@ -286,14 +300,14 @@ def test_sections_that_someone_reordered_stay_so() -> None:
 def test_the_file_s_own_line_ends_are_used_for_every_line_added() -> None:
     text = EXAMPLE.replace("\n", "\r\n")
     document = parse(text).add_memory(5, "", memory(text="a\nb")).add_memory(30, "Quay", memory())
-    document = document.mark_superseded(5, "Net lies here", "Better", 9).update_visits(30, 2)
+    document = superseded(document, 5, "Net lies here", "Better", 9).update_visits(30, 2)
     assert re.findall(r"(?<!\r)\n|\r(?!\n)", document.render()) == []
     assert parse(document.render()).memories() == document.memories()
 
 
 def test_superseding_changes_the_status_alone_of_a_header_and_strikes_the_text() -> None:
     text = in_section("<!-- a -->\n  **[NOTE] Old  way** *(Epep_01, T12, by me)*\n One.\nTwo.\n\nA paragraph.\n")
-    rendered = parse(text).mark_superseded(5, "OLD WAY", 'Better "way"', 50).render()
+    rendered = superseded(parse(text), 5, "OLD WAY", 'Better "way"', 50).render()
     assert rendered == in_section(
         "<!-- a -->\n  **[NOTE - SUPERSEDED] Old  way** *(Epep_01, T12, by me)*\n"
         '[Superseded at T50 by "Better "way""]\n~~One.\nTwo.~~\n\nA paragraph.\n'
@@ -301,7 +315,7 @@ def test_superseding_changes_the_status_alone_of_a_header_and_strikes_the_text()
 
 
 def test_invalidating_replaces_the_status_and_says_why() -> None:
-    rendered = parse(EXAMPLE).mark_invalidated(8, "Heron might take fish", "It bites", 25).render()
+    rendered = invalidated(parse(EXAMPLE), 8, "Heron might take fish", "It bites", 25).render()
     assert rendered == EXAMPLE.replace("TENTATIVE", "SUPERSEDED").replace(
         "It looked at the basket.", '[Invalidated at T25: "It bites"]\n~~It looked at the basket.~~'
     )
@@ -310,17 +324,17 @@ def test_invalidating_replaces_the_status_and_says_why() -> None:
 def test_every_standing_memory_of_a_title_is_given_up_and_no_other() -> None:
     here, there = "## Location 5: A\n", "## Location 8: B\n"
     text = f"{here}**[NOTE] T**\n**[NOTE] T two**\n{there}**[NOTE] T**\n{here}**[NOTE] t**\n"
-    document = parse(text).mark_invalidated(5, "T", "wrong", 1)
+    document = invalidated(parse(text), 5, "T", "wrong", 1)
     statuses = {key: [found.status for found in memories] for key, memories in document.memories().items()}
     assert statuses == {5: ["SUPERSEDED", "ACTIVE", "SUPERSEDED"], 8: ["ACTIVE"]}
 
 
 def test_giving_up_what_is_not_there_or_given_up_already_gives_the_same_document() -> None:
     document = parse(EXAMPLE)
-    assert document.mark_superseded(5, "Net", "Better", 1) is document
-    assert document.mark_invalidated(99, "Net lies here", "wrong", 1) is document
-    once = document.mark_superseded(5, "Net lies here", "Better", 1)
-    assert once.mark_invalidated(5, "Net lies here", "wrong", 2) is once
+    assert superseded(document, 5, "Net", "Better", 1) is document
+    assert invalidated(document, 99, "Net lies here", "wrong", 1) is document
+    once = superseded(document, 5, "Net lies here", "Better", 1)
+    assert invalidated(once, 5, "Net lies here", "wrong", 2) is once
 
 
 def test_a_visit_counts_and_its_episode_is_listed_once() -> None:
@@ -473,7 +487,7 @@ def test_adding_to_any_text_loses_and_changes_no_memory_of_it(text: str, locatio
     assert in_any_order(again.memories()) == in_any_order(expected)
 
 
-@given(ANY_TEXT, LOCATION_IDS, memories(), LOCATION_IDS, memories())
+@given(ANY_TEXT.map(lambda text: re.sub(r"\r\n?", "\n", text)), LOCATION_IDS, memories(), LOCATION_IDS, memories())
 @example("## Location 5", 5, memory(), 5, memory("Oil"))
 @example("## Location 5", 8, memory(), 5, memory("Oil"))
 def test_edits_write_what_they_would_with_the_file_read_anew_in_between(
@@ -491,7 +505,7 @@ def test_giving_up_any_memory_of_any_text_reads_back_the_same(text: str, data: s
     document = parse(text + "\n## Location 5: A\n**[NOTE] Always there**\n")
     location_id = data.draw(st.sampled_from(sorted(document.memories())))
     chosen = data.draw(st.sampled_from(document.memories()[location_id]))
-    document = document.mark_invalidated(location_id, chosen.title, data.draw(ANY_TEXT), data.draw(TURNS))
+    document = invalidated(document, location_id, chosen.title, data.draw(ANY_TEXT), data.draw(TURNS))
     document = document.update_visits(location_id, 7)
     again = parse(document.render())
     assert again.memories() == document.memories()
@@ -543,8 +557,8 @@ def test_after_any_sequence_of_edits_by_program_and_people_the_file_holds_what_w
         else:
             chosen = data.draw(st.sampled_from(known))
             by, turn = data.draw(ANY_TEXT), data.draw(TURNS)
-            edit = document.mark_superseded if kind == "supersede" else document.mark_invalidated
-            document = edit(location_id, chosen.title, by, turn)
+            edit = superseded if kind == "supersede" else invalidated
+            document = edit(document, location_id, chosen.title, by, turn)
             model[location_id] = [given_up(each, chosen, kind, by, turn) for each in known]
         document = parse(data.draw(st.sampled_from(FOREIGN_EDITS))(document.render()))
         assert document.memories() == {key: each for key, each in model.items() if each}
