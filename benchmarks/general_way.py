@@ -1,4 +1,4 @@
-"""How far stories can be read that Jericho does not know: against those it knows, read as if it did not.
+"""Measures how well stories can be read that Jericho does not know, on those that it knows.
 
     python -m benchmarks.general_way [STORY ...]
 
@@ -37,7 +37,7 @@ _READS_TIMED = 2000
 
 
 class FrotzEmulator:
-    """A Jericho environment as an ``Emulator`` that status readers learn from."""
+    """A Jericho environment as an ``Emulator`` that a status reader is learned on."""
 
     def __init__(self, environment: FrotzEnv) -> None:
         self.environment = environment
@@ -45,27 +45,27 @@ class FrotzEmulator:
         self._view = (ctypes.c_ubyte * len(self._memory)).from_buffer(self._memory)
 
     def step(self, command: str) -> str:
-        """What the story answered to ``command``."""
+        """Play ``command`` and return the story's answer."""
         return str(self.environment.step(command)[0])
 
     def memory(self) -> bytearray:
-        """Dynamic memory as it stands now, in a buffer that is used again."""
+        """Return dynamic memory as it is now, in a buffer that is used again."""
         self.environment.frotz_lib.getRAM(self._view)
         return self._memory
 
     def save(self) -> tuple[object, ...]:
-        """The whole machine."""
+        """Return the whole machine."""
         state: tuple[object, ...] = self.environment.get_state()
         return state
 
     def restore(self, state: tuple[object, ...]) -> None:
-        """The machine stands as in ``state``."""
+        """Put the machine back to ``state``."""
         self.environment.set_state(state)
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """One walkthrough, read in the general way.
+    """How well one walkthrough was read.
 
     claimed, agreed: steps at which a figure was claimed, and at which it was Jericho's too
     learning: seconds until the first read
@@ -80,7 +80,7 @@ class Measurement:
     reading: float
 
     def agreement(self, claim: str) -> float | None:
-        """The share of agreement among what was claimed; ``None`` if nothing was."""
+        """Return the share of the claims that agreed; ``None`` if nothing was claimed."""
         return self.agreed[claim] / self.claimed[claim] if self.claimed[claim] else None
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ HEADING = f"{'story':20}{'steps':>6}  {'  '.join(f'{claim:^11}' for claim in CLA
 
 
 def walkthrough(path: Path, environment: FrotzEnv) -> list[str]:
-    """The commands that win the story, as Jericho or TextWorld knows them; none for other stories."""
+    """Return the commands that win the story, from Jericho or TextWorld; none for other stories."""
     recorded = path.with_suffix(".json")
     if path.name.startswith("tw-") and recorded.exists():
         return [str(command) for command in json.loads(recorded.read_text())["metadata"]["walkthrough"]]
@@ -107,7 +107,7 @@ def walkthrough(path: Path, environment: FrotzEnv) -> list[str]:
 
 
 def measure(path: Path) -> Measurement | None:
-    """What the general way claims along the walkthrough of ``path``; ``None`` where Jericho knows none."""
+    """Read the story ``path`` along its walkthrough as if it were unknown; ``None`` where there is no walkthrough."""
     story = Story.load(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -135,7 +135,7 @@ def measure(path: Path) -> Measurement | None:
 
 
 def _judge(environment: FrotzEnv, table: ObjectTable, memory: bytearray, status: Status) -> dict[str, bool]:
-    """For each claim of ``status``, whether Jericho says the same."""
+    """Return for each claim of ``status`` whether Jericho says the same."""
     player = environment.get_player_object()
     judged = {
         "location": (status.location, status.location == player.parent),
@@ -148,20 +148,20 @@ def _judge(environment: FrotzEnv, table: ObjectTable, memory: bytearray, status:
 
 
 def _same_inventory(environment: FrotzEnv, carried: list[int]) -> bool:
-    """Jericho's list is the same; it ends where it comes to an object that it does not know."""
+    """Return whether Jericho lists the same objects; its list ends at the first that it does not know."""
     known = takewhile(environment.get_object, carried)
     return [item.num for item in environment.get_inventory()] == list(known)
 
 
 def stories(arguments: list[str]) -> list[Path]:
-    """The stories of the folder ZORKGPT_STORIES, then those named."""
+    """Return the stories of the folder ZORKGPT_STORIES, then those named."""
     folder = os.environ.get("ZORKGPT_STORIES")
     found = sorted(Path(folder).glob("*.z[1-8]")) if folder else []
     return [*found, *map(Path, arguments)]
 
 
 def main() -> None:
-    """Prints the table; a story that cannot be measured gets a line that says why."""
+    """Print the table; a story that cannot be measured gets a line that says why."""
     print(HEADING)
     for path in stories(sys.argv[1:]):
         try:

@@ -1,4 +1,4 @@
-"""How fast a story is played: bare Jericho, ``step`` with its full observation, in a child process, valid actions.
+"""Measures how fast a story is played: by bare Jericho, with full observations, in a child process, with valid actions.
 
     python benchmarks/performance_metrics.py [--game FILE] [--repetitions N]
 
@@ -38,7 +38,7 @@ _TURNS_BETWEEN_VALID_ACTIONS = 20
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """A story with commands to play in it."""
+    """A story and the commands to play in it."""
 
     story: Path
     seed: int
@@ -47,7 +47,7 @@ class Play:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """Seconds that one turn took, on average over all commands, in each way of playing."""
+    """Seconds for one turn, on average over all commands, in each way of playing."""
 
     bare: float
     observed: float
@@ -55,7 +55,7 @@ class Repetition:
 
 
 def main() -> None:
-    """The table of figures is printed."""
+    """Print the table of figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--game", type=Path, default=default_story())
     parser.add_argument("--repetitions", type=int, default=25)
@@ -73,13 +73,13 @@ def main() -> None:
 
 
 def default_story() -> Path:
-    """Zork I where the user's stories have it, else our own story."""
+    """Return Zork I if the user's stories have it, else our own story."""
     zork1 = Path(os.environ.get("ZORKGPT_STORIES", "")) / "zork1.z5"
     return zork1 if zork1.is_file() else Path(str(files("game_interface.stories") / "tidehouse.z5"))
 
 
 def play_of(story: Path) -> Play:
-    """Jericho's walkthrough of ``story``, or plain commands where it has none."""
+    """Return Jericho's walkthrough of ``story``, or plain commands where it has none."""
     bindings = BINDINGS_DICT.get(Story.load(story).md5)
     if bindings:
         return Play(story, bindings["seed"] or 1, bindings["walkthrough"].split("/"))
@@ -87,7 +87,7 @@ def play_of(story: Path) -> Play:
 
 
 def measure(play: Play, repetitions: int) -> list[Repetition]:
-    """The commands played ``repetitions`` times in each way, turn about."""
+    """Play the commands ``repetitions`` times in each way, the ways by turns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnsupportedGameWarning)
         bare = FrotzEnv(str(play.story), seed=play.seed)
@@ -108,7 +108,7 @@ def measure(play: Play, repetitions: int) -> list[Repetition]:
 
 
 def turn_seconds(step: Callable[[str], object], commands: Sequence[str]) -> float:
-    """Seconds for one of ``commands``, on average."""
+    """Play all commands and return the seconds for one of them, on average."""
     gc.collect()
     start = time.perf_counter()
     for command in commands:
@@ -117,7 +117,7 @@ def turn_seconds(step: Callable[[str], object], commands: Sequence[str]) -> floa
 
 
 def valid_actions_seconds(play: Play) -> float:
-    """Seconds that ``valid_actions`` took, the median over states along the commands."""
+    """Return the seconds for ``valid_actions``, the median over states along the commands."""
     seconds = []
     with JerichoInterface(play.story, seed=play.seed) as game:
         for turn, command in enumerate(play.commands):

@@ -35,7 +35,7 @@ def interpreter(own_story: Path) -> Iterator[Interpreter]:
     interpreter.close()
 
 
-def test_the_seeds_names_work_right_after_construction(game: JerichoInterface) -> None:
+def test_every_method_of_the_interface_works_right_after_construction(game: JerichoInterface) -> None:
     location = game.get_location_structured()
     assert location is not None
     assert location.num > 0
@@ -87,7 +87,7 @@ def test_a_location_has_attributes_too(game: JerichoInterface) -> None:
     assert named(game, location)["lit"]
 
 
-def test_the_seeds_names_say_that_the_game_is_closed(game: JerichoInterface) -> None:
+def test_every_method_of_the_interface_says_that_the_game_is_closed(game: JerichoInterface) -> None:
     thing = GameObject(1, "thing")
     game.close()
     uses: list[Callable[[], object]] = [
