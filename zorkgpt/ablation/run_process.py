@@ -18,13 +18,18 @@ from threading import Event as Flag
 from typing import TYPE_CHECKING
 
 from orchestration.bootstrap import open_run
+from session.child_processes import NETWORK_VARIABLES, child_environment, python_command
 from session.errors import GameError, LanguageModelUnavailable, ZorkGPTError
 from session.events import RunPaused
 from zorkgpt.ablation.plan import Task
+from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE
+from zorkgpt.llm.embedded.trial_load import ENGINE_VARIABLES
 
 if TYPE_CHECKING:
     from session.events import Event
 
+_VARIABLES = (*NETWORK_VARIABLES, *ENGINE_VARIABLES, MODEL_DIR_VARIABLE, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
+"""What a run needs of the environment besides. Its options and keys come on standard input, unseen by others."""
 _GRACE = 10.0  # seconds in which a process that is told to end closes its game and its model
 
 
@@ -34,10 +39,10 @@ class RunProcess:
     def __init__(self, task: Task, folder: Path) -> None:
         self.task = task
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", __name__],
+            python_command(__name__),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            env=child_environment(*_VARIABLES),
             start_new_session=True,
         )
         assert self._process.stdin is not None

@@ -24,6 +24,7 @@ import threading
 from multiprocessing.connection import Connection
 
 from game_interface.core.process.served_game import serve
+from session.child_processes import child_environment, python_command
 from session.errors import GameError
 
 _HELLO_LIMIT = 30.0  # seconds; the helper loads the interpreter first
@@ -97,12 +98,13 @@ class _ForkHelper:
         self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", __name__, str(theirs.fileno())],
+                python_command(__name__, str(theirs.fileno())),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"},
+                cwd="/",
+                env=child_environment() | {"OPENBLAS_NUM_THREADS": "1"},
                 start_new_session=True,
             )
         atexit.register(self._end)

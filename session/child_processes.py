@@ -1,0 +1,57 @@
+"""Starts other Pythons that take no code from the current folder and see no key (ADR 22)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+NETWORK_VARIABLES = (
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
+)
+"""What a child that talks to a server needs besides."""
+
+_PLAIN_VARIABLES = (
+    *("HOME", "USER", "LOGNAME", "PATH", "TMPDIR", "TEMP", "TMP", "TZ", "LANG", "LANGUAGE"),
+    *("LC_*", "LD_*", "DYLD_*", "XDG_*"),
+)
+_MAIN = "import runpy, sys; sys.path[:] = {path!r}; runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
+
+
+def python_command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs ``module`` in a Python of its own, as ``python -m`` does, but isolated.
+
+    ``python -m`` would look for modules in the current folder first, and run what lies there under a name that the
+    module imports. The new Python looks where this one does, the current folder left out.
+    """
+    return [sys.executable, "-I", "-c", _MAIN.format(path=_search_path(), module=module), *arguments]
+
+
+def child_environment(*more: str) -> dict[str, str]:
+    """Return what a child process needs of the environment, which is nothing that holds a key.
+
+    more: the names of further variables, or patterns of names such as ``LC_*``
+    """
+    patterns = (*_PLAIN_VARIABLES, *more)
+    return {
+        name: value for name, value in os.environ.items() if any(fnmatchcase(name, pattern) for pattern in patterns)
+    }
+
+
+def _search_path() -> list[str]:
+    """Return where this Python finds modules, without the current folder, and last where our own packages are.
+
+    These may be in the current folder, in a checkout that is not installed.
+    """
+    ours = str(Path(__file__).resolve().parents[1])
+    found = [str(Path(entry).absolute()) for entry in sys.path if not _is_current_folder(Path(entry))]
+    return found if ours in found else [*found, ours]
+
+
+def _is_current_folder(path: Path) -> bool:
+    try:
+        return path.samefile(".")
+    except OSError:
+        return False
