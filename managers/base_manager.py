@@ -185,6 +185,10 @@ class BaseManager(ABC):
         """Log the warning under this manager and episode."""
         self.logger.warning(event, manager=type(self).__name__, episode=self.game_state.episode, **fields)
 
+    def log_error(self, event: str, **fields: object) -> None:
+        """Log what the user has to know under this manager and episode: event and ``error`` are on the screen, too."""
+        self.logger.error(event, manager=type(self).__name__, episode=self.game_state.episode, **fields)
+
 
 def _read(kind: type[object], state: object) -> object:
     """Read a state back; a field of another version is an error, so that nothing is lost in silence."""

@@ -73,7 +73,7 @@ class MapManager(BaseManager):
     ) -> None:
         super().__init__(logger, config, game_state)
         self.path = config.zork_game_workdir / config.map_state_file
-        self._store = MapStore(self.path, self.log_warning, graph)
+        self._store = MapStore(self.path, self.log_error, graph)
         self.game_map = self._store.graph
         self._movements = MovementAnalyzer(directions)
         self._previous_command = ""

@@ -136,11 +136,8 @@ class MemoryTiers:
 
     def _report_failure(self, error: StoreError) -> None:
         if not self.is_failing:
-            self._owner.logger.error(
-                "memories are not in their file; they are kept, and tried again with the next",
-                manager=type(self._owner).__name__,
-                episode=self._owner.game_state.episode,
-                error=str(error),
+            self._owner.log_error(
+                "memories are not in their file; they are kept, and tried again with the next", error=str(error)
             )
         self.is_failing = True
 

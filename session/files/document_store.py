@@ -310,5 +310,10 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
             ) from error
 
 
+def backup_of(path: Path) -> Path:
+    """Return where the version before the last write of a shared file is kept."""
+    return path.with_name(f"{path.name}.backup")
+
+
 def _sha256(content: bytes | None) -> str | None:
     return None if content is None else sha256(content).hexdigest()

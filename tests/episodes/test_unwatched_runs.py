@@ -77,13 +77,19 @@ def test_a_reader_that_has_seen_enough_ends_the_run_as_interrupted(tmp_path: Pat
     assert isinstance(journaled(tmp_path)[-1], RunPaused)
 
 
-def test_with_a_corrupt_map_every_line_of_json_output_is_json(tmp_path: Path) -> None:
+def test_a_corrupt_map_is_one_line_on_the_screen_and_every_line_of_json_output_is_json(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "map_state.json").write_text("{")
+    (tmp_path / "work" / "map_state.json.backup").write_text('{"rooms": {}}')
     result = ran(tmp_path, '"$@"', "--max-turns", "1", "--json")
     shown: list[dict[str, Any]] = [json.loads(line) for line in result.stdout.splitlines()]
     assert shown[0]["kind"] == "run_started"
-    assert result.stderr == ""
+    (told,) = result.stderr.splitlines()
+    assert "map_state.json is now map_state.json.corrupt" in told
+    assert told.endswith(
+        "map_state.json.corrupt.backup is the version before: to go on with it, copy it to map_state.json now"
+    )
+    assert (tmp_path / "work" / "map_state.json.corrupt.backup").read_text() == '{"rooms": {}}'
     (logged,) = (run_folder(tmp_path) / "log.jsonl").read_text().splitlines()
     assert json.loads(logged)["event"] == "corrupt map kept aside, starting empty"
 

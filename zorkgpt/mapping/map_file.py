@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from session.errors import StoreError
+from session.files.document_store import backup_of
 from session.files.shared_files import read_shared
 
 if TYPE_CHECKING:
@@ -91,12 +92,15 @@ def read_map_file(path: Path | str, warn: Warn) -> MapFile | None:
         first = error.errors()[0]
         kept = _keep(path, path.rename)
         where = ".".join(map(str, first["loc"])) or "the file"
-        warn("corrupt map kept aside, starting empty", kept=str(kept), where=where, problem=first["msg"])
+        told = f"{path} is now {kept.name} ({where}: {first['msg']}){_offer_backup(path, kept)}"
+        warn("corrupt map kept aside, starting empty", error=told, kept=str(kept), where=where, problem=first["msg"])
         return None
     if faults:
         kept = _keep(path, partial(shutil.copyfile, path))
         for entry, problem in faults.items():
-            warn("map entry left out", kept=str(kept), where=".".join(map(str, entry)), problem=problem)
+            where = ".".join(map(str, entry))
+            told = f"{where} ({problem}); {kept.name} is {path} as it was"
+            warn("map entry left out", error=told, kept=str(kept), where=where, problem=problem)
     return file
 
 
@@ -128,6 +132,17 @@ def _leave_out(state: dict[str, Any], entry: _Where) -> None:
     for key in entry[:-1]:
         holder = holder.get(key, {})
     holder.pop(entry[-1], None)
+
+
+def _offer_backup(path: Path, kept: Path) -> str:
+    """Move the backup of a corrupt file out of the way of the next backup, and say where it is, if there is one."""
+    try:
+        backup = backup_of(path).rename(f"{kept}.backup")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise StoreError(f"{backup_of(path)} cannot be kept: {error.strerror or error}") from error
+    return f"; {backup.name} is the version before: to go on with it, copy it to {path.name} now"
 
 
 def _keep(path: Path, move: Callable[[Path], object]) -> Path:

@@ -241,7 +241,11 @@ class MapGraph:
 
     def save_to_json(self, path: Path | str) -> None:
         """Write the map to a file, all of it or nothing. Raises ``StoreError``."""
-        write_atomically(path, json.dumps(self.to_dict(), indent=2).encode())
+        write_atomically(path, self.to_json())
+
+    def to_json(self) -> bytes:
+        """Return what the file of the map holds."""
+        return json.dumps(self.to_dict(), indent=2).encode()
 
     @classmethod
     def load_from_json(cls, path: Path | str, warn: Warn | None = None) -> Self | None:

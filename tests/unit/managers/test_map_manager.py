@@ -65,7 +65,7 @@ def test_a_corrupt_map_is_kept_aside_and_play_starts_with_an_empty_one(tmp_path:
     with capture_logs() as logs:
         manager = manager_in(tmp_path)
     manager.learn(walk(1, "n", 2))
-    assert [log["log_level"] for log in logs] == ["warning"]
+    assert [log["log_level"] for log in logs] == ["error"]
     assert (tmp_path / "map_state.json.corrupt").read_text() == "{"
     assert on_disk(tmp_path).connections == {1: {"north": 2}}
 

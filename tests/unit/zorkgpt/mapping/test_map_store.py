@@ -167,3 +167,11 @@ def test_a_file_that_cannot_be_written_is_one_line_and_is_written_by_the_next_co
     manager.commit()
     assert on_disk(tmp_path).connections == {1: {"north": 2}}
     assert manager.snapshot().stores["map_state.json"]["is_due"] is False
+
+
+def test_the_version_before_the_last_write_is_kept(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    manager.learn(walk(1, "north", 2))
+    before = (tmp_path / "map_state.json").read_bytes()
+    manager.learn(walk(2, "north", 3))
+    assert (tmp_path / "map_state.json.backup").read_bytes() == before
