@@ -1,4 +1,4 @@
-"""Every benchmark that needs no model, as one report (seed 2, Run Benchmarks).
+"""Every benchmark that needs no model, as one report.
 
     python benchmarks/comparison_report.py [NAME ...]
 

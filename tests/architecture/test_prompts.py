@@ -1,4 +1,7 @@
-"""Prompts know no game: neither Zork's rooms nor its objects, by their own names (decision 29)."""
+"""Prompts know no game: neither Zork's rooms nor its objects, by their own names.
+
+Source: docs/specification.md, No game knowledge.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scenarios that the seeds describe, end to end, each with its control (seed 1, Problem Statement; seed 2)."""
+"""What memories are for, played from end to end, each time with a control that lacks the part in question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is remembered, where, and for how long (seeds 0, 1, 3)."""
+"""What is remembered, where, and for how long."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The managers of a run: made in the order of their dependencies, reset alike, with a status each (seeds 0, 2)."""
+"""The managers of a run: made in the order of their dependencies, reset alike, with a status each."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "ObjectiveManager": ("KnowledgeManager", "MapManager", "SimpleMemoryManager"),
     "EpisodeSynthesizer": ("KnowledgeManager", "StateManager"),
 }
-"""Every manager, with those that it is given: as seeds 0 and 2 (Manager Dependency Flow) and seed 4 (the parameters of
-the objective manager) say, and memories with forms of commands, and knowledge with what is this episode's alone.
-"""
+"""Every manager, with those that it is given."""
 
 STATUS = TypeAdapter(ManagerStatus)
 

@@ -1,4 +1,4 @@
-"""The options themselves: seeds' names, defaults, fallbacks between roles, and keys that never show."""
+"""The options themselves: their names, defaults, fallbacks between roles, and keys that never show."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a model is asked what to remember, what it is shown, and what becomes of its answer (seeds 1, 2, 3)."""
+"""When a model is asked what to remember, what it is shown, and what becomes of its answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``Memories.md`` shared with other processes and with people, on disks that fill up (decisions 13, 14)."""
+"""``Memories.md`` shared with other processes and with people, on disks that fill up."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class TestWriting:
         assert written.count("\n") == written.count(line_end)
 
     def test_a_write_is_fast_with_800_memories(self, path: Path) -> None:
-        """Processor time, for fsync waits for the disk; issue 4 wants 10 ms, a shared machine may take thrice that."""
+        """Processor time, for fsync waits for the disk; 10 ms are wanted, a shared machine may take thrice that."""
         path.parent.mkdir()
         path.write_text(file_of(100))
         store = store_at(path)
