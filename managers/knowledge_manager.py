@@ -1,4 +1,4 @@
-"""What is known of the game as a whole: learnt from play, kept across episodes (seeds 0 and 2)."""
+"""Keeps what is known of the game as a whole, across episodes (docs/specification.md, Knowledge base)."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ COUNTED = ("updates", "failures", "trivial", "refused", "ephemeral", "taken", "a
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeState:
-    """All of the knowledge manager that is not in its files: plain values, for a snapshot.
+    """What the knowledge manager alone knows: plain values, for a snapshot.
 
-    asked_turn: in which the episode's last update was due
-    turns: played since the last update that was answered
+    asked_turn: the turn of this episode in which an update was last due
+    turns: those that were played since the last update that the model answered
     shown: the lines that the agent may be shown until the next update, the most useful first
     counts: of updates and what came of them, since the run began
-    learnt: keys of the lines that have come in this episode
+    learnt: keys of the lines that were added in this episode
     """
 
     asked_turn: int = 0
@@ -74,10 +74,10 @@ class KnowledgeState:
 class KnowledgeManager(BaseManager):
     """Owns ``knowledgebase.md`` and its archive.
 
-    model: says, in the role ``analysis``, what is known; lent to whoever else asks in that role
-    memory_manager: tells what was only this episode's doing; without it nothing is held to be
+    model: asked, in the role ``analysis``, what turns have taught; other managers ask it in that role, too
+    memory_manager: tells which turns are true of this episode alone; without it none are
     map_manager: names the locations of memories
-    tokens: how the prompts are counted
+    tokens: counts the tokens of prompts
 
     Where its stores do not hold changes, every change is on the disk at once. Raises ``StoreError``, when made, for a
     file that cannot be read.
@@ -136,20 +136,21 @@ class KnowledgeManager(BaseManager):
         return PromptSection(KNOWLEDGE_TITLE, text, 7, Place.KNOWLEDGE)
 
     def text(self, tokens: int) -> str:
-        """What is known, the most useful lines within so many tokens; "" where nothing is.
+        """Return the most useful lines within so many tokens, "" where there are none.
 
-        Changes at updates and with a new episode only, so that a prompt's prefix stays cached (decision 25).
+        They only change at updates and with a new episode, so that the beginning of a prompt stays in the model's
+        cache (docs/specification.md, Prompt order).
         """
         if not self.config.knowledge.enabled:
             return ""
         return laid_out(within(self._shown, tokens * CHARACTERS_PER_TOKEN))
 
     def full_text(self) -> str:
-        """The whole of ``knowledgebase.md`` as it stands or is about to; "" where knowledge has no part in this run."""
+        """Return all of ``knowledgebase.md``, with what is not written yet; "" where this run has no knowledge base."""
         return self._base.document.render() if self.config.knowledge.enabled else ""
 
     def insights(self) -> dict[str, tuple[KnowledgeLine, ...]]:
-        """The lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
+        """Return the lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
         entries = self._base.document.entries()
         return {title: tuple(entry.line for entry in entries if entry.section == title) for title in INSIGHTS}
 
@@ -166,7 +167,7 @@ class KnowledgeManager(BaseManager):
         self.process_periodic_update()
 
     def process_periodic_update(self) -> bool:
-        """The knowledge has what was learnt since the last update; false where that changed nothing.
+        """Update the knowledge if that is due, and return whether it was changed.
 
         Every ``config.knowledge_update_interval`` turns the model is asked once, unless those were trivial, and once
         more where the knowledge has grown too long. Where it gives no answer the turns wait for the next interval.
@@ -179,17 +180,17 @@ class KnowledgeManager(BaseManager):
         self.update_at_end()
 
     def update_at_end(self) -> bool:
-        """The same at the end of an episode, however many turns have passed.
+        """Update the knowledge however many turns have passed, and return whether it was changed.
 
-        Lines of the episode's whose turns have all turned out to be ephemeral since are in the archive.
+        Lines that were learnt in this episode, from turns that are all ephemeral by now, go to the archive.
         """
         is_changed = self._drop_ephemeral()
         return self._update() or is_changed
 
     def admits(self, line: KnowledgeLine) -> bool:
-        """The line may be known; one that may not is counted.
+        """Return whether the line may be added, and count it where it may not.
 
-        Refused are those without a source, of a turn that was not played, and of ephemeral doings alone.
+        It needs a source, none of a turn that was not played, and one that is not ephemeral.
         """
         episode = self.game_state.episode
         if not line.text or not line.sources or cites_unplayed(line, episode, self.game_state.turn_count):
@@ -201,9 +202,9 @@ class KnowledgeManager(BaseManager):
         return False
 
     def add_lines(self, section: str, lines: Sequence[KnowledgeLine]) -> int:
-        """Those lines that may be known are in the section; how many of them that changed anything.
+        """Add those of the lines that may be added to the section, and return how many changed anything.
 
-        One that is known in the same words has the new sources, too.
+        A line that is known in the same words only gets the new sources.
         """
         taken = sum(
             self._revise(KnowledgeEdit(added=(KnowledgeEntry(section, line),))) for line in lines if self.admits(line)
@@ -212,10 +213,10 @@ class KnowledgeManager(BaseManager):
         return taken
 
     def replace_insights(self, insights: Mapping[str, Sequence[KnowledgeLine]]) -> None:
-        """Each of these headings of ``CROSS-EPISODE INSIGHTS`` has these lines, and those that people wrote.
+        """Replace what the program wrote below these headings of ``CROSS-EPISODE INSIGHTS`` by these lines.
 
-        What else the program wrote there goes to the archive. Lines that stand there already stay, whatever they come
-        from: an older file may number its episodes alike. New ones that may not be known are left out.
+        What people wrote there stays; what is replaced goes to the archive. New lines that may not be added are left
+        out, but those that were there before stay whatever they cite, for an older file may number its episodes alike.
         """
         given = [KnowledgeEntry(title, line) for title, lines in insights.items() for line in lines]
         known = [entry for entry in self._base.document.entries() if entry.section in insights and entry.is_ours]
@@ -223,7 +224,7 @@ class KnowledgeManager(BaseManager):
         self._revise(KnowledgeEdit(tuple(known), tuple(added)))
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """A new episode begins, and sees all that is known, also what others have written since."""
+        """Begin a new episode, with all that is known, also what others have written since."""
         super().reset(game_state)
         self._asked_turn, self._turns, self._learnt = 0, (), ()
         self._refresh()
@@ -239,7 +240,7 @@ class KnowledgeManager(BaseManager):
         self._refresh()
 
     def state(self) -> KnowledgeState:
-        """What a snapshot has to hold."""
+        """Return what a snapshot has to hold."""
         return KnowledgeState(self._asked_turn, self._turns, self._shown, dict(self._counts), self._learnt)
 
     @override
@@ -314,7 +315,7 @@ class KnowledgeManager(BaseManager):
         return is_changed
 
     def _consolidate(self) -> None:
-        """Where the knowledge is too long, the model has merged and cut lines of the program's."""
+        """Let the model merge and cut lines of the program's where the knowledge is too long."""
         entries = self._base.document.entries()
         excess = size(entries) - self.config.knowledge.max_tokens * CHARACTERS_PER_TOKEN
         if excess <= 0 or not any(entry.is_ours for entry in entries):
@@ -353,7 +354,7 @@ class KnowledgeManager(BaseManager):
         return tuple(within(entries, self.config.knowledge.max_tokens * CHARACTERS_PER_TOKEN))
 
     def _refresh(self) -> None:
-        """What others wrote is known; where the file cannot be read, what was known before."""
+        """Read what others wrote; where the file cannot be read, go on with what was known before."""
         try:
             self._base.refresh()
         except StoreError as error:

@@ -1,4 +1,4 @@
-"""What was learnt at each location: kept across episodes, or for this one alone (seeds 0, 1, 3)."""
+"""Remembers what was learnt at each location, across episodes or for one (docs/specification.md, Memory tiers)."""
 
 from __future__ import annotations
 
@@ -55,11 +55,8 @@ class MemoryState:
     """What the memory manager alone knows of an episode: plain values, for a snapshot.
 
     ephemeral: memories by location id
-    news: of the visit that goes on, not yet considered
-    visited: locations in which a turn was begun
-    location_id: the location of the visit that goes on
-    ephemeral_turns: those whose like was once found to be true of an episode alone
-    counts: the metrics of ``get_status``
+    news, visited, location_id: as in ``VisitTracker``
+    ephemeral_turns, counts: as in ``MemoryLearner``
     """
 
     ephemeral: dict[int, tuple[Memory, ...]] = field(default_factory=dict)
@@ -74,15 +71,15 @@ class SimpleMemoryManager(BaseManager):
     """Owns ``Memories.md`` and the memories of the episode.
 
     memory_cache: core and permanent memories by location id, as the file has them; superseded ones too
-    ephemeral_cache: the episode's own, by location id
+    ephemeral_cache: the episode's own memories by location id
 
-    llm_client: says what to remember; without one nothing is learnt from play
+    llm_client: the model that says what to remember; without one nothing is learnt from play
     directions: the story's own direction words (``StoryFacts.directions``)
-    tokens: how texts are counted
-    syntax: how forms of commands fared, above all at the location of that id, for the model
+    tokens: counts the tokens of texts
+    syntax: returns what is known of commands at the location of that id, for the prompt
 
-    A file that cannot be written is logged once, as an error; the memory stays in the cache and goes to the file with
-    the next one that does. Raises ``StoreError``, when made, for a file that cannot be read.
+    A file that cannot be written is logged once, as an error; its memories stay in the cache and go to the file with
+    the next one that can be written. Raises ``StoreError``, when made, for a file that cannot be read.
     """
 
     def __init__(
@@ -140,19 +137,21 @@ class SimpleMemoryManager(BaseManager):
 
     @property
     def ephemeral_turns(self) -> set[int]:
-        """The turns of the episode whose like was found, in this episode or before, to be true of one alone."""
+        """Turns of the episode in which the same happened as in one of which an ephemeral memory was made."""
         return self._learner.ephemeral_turns
 
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
-        """The memory is known, and on the disk unless it is ephemeral.
+        """Add a memory to the location, and write it unless it is ephemeral.
 
-        False where a memory of that title stands there already, or where the file cannot be written.
+        Returns false where the location has a memory of that title already, or where the file cannot be written.
         """
         return self._tiers.revise(Revision(location_id, location_name, memory))
 
     def supersede_memory(self, location_id: int, location_name: str, old_memory_title: str, new_memory: Memory) -> bool:
-        """The old memory is given up for the new one, in one write. False, with both tiers as they were, where no such
-        memory stands, and where the new one may not take its place (decisions 5, 7).
+        """Give up a memory for a new one, in one write.
+
+        Returns false, and changes nothing, where the location has no such memory or the new one may not supersede it
+        (docs/specification.md, Superseding and invalidating).
         """
         turn = last_turn(new_memory) or self.game_state.turn_count
         revision = Revision(location_id, location_name, new_memory, superseded=(old_memory_title,), turn=turn)
@@ -162,13 +161,13 @@ class SimpleMemoryManager(BaseManager):
         return self._tiers.revise(revision)
 
     def invalidate_memory(self, location_id: int, memory_title: str, reason: str, turn: int | None = None) -> bool:
-        """The memory is known to be false; false where none of that title stands. ``turn``: by default the present."""
+        """Give up a memory as false, and return whether there was one. ``turn``: by default the present one."""
         return self.invalidate_memories(location_id, [memory_title], reason, turn)[memory_title]
 
     def invalidate_memories(
         self, location_id: int, memory_titles: Iterable[str], reason: str, turn: int | None = None
     ) -> dict[str, bool]:
-        """The memories are known to be false, in one write; by title, whether one stood."""
+        """Give up memories as false, in one write, and return by title whether there was one."""
         titles = tuple(memory_titles)
         standing = self._tiers.at(location_id)
         found = {title: Revision(location_id, invalidated=(title,)).concerns(standing) for title in titles}
@@ -177,11 +176,11 @@ class SimpleMemoryManager(BaseManager):
         return found
 
     def remove_memory(self, title: str) -> bool:
-        """No location has a memory of that title; false where none had one. Raises ``StoreError``."""
+        """Remove the memories of that title everywhere, and return whether there were any. Raises ``StoreError``."""
         return self._tiers.remove(title)
 
     def get_location_memory(self, location_id: int | None) -> str:
-        """What the agent may believe of the location, persistent memories first; "" where nothing is known."""
+        """Return the location's memories as the agent reads them, persistent ones first; "" where there are none."""
         if location_id is None:
             return ""
         return location_text(
@@ -192,9 +191,9 @@ class SimpleMemoryManager(BaseManager):
         )
 
     def shown_location(self, location_id: int) -> int | None:
-        """Whose memories whoever stands there is shown: its own, or another's where they are shuffled as a control.
+        """Return the location whose memories are shown there: itself, or another where an ablation shuffles them.
 
-        ``None`` for nobody's.
+        ``None`` where none are shown.
         """
         if not self.config.simple_memory.shuffled:
             return location_id
@@ -202,15 +201,15 @@ class SimpleMemoryManager(BaseManager):
         return shuffled_location(location_id, known, self.config.game.seed)
 
     def get_ephemeral_count(self, location_id: int | None = None) -> int:
-        """Ephemeral memories of the location, or of all."""
+        """Count the ephemeral memories of the location, or of all locations."""
         return _count(self.ephemeral_cache, location_id)
 
     def get_persistent_count(self, location_id: int | None = None) -> int:
-        """Core and permanent memories of the location, or of all."""
+        """Count the core and permanent memories of the location, or of all locations."""
         return _count(self.memory_cache, location_id)
 
     def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
-        """Memories that stand at the location, by persistence."""
+        """Count the memories of the location that were not given up, by persistence."""
         breakdown = {"core": 0, "permanent": 0, "ephemeral": 0}
         for memory in self._tiers.at(location_id):
             if memory.status != MemoryStatus.SUPERSEDED:
@@ -218,7 +217,7 @@ class SimpleMemoryManager(BaseManager):
         return breakdown
 
     def learn(self, record: TurnRecord) -> None:
-        """The turn is part of its visit; what that taught is remembered once it ends, or has lasted some turns."""
+        """Add the turn to its visit, and learn from the visit once it ends or its news have waited some turns."""
         self._learner.learn(record)
 
     def record_action_outcome(
@@ -229,7 +228,7 @@ class SimpleMemoryManager(BaseManager):
         response: str,
         z_machine_context: ZMachineContext,
     ) -> None:
-        """What the command taught is remembered at ``location_id``, where it was given, if it is news."""
+        """Learn from one command by itself, typed at ``location_id``, if its outcome is news."""
         history = self.game_state.action_history
         is_recorded = bool(history) and tuple(history[-1]) == (action, response)
         turn = self.game_state.turn_count + (0 if is_recorded else 1)
@@ -243,15 +242,15 @@ class SimpleMemoryManager(BaseManager):
         return PromptSection("Location Memory", text, 2, Place.MEMORY)
 
     def commit(self) -> None:
-        """What was learnt since the last time is in the files, as far as they can be written."""
+        """Write what was learnt into the files, as far as they can be written."""
         self._learner.commit()
 
     def consider(self) -> None:
-        """What the visit has taught so far is remembered, and the visit goes on."""
+        """Learn from the visit that goes on what it has taught so far."""
         self._learner.conclude()
 
     def end(self, end: EpisodeEnd | None = None) -> None:
-        """Consider the last news of the episode, and let nothing wait longer than for the next commit."""
+        """Learn from the last visit of the episode; the next commit writes everything."""
         del end
         self._learner.conclude()
         self._tiers.store.demand()
@@ -259,16 +258,16 @@ class SimpleMemoryManager(BaseManager):
             self.commit()
 
     def flush(self) -> None:
-        """Consider the news, and write what could not be written before."""
+        """Learn from the visit that goes on, and write what could not be written before."""
         self.end()
         self.commit()
 
     def reset_episode(self) -> None:
-        """A new episode begins in the same ``game_state``: ephemeral memories are gone, the others stay."""
+        """Begin a new episode in the same ``game_state``: see :meth:`reset`."""
         self.reset()
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """A new episode begins, in ``game_state`` where one is given; what the last one taught is remembered."""
+        """Learn from the last visit, forget all ephemeral memories, and begin a new episode."""
         self.end()
         self.log_info("ephemeral memories are gone", count=self.get_ephemeral_count())
         self.ephemeral_cache.clear()
@@ -276,7 +275,7 @@ class SimpleMemoryManager(BaseManager):
         super().reset(game_state)
 
     def state(self) -> MemoryState:
-        """What a snapshot has to hold of the episode."""
+        """Return what a snapshot has to hold of the episode."""
         visit = self._learner.visit
         return MemoryState(
             ephemeral={location_id: tuple(memories) for location_id, memories in self.ephemeral_cache.items()},

@@ -1,4 +1,4 @@
-"""What the knowledge base is made of (seed 2, Knowledge Base Structure)."""
+"""What the knowledge base is made of (docs/specification.md, Knowledge base)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 CROSS_EPISODE: Final = "CROSS-EPISODE INSIGHTS"
 COMMAND_SYNTAX: Final = "COMMAND SYNTAX"
-"""A heading that people may fill; no model does, for what the parser takes is known from ground truth."""
+"""A heading that people may fill. No model does: what the parser takes is known from the story itself."""
 
 SECTIONS: Final[tuple[str, ...]] = (
     "DANGERS & THREATS",
@@ -36,7 +36,7 @@ INSIGHTS: Final[tuple[str, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Turns of an episode that a line comes from; ``first_turn`` equals ``last_turn`` for one alone."""
+    """Turns in a row of one episode that a line comes from; ``first_turn`` equals ``last_turn`` for a single one."""
 
     episode: int
     first_turn: int
@@ -45,7 +45,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeLine:
-    """One thing that is known.
+    """One thing that is known about the game.
 
     text: one line; runs of white space become one space
     sources: where it comes from, earliest first, turns in a row as one; none for what a person wrote
@@ -68,17 +68,17 @@ class KnowledgeEntry:
 
     @property
     def is_ours(self) -> bool:
-        """The program wrote it, so the program may replace it."""
+        """Whether the program wrote the line, so that it may also replace it."""
         return bool(self.line.sources)
 
 
 def as_sources(episode: int, turns: Iterable[int]) -> tuple[Source, ...]:
-    """The turns of one episode, those in a row as one source, earliest first."""
+    """Return the turns of an episode as sources, those in a row as one, earliest first."""
     return merged_sources(Source(episode, turn, turn) for turn in turns)
 
 
 def merged_sources(sources: Iterable[Source]) -> tuple[Source, ...]:
-    """The same turns in as few sources as can be, earliest first."""
+    """Return the same turns in as few sources as possible, earliest first."""
     merged: list[Source] = []
     for source in sorted(sources, key=lambda each: (each.episode, each.first_turn)):
         last = merged[-1] if merged else None

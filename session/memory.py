@@ -1,4 +1,4 @@
-"""A memory of one location, and the answer in which a model proposes one (seed 1, Data Model Changes)."""
+"""A memory of one location, and the answer in which a model proposes one (docs/specification.md, Memory tiers)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PERSISTENCES: Final[tuple[Persistence, ...]] = get_args(Persistence)
 STATUSES: Final[tuple[MemoryStatusType, ...]] = get_args(MemoryStatusType)
 
 INVALIDATION_MARKER: Final = "INVALIDATED"
-"""Stands in ``superseded_by`` where a memory was proven false and nothing took its place."""
+"""What ``superseded_by`` holds for a memory that was proven false, so that no other took its place."""
 
 DEFAULT_CATEGORY: Final = "NOTE"
 
@@ -94,13 +94,13 @@ class Memory:
 
     @property
     def ephemeral_turns(self) -> range:
-        """The turns that it is about, where it is of this episode alone; none where they are not known."""
+        """The turns that an ephemeral memory is about; none where they are not known, nor for any other memory."""
         numbers = [int(number) for number in _NUMBER.findall(self.turns)]
         is_ephemeral = self.persistence == "ephemeral" and bool(numbers)
         return range(min(numbers), max(numbers) + 1) if is_ephemeral else range(0)
 
     def superseded(self, by: str, turn: int | None) -> Memory:
-        """The same memory, given up for the one titled ``by``."""
+        """Return the memory as one that was given up for the one titled ``by``."""
         return replace(
             self,
             status=MemoryStatus.SUPERSEDED,
@@ -110,7 +110,7 @@ class Memory:
         )
 
     def invalidated(self, reason: str | None, turn: int | None) -> Memory:
-        """The same memory, proven false."""
+        """Return the memory as one that was proven false."""
         return replace(
             self,
             status=MemoryStatus.SUPERSEDED,
@@ -121,14 +121,20 @@ class Memory:
 
 
 class LocationMemories(Protocol):
-    """What others need of the memory manager: memories by location id, persistent ones and this episode's."""
+    """What others need of the memory manager.
+
+    memory_cache: core and permanent memories by location id
+    ephemeral_cache: this episode's own memories by location id
+    """
 
     memory_cache: dict[int, list[Memory]]
     ephemeral_cache: dict[int, list[Memory]]
 
     @property
     def ephemeral_turns(self) -> set[int]:
-        """The turns of the episode that taught what is true of an episode alone, now or in an earlier one."""
+        """The turns of this episode in which an ephemeral memory was made, or the same happened as in one of an earlier
+        episode that was.
+        """
         ...
 
     def consider(self) -> None:
@@ -136,19 +142,19 @@ class LocationMemories(Protocol):
         ...
 
     def shown_location(self, location_id: int) -> int | None:
-        """Whose memories whoever stands there is shown; ``None`` for nobody's."""
+        """Return the id of the location whose memories are shown to a player who is there, ``None`` where none are."""
         ...
 
 
 @lru_cache(maxsize=1024)
 def normalised_category(category: str) -> str:
-    """Words in capitals with one space between them; NOTE for what is no category."""
+    """Return the category in capitals with one space between its words; NOTE for what is none."""
     words = " ".join(_WORD.findall(category.upper()))
     return DEFAULT_CATEGORY if not words or words in MARKERS else words
 
 
 MARKERS: Final = frozenset((*STATUSES, *(persistence.upper() for persistence in PERSISTENCES)))
-"""The words that stand behind a category in ``Memories.md``."""
+"""The words that may stand behind a category in ``Memories.md``; no category is called so."""
 
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"[0-9]+")

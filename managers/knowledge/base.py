@@ -1,4 +1,4 @@
-"""The knowledge and its archive: changed together, and nothing that the one no longer says is lost to the other."""
+"""Keeps the knowledge and its archive, which gets every line that the knowledge gives up."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ ARCHIVE_TITLE = "# Archive of the knowledge base"
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeEdit:
-    """Lines that go and lines that come, in one write. Lines of people never go, nor do those that come again."""
+    """Lines to remove and lines to add, in one write.
+
+    Lines of people are never removed, nor is one that is added again.
+    """
 
     removed: tuple[KnowledgeEntry, ...] = ()
     added: tuple[KnowledgeEntry, ...] = ()
@@ -35,12 +38,12 @@ class KnowledgeEdit:
         object.__setattr__(self, "removed", tuple(entry for entry in self.removed if _key(entry) not in kept))
 
     def new_keys(self, known: Iterable[KnowledgeEntry]) -> tuple[str, ...]:
-        """Of the lines that come, and whose words none of these has."""
+        """Return the keys of the added lines whose words none of the known lines has."""
         standing = {text_key(entry.line.text) for entry in known}
         return tuple(key for _, key in map(_key, self.added) if key not in standing)
 
     def apply_to(self, document: KnowledgeDocument) -> KnowledgeDocument:
-        """The document with it, as it reads back from its file; the very same where there is nothing to do."""
+        """Return the document with the edit, as its file reads back; the very same where there is nothing to do."""
         edited = document
         for entry in self.removed:
             edited = edited.remove(entry)
@@ -51,25 +54,25 @@ class KnowledgeEdit:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A whole archive, as text."""
+    """The text of an archive."""
 
     text: str
 
     def render(self) -> str:
-        """The text of the file."""
+        """Return the text of the file."""
         return self.text
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveEdit:
-    """Lines that the knowledge base no longer says, and since which turn of which episode."""
+    """Lines that the knowledge has given up, and in which turn of which episode."""
 
     entries: tuple[KnowledgeEntry, ...]
     episode: int
     turn: int
 
     def apply_to(self, archive: Archive) -> Archive:
-        """The archive with those of the lines that it has not got; the very same where it has all of them."""
+        """Return the archive with those of the lines that it lacks; the very same where it has all of them."""
         known = {line.strip() for line in archive.text.splitlines()}
         new = [line for line in map(self._written, self.entries) if line not in known]
         if not new:
@@ -107,12 +110,12 @@ class KnowledgeBase:
 
     @property
     def document(self) -> KnowledgeDocument:
-        """The knowledge as its file has it, with all that is held."""
+        """The knowledge as its file has it, with all changes that are not written yet."""
         return self._knowledge.document
 
     @property
     def unsaved(self) -> int:
-        """Changes that are not on the disk yet."""
+        """How many changes are not written yet."""
         return self._knowledge.unsaved + self._archive.unsaved
 
     @property
@@ -121,13 +124,13 @@ class KnowledgeBase:
         return (self._archive, self._knowledge)
 
     def revise(self, edit: KnowledgeEdit, episode: int, turn: int) -> bool:
-        """The change is made, and what it took away is in the archive; false where it had nothing to do."""
+        """Make the edit, archive what it removes, and return whether it changed anything."""
         if edit.removed:
             self._archive.apply(ArchiveEdit(edit.removed, episode, turn))
         return self._knowledge.apply(edit)
 
     def refresh(self) -> None:
-        """Both documents show what others have written."""
+        """Read what others have written into both files."""
         self._knowledge.refresh()
         self._archive.refresh()
 

@@ -1,4 +1,7 @@
-"""Learns from visits: their news are gathered, a model says what is worth remembering, and that is remembered."""
+"""Learns memories from visits: gathers their news, asks a model what to remember of them, and remembers it.
+
+A visit is the turns that begin at one location, up to the one that leads elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +34,19 @@ LOGGED_REASONING = 200  # characters
 
 
 class MemoryLearner:
-    """Follows an episode's visits, and asks what each taught.
+    """Follows the visits of an episode and learns from each.
 
     visit: the one that goes on
-    ephemeral_turns: those of the episode whose like was found, in this episode or before, to be true of one alone
+    ephemeral_turns: turns of the episode in which the same happened as in one of which an ephemeral memory was made
     counts: questions asked and failed, memories learnt, core memories that became permanent, notes that failed
 
-    owner: whose episode, options and log these are
-    tiers: what is remembered
-    ledger: what was considered before
-    model: whom to ask, ``None`` for nobody
+    owner: the manager whose episode, options and log are used
+    tiers: the memories
+    ledger: knows which outcomes are news
+    model: returns the model to ask, ``None`` for none
     directions: the story's own direction words
-    tokens: how texts are counted
-    syntax: how forms of commands fared, above all at the location of that id, for the model
+    tokens: counts the tokens of texts
+    syntax: returns what is known of commands at the location of that id, for the prompt
     """
 
     def __init__(
@@ -70,9 +73,9 @@ class MemoryLearner:
         self._window = owner.config.get_memory_history_window()
 
     def learn(self, record: TurnRecord) -> None:
-        """The turn is part of its visit; what that taught is remembered once it ends, or has lasted some turns.
+        """Add the turn to its visit, and learn from the visit once it ends or its news have waited some turns.
 
-        Everything belongs to the location in which the turn was begun.
+        What a turn teaches belongs to the location at which it began.
         """
         location = record.before.location
         if location is None or record.after.refusal is not None:
@@ -92,22 +95,22 @@ class MemoryLearner:
     def learn_at_once(
         self, location: Location, turn: int, action: str, response: str, context: ZMachineContext
     ) -> None:
-        """What the command taught is remembered at the location in which it was given, if it is news."""
+        """Learn from one command by itself, at the location at which it was typed, if its outcome is news."""
         outcome = outcome_of(location, turn, action, response, context, self._movements)
         if self._is_news(outcome):
             self._synthesise((outcome,))
 
     def conclude(self) -> None:
-        """The news of the visit that goes on were considered."""
+        """Learn from the visit that goes on what it has taught so far."""
         self._synthesise(self.visit.take())
 
     def forget(self) -> None:
-        """A new episode begins: nothing was visited."""
+        """Forget what was visited, because a new episode begins."""
         self.visit = VisitTracker()
         self.ephemeral_turns = set()
 
     def commit(self) -> None:
-        """What was learnt since the last time is in the files, as far as they can be written."""
+        """Write what was learnt into the files, as far as they can be written."""
         self._tiers.commit()
         try:
             self._ledger.commit()
@@ -121,7 +124,7 @@ class MemoryLearner:
         return self._ledger.is_news(outcome, spawn_known=any(each.persistence == "core" for each in standing))
 
     def _synthesise(self, outcomes: tuple[ActionOutcome, ...]) -> None:
-        """What the model finds worth remembering of these is remembered. Without an answer they stay news."""
+        """Ask the model about these outcomes and remember what it answers. Without an answer they stay news."""
         model = self._model()
         if model is None or not outcomes:
             return
@@ -153,9 +156,9 @@ class MemoryLearner:
         return model.complete("memory", prompt, VisitSynthesis).value.memories
 
     def _adopt(self, answer: VisitMemory, visit: VisitNews) -> Memory | None:
-        """The answer's memory is known and what it gives up is given up; if the first is refused, the second alone.
+        """Add the answer's memory and give up what it gives up; only the latter where the memory is refused.
 
-        The memory, if it is known now.
+        Returns the memory if it was added.
         """
         if answer.persistence == "core" and not visit.is_first:
             self.counts["core_validation_downgrade"] += 1
@@ -179,11 +182,11 @@ class MemoryLearner:
 
 
 class VisitTracker:
-    """Follows an episode from visit to visit, and holds back news until they can be considered together.
+    """Follows an episode from visit to visit, and holds news back until the model can be asked about them together.
 
     news: of the visit that goes on, oldest first, all of one location
-    visited: locations in which a turn was begun
-    location_id: where the last turn was begun
+    visited: ids of the locations at which a turn began
+    location_id: where the last turn began
     """
 
     def __init__(
@@ -197,24 +200,24 @@ class VisitTracker:
         self.location_id = location_id
 
     def enter(self, location_id: int) -> bool:
-        """A turn begins at the location; true where it is the episode's first there."""
+        """Note that a turn begins at the location, and return whether it is the episode's first there."""
         is_first = location_id not in self.visited
         self.visited |= {location_id}
         self.location_id = location_id
         return is_first
 
     def add(self, outcome: ActionOutcome) -> None:
-        """The news is held back; the same twice in a visit counts once."""
+        """Hold the news back; the same twice in a visit counts once."""
         if outcome.key not in {pending.key for pending in self.news}:
             self.news = (*self.news, outcome)
 
     def take(self) -> tuple[ActionOutcome, ...]:
-        """The news, which are held back no longer."""
+        """Return the news and hold them back no longer."""
         news, self.news = self.news, ()
         return news
 
     def is_due(self, record: TurnRecord, *, flush_on_death: bool) -> bool:
-        """After this turn the news should wait no longer: the player left or died, the story ended, or time passed."""
+        """Return whether the news should wait no longer: the player left or died, the story ended, or time passed."""
         if not self.news:
             return False
         after = record.after

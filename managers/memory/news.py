@@ -1,4 +1,7 @@
-"""Whether an outcome is news (decision 15): what was considered once is not worth a model's time again."""
+"""Tells which outcomes of commands are news: what a model was asked about once is not worth its time again.
+
+See docs/specification.md, What is news.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +26,19 @@ _EPHEMERAL = "~"  # before the key of an outcome of which an ephemeral memory wa
 
 @dataclass(frozen=True, slots=True)
 class UnwrittenNews:
-    """Keys of outcomes that the file does not know yet, for a snapshot."""
+    """The keys of outcomes that are not in the file yet, for a snapshot."""
 
     keys: tuple[str, ...] = ()
 
     def committed(self) -> UnwrittenNews:
-        """Return the same as it is once the file knows them."""
+        """Return what is left once they are in the file: nothing."""
         return UnwrittenNews()
 
 
 class NewsLedger(SharedStore[UnwrittenNews]):
-    """The outcomes that were once considered, in this run or an earlier one, kept in ``path``.
+    """Keeps the keys of all outcomes that a model was asked about, in this run or an earlier one, in the file ``path``.
 
-    A line each is appended, so that processes may share the file; losing it costs nothing but asking again.
+    Each is appended as a line, so that processes may share the file. Losing it costs nothing but asking again.
     """
 
     states = TypeAdapter(UnwrittenNews)
@@ -49,10 +52,10 @@ class NewsLedger(SharedStore[UnwrittenNews]):
             write_atomically(path, _written(lines[-MOST_REMEMBERED:]), durable=False)
 
     def is_news(self, outcome: ActionOutcome, *, spawn_known: bool) -> bool:
-        """It was not considered before. Points, deaths and first visits always are news.
+        """Return whether no model was asked about such an outcome before. Points and deaths are always news.
 
-        spawn_known: what stands at the location from the start is remembered, so that a later episode's first
-            visit is none any more
+        A first visit is, too, where the place was not seen like this before.
+        spawn_known: a core memory tells what is at the location from the start, so a first visit alone is no news
         """
         if outcome.score_change or outcome.died:
             return True
@@ -61,13 +64,13 @@ class NewsLedger(SharedStore[UnwrittenNews]):
         return outcome.is_significant and outcome.key not in self._seen
 
     def was_ephemeral(self, outcome: ActionOutcome) -> bool:
-        """Its like was once found to be true of an episode alone."""
+        """Return whether an ephemeral memory was made of such an outcome, in this episode or an earlier one."""
         return _EPHEMERAL + outcome.key in self._seen
 
     def note(self, outcomes: Collection[ActionOutcome], ephemeral: Collection[ActionOutcome] = ()) -> None:
-        """They are no news from now on, and ``ephemeral`` are true of this episode alone.
+        """Note that a model was asked about these outcomes; of the ``ephemeral`` ones it made ephemeral memories.
 
-        The file knows it after the next :meth:`commit`.
+        They are in the file after the next :meth:`commit`.
         """
         keys = {outcome.key for outcome in outcomes}
         keys |= {outcome.arrival_key for outcome in outcomes if outcome.arrival_text}
@@ -76,7 +79,7 @@ class NewsLedger(SharedStore[UnwrittenNews]):
         self._seen |= keys
 
     def commit(self) -> None:
-        """The file knows all that was noted. Raises ``StoreError``; the next commit tries again."""
+        """Append to the file what was noted. Raises ``StoreError``, and then the next commit tries again."""
         if not self._unwritten:
             return
         try:
@@ -88,14 +91,14 @@ class NewsLedger(SharedStore[UnwrittenNews]):
         self._unwritten = ()
 
     def refresh(self) -> None:
-        """Do nothing: what another run considers at the same time may be considered again."""
+        """Do nothing: a model may be asked once more about what another run notes at the same time."""
 
     def state(self) -> UnwrittenNews:
-        """Return the outcomes that the file does not know yet."""
+        """Return the keys that are not in the file yet."""
         return UnwrittenNews(self._unwritten)
 
     def restore(self, state: UnwrittenNews) -> None:
-        """Take these outcomes for considered, too; the file gets those that it has not got since."""
+        """Take these keys for noted; those that the file has not got since go there with the next commit."""
         self._unwritten = tuple(key for key in state.keys if key not in self._seen)
         self._seen.update(state.keys)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from session.values import GameObject, Location, TurnRecord
     from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
-SUBSTANTIAL = 100  # characters of a response (seed 3, Significance Detection)
+SUBSTANTIAL = 100  # characters of a response
 
 _FAILING = re.compile(
     r"n['\u2019]t\b|\b(?:cannot|not|no|nothing|impossible|fails?|locked|already|unable)\b", re.IGNORECASE
@@ -26,8 +26,9 @@ _PLACING = re.compile(r"\b(?:drop|put|place|insert|leave)\b", re.IGNORECASE)
 
 
 class ZMachineContext(TypedDict, total=False):
-    """What the machine says of an outcome (seed 1, Orchestrator Context; seed 3, Turn Processing); any part may be
-    missing. A change may be given as such or as what was before and after it.
+    """What the Z-machine tells of a command that was played; any part may be missing.
+
+    A change may be given as such, or as what was before and after it (docs/specification.md, What is news).
     """
 
     first_visit: bool
@@ -78,9 +79,9 @@ class ActionOutcome:
 
     @property
     def key(self) -> str:
-        """Equal for the same command with the same outcome at the same location.
+        """A digest that is equal for the same command with the same outcome at the same location.
 
-        Where a command led is the outcome of a walk, whatever the text says.
+        Of a walk it only counts where it led, whatever the story says.
         """
         if self.moved:
             return _digest("moved", self.location_id, self.command, self.destination_id)
@@ -89,22 +90,22 @@ class ActionOutcome:
 
     @property
     def arrival_key(self) -> str:
-        """Equal for the same sight of the same location."""
+        """A digest that is equal for the same text on arrival at the same location."""
         return _digest("arrived", self.location_id, " ".join(_WORD.findall(self.arrival_text.lower())))
 
     @property
     def seems_failed(self) -> bool:
-        """The response reads like a refusal: a hint, no more."""
+        """Whether the response reads like a refusal, which is a hint and no more."""
         return _FAILING.search(self.response) is not None
 
     @property
     def is_substantial(self) -> bool:
-        """The response is long enough to hold more than an acknowledgement."""
+        """Whether the response is long enough to say more than that the command was done."""
         return len(self.response) > SUBSTANTIAL
 
     @property
     def is_significant(self) -> bool:
-        """There may be something in it, if it is new. A plain move is the map's business."""
+        """Whether there may be something to learn from it. A plain move is for the map to learn."""
         if self.is_direction and self.moved:
             return False
         effects = (self.moved, self.inventory_changed, self.world_changed, self.is_substantial, self.seems_failed)
@@ -112,7 +113,7 @@ class ActionOutcome:
 
 
 def context_of(record: TurnRecord, *, first_visit: bool) -> ZMachineContext:
-    """What the machine says of a turn. ``first_visit``: it was the episode's first to begin at its location."""
+    """Return what the Z-machine tells of a turn. ``first_visit``: no turn of the episode began there before."""
     before, after = record.before, record.after
     return {
         "first_visit": first_visit,
@@ -136,7 +137,7 @@ def outcome_of(
     context: ZMachineContext,
     movements: MovementAnalyzer,
 ) -> ActionOutcome:
-    """What came of a command that was given at ``location``."""
+    """Return what came of a command that was typed at ``location``."""
     command = movements.exit_of(action)
     moved = _moved(context)
     return ActionOutcome(
@@ -160,7 +161,7 @@ def outcome_of(
 
 
 def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
-    """Each sign in words, and the tier that it makes likely."""
+    """Yield each sign for a tier of memory, in words, with the tier (docs/specification.md, Context signals)."""
     if outcome.first_visit and (outcome.is_substantial or len(outcome.arrival_text) > SUBSTANTIAL):
         yield "Long response on first visit suggests room description", "core"
     if outcome.inventory_changed and not outcome.moved:
@@ -176,9 +177,9 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
 
 
 def likely_tiers(outcome: ActionOutcome) -> list[Persistence]:
-    """The tiers that a memory of what the command did may have by these signs, each once, the least persistent first.
+    """Return the tiers that a memory of the command may have by its signs, each once, the least persistent first.
 
-    Both but core where nothing speaks for one of the two.
+    Core is none of them, for it is about the place. Where no sign speaks for one of the other two it is both.
     """
     found = {tier for _, tier in signals_of(outcome)} - {"core"}
     tiers: list[Persistence] = ["ephemeral", "permanent"]

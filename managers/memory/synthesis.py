@@ -1,4 +1,7 @@
-"""A visit, what a model says of it, and what that changes (seed 1, MemorySynthesisResponse Schema)."""
+"""The news of a visit, what a model answers when it is asked about them, and what the answer changes.
+
+The docstrings and descriptions of the answers are part of what the model reads.
+"""
 
 from __future__ import annotations
 
@@ -53,10 +56,10 @@ class BriefMemory(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class VisitNews:
-    """What a model is asked about.
+    """The news of one visit to a location, about which a model is asked.
 
-    outcomes: the news, all of one location, at least one, oldest first
-    memories: what is remembered there already, given-up memories too
+    outcomes: at least one, oldest first
+    memories: all that is remembered there already, memories that were given up too
     """
 
     outcomes: tuple[ActionOutcome, ...]
@@ -64,12 +67,12 @@ class VisitNews:
 
     @property
     def is_first(self) -> bool:
-        """It is the episode's first visit there, and its first turn is among the news."""
+        """Whether this is the episode's first visit there, with its first turn among the news."""
         return any(outcome.first_visit for outcome in self.outcomes)
 
     @property
     def score_change(self) -> int | None:
-        """Points won or lost in all; ``None`` where the score is not known."""
+        """The points won or lost in all, ``None`` where the score is not known."""
         changes = [outcome.score_change for outcome in self.outcomes if outcome.score_change is not None]
         return sum(changes) if changes else None
 
@@ -80,12 +83,12 @@ class VisitNews:
         return str(first) if first == last else f"{first}-{last}"
 
     def of_turns(self, turns: Iterable[int]) -> list[ActionOutcome]:
-        """The outcomes of those turns."""
+        """Return the outcomes of those turns."""
         wanted = set(turns)
         return [outcome for outcome in self.outcomes if outcome.turn in wanted]
 
     def brief_schema(self) -> type[BriefMemory]:
-        """A ``BriefMemory`` of one of the turns that are news, of a tier that may be right for one of them."""
+        """Return a ``BriefMemory`` that allows only the turns of the news, and only tiers that are likely for one."""
         tiers: dict[Persistence, None] = {"core": None} if self._arrival else {}
         for outcome in self.outcomes:
             tiers |= dict.fromkeys(likely_tiers(outcome))
@@ -96,9 +99,9 @@ class VisitNews:
         )
 
     def quoted(self, answer: BriefMemory) -> VisitMemory:
-        """The memory in the story's words: what it showed on arrival for a core one, else what the command led to.
+        """Return the memory in the story's words: what it said on arrival for a core memory, else its response.
 
-        Of a command it has a tier that is likely for that very command.
+        A memory of a response gets a tier that is likely for that very command.
         """
         outcome = next(outcome for outcome in self.outcomes if outcome.turn == answer.turn)
         likely = likely_tiers(outcome)
@@ -117,7 +120,7 @@ class VisitNews:
         )
 
     def revision(self, answer: VisitMemory, episode: int) -> Revision:
-        """What the answer changes at the location."""
+        """Return what the answer changes at the location."""
         last = self.outcomes[-1]
         return Revision(
             location_id=last.location_id,
@@ -131,11 +134,11 @@ class VisitNews:
 
     @property
     def _arrival(self) -> str:
-        """What the story printed when the player came for the first time; "" for a later visit."""
+        """What the story said when the player came for the first time, "" for a later visit."""
         return next((each.arrival_text for each in self.outcomes if each.arrival_text.strip()), "")
 
     def _memory(self, answer: VisitMemory, episode: int) -> Memory:
-        """The answer's memory, of the turn that it names, else of the whole visit."""
+        """Return the memory of the answer: about the turn that it names, else about the whole visit."""
         shown = next((outcome for outcome in self.outcomes if outcome.turn == answer.turn), None)
         return Memory(
             category=answer.category or DEFAULT_CATEGORY,

@@ -1,4 +1,7 @@
-"""What is remembered, in two tiers: the file's, kept across episodes, and the episode's own (seed 1, Dual Cache)."""
+"""Keeps all memories in two tiers: persistent ones in a file, ephemeral ones for the episode alone.
+
+See docs/specification.md, Memory tiers.
+"""
 
 from __future__ import annotations
 
@@ -24,20 +27,20 @@ _STATES: TypeAdapter[StoreState[MemoryEdit]] = TypeAdapter(StoreState[MemoryEdit
 
 
 def open_memories(path: Path) -> DocumentStore[MemoriesDocument, MemoryEdit]:
-    """The store of a file of memories. Raises ``StoreError``."""
+    """Open the store of a file of memories. Raises ``StoreError``."""
     return DocumentStore(path, parse_memories, _STATES)
 
 
 class MemoryTiers:
-    """Both caches by location id, the one in step with the file ``path``, and every change to them.
+    """Holds all memories by location id and makes every change to them.
 
     persistent: core and permanent memories, as the file has them
-    ephemeral: ephemeral memories, which never touch the disk
-    store: keeps the file in step
-    refused: revisions that would have broken a rule
-    is_failing: the file could not be read or written the last time; what is pending is tried again with the next
+    ephemeral: ephemeral memories, which are never written
+    store: keeps the file and ``persistent`` in step
+    refused: how many revisions would have broken a rule
+    is_failing: the file could not be read or written the last time; what is not written is tried again with the next
 
-    owner: in whose log everything goes. A file that fails is one error there, until it works again.
+    owner: the manager whose log is used. A file that fails is one error there, until it works again.
     Raises ``StoreError``, when made, for a file that cannot be read.
     """
 
@@ -52,19 +55,19 @@ class MemoryTiers:
         self._report_problems()
 
     def at(self, location_id: int) -> list[Memory]:
-        """The location's memories, the persistent ones first, those given up too; what others wrote is among them."""
+        """Return the memories of a location, persistent ones first, given up ones too, with what others wrote since."""
         self._refresh()
         return [*self.persistent.get(location_id, ()), *self.ephemeral.get(location_id, ())]
 
     def visit(self, location_id: int, episode: int) -> None:
-        """The location was visited once more; the file will say so with the next change to it."""
+        """Count a visit to the location; the file gets it with the next change."""
         self.store.defer(CountedVisit(location_id, episode))
 
     def revise(self, revision: Revision) -> bool:
-        """The revision is made in both tiers, and its part of the file is on the disk.
+        """Make the revision in both tiers, and write the file.
 
-        False where it breaks a rule or has nothing to do, and nothing is changed; and where the file cannot be
-        written, the caches being changed all the same.
+        Returns false where it breaks a rule or changes nothing. Where the file cannot be written it returns false,
+        too, but the tiers are changed and the file gets the revision later.
         """
         self._refresh()
         location_id = revision.location_id
@@ -84,7 +87,7 @@ class MemoryTiers:
         return has_ephemeral_part
 
     def remove(self, title: str) -> bool:
-        """No memory of that title is left; false where there was none. Raises ``StoreError``."""
+        """Remove the memories of that title, and return whether there were any. Raises ``StoreError``."""
         key, were_ephemeral = text_key(title), sum(map(len, self.ephemeral.values()))
         for location_id, memories in self.ephemeral.items():
             self.ephemeral[location_id] = [memory for memory in memories if text_key(memory.title) != key]
@@ -93,9 +96,9 @@ class MemoryTiers:
         return is_done or sum(map(len, self.ephemeral.values())) < were_ephemeral
 
     def commit(self) -> None:
-        """What is due is in the file if it can be written, and what others wrote is known.
+        """Write what is due into the file, and read what others wrote there.
 
-        Raises ``StoreError`` where changes are held for this.
+        A file that cannot be written is logged; where changes are held for this method it raises ``StoreError``, too.
         """
         try:
             self.store.commit()
@@ -130,7 +133,7 @@ class MemoryTiers:
             self._report_problems()
 
     def follow(self) -> None:
-        """Show what the store holds."""
+        """Let ``persistent`` be what the store holds."""
         self.persistent.clear()
         self.persistent.update(self.store.document.memories())
 

@@ -1,4 +1,4 @@
-"""What is remembered at a location, as the agent reads it (seed 1, Combine Caches)."""
+"""The memories of a location as the agent reads them (docs/specification.md, Location memory in prompts)."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LINES_AT_LEAST = 4  # no memory is longer than a quarter of the budget
 def location_text(
     memories: Sequence[Memory], options: SimpleMemoryOptions, tokens: TokenCounter, *, show_markers: bool
 ) -> str:
-    """A line a memory, tentative ones set apart below, those given up left out; "" where nothing is left.
+    """Return the memories as text, a line each in their order, tentative ones below a heading of their own.
 
-    Never more than ``options.max_tokens``: dangers have room first, then the newest. The order is that of
-    ``memories``.
+    Those that were given up are left out; "" where nothing is left. Within ``options.max_tokens`` dangers get room
+    first, then the newest.
     """
     lines = {
         number: _line(memory, tokens, options.max_tokens // LINES_AT_LEAST, show_markers=show_markers)
@@ -43,17 +43,17 @@ def location_text(
 
 
 def last_turn(memory: Memory) -> int:
-    """The turn in which it was learnt, 0 where that is not known."""
+    """Return the last of the turns in which the memory was learnt, 0 where they are not known."""
     found: list[str] = re.findall(r"[0-9]+", memory.turns)
     return int(found[-1]) if found else 0
 
 
 def shuffled_location(location_id: int, known_ids: Collection[int], seed: int) -> int | None:
-    """The location whose memories ``location_id`` is shown instead of its own.
+    """Return the location whose memories are shown at ``location_id`` instead of its own, for an ablation's control.
 
-    ``None`` where it has none, and where no other location has any. Those with memories (``known_ids``) stand in a
-    circle, in an order drawn by ``seed``, and each is shown the next one's; a location that joins them changes what
-    one other is shown.
+    The locations with memories (``known_ids``) form a circle, in an order drawn by ``seed``, and each is shown the
+    memories of the next; one that joins changes what one other is shown. Returns ``None`` for a location without
+    memories, and where no other has any.
     """
     circle = sorted(known_ids, key=lambda known: (_place(known, seed), known))
     if location_id not in known_ids or len(circle) == 1:
@@ -62,7 +62,7 @@ def shuffled_location(location_id: int, known_ids: Collection[int], seed: int) -
 
 
 def _by_importance(memories: Sequence[Memory], numbers: list[int], options: SimpleMemoryOptions) -> list[int]:
-    """Dangers, then the newest; of successes and of failures only as many as the options allow."""
+    """Return the numbers of dangers, then of the newest; of successes and failures as many as the options allow."""
     room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
     newest_first = sorted(
         numbers, key=lambda number: (memories[number].episode, last_turn(memories[number]), number), reverse=True

@@ -4,11 +4,11 @@ r"""One memory as it stands in ``Memories.md``: Markdown that a person reads, wr
     [Superseded at T50 by "Better approach"]
     ~~Text, on as many lines as it has.~~
 
-Only the category and the title are needed. ACTIVE is left out; no persistence means permanent (decision 12).
+Only the category and the title are needed. ACTIVE is left out; no persistence means permanent
+(docs/specification.md, Memories.md format).
 
-What would be read as something else is escaped, as Markdown does it: a backslash before a punctuation mark stands
-for that mark, ``&#32;`` for the character of that number. White space around a line does not count. An empty line
-ends the text, so one inside it is written as a lone backslash, Markdown's line break.
+What would be read as something else is escaped. White space around a line does not count. An empty line ends the text,
+so one inside it is written as a lone backslash, Markdown's line break.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ _LEADING_MARKS = re.compile(r"([^\w\s])\1*")
 
 
 class NotUnderstood(Exception):
-    """Lines that begin like a memory and are none; the message is one sentence for the person who wrote them."""
+    """Lines begin like a memory and are none; the message is one sentence for the person who wrote them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """What stands in the brackets of a memory's header."""
+    """What the brackets of a memory's header say."""
 
     category: str
     persistence: str
@@ -78,17 +78,20 @@ _NOTHING_SAID = _Supersession()
 
 
 def ends_text(line: str) -> bool:
-    """A line, without white space around it, that cannot belong to a memory's text."""
+    """Return whether a line, given without the white space around it, cannot belong to a memory's text."""
     return not line or (line[0] in _STARTS_OF_ENDS and _ENDS_TEXT.match(line) is not None)
 
 
 def is_reference(line: str) -> bool:
-    """A line that says why a memory is superseded, or tries to."""
+    """Return whether a line says why a memory is superseded, or tries to."""
     return line.startswith("[") and line.lower().startswith(_REFERENCE_STARTS)
 
 
 def write_memory(memory: Memory, line_end: str = "\n") -> str:
-    """The memory's lines, the last without a line end. An ephemeral memory is a ``ValueError``: none is ever kept."""
+    """Return the memory's lines, the last without a line end.
+
+    Raises ``ValueError`` for an ephemeral memory: none is ever written.
+    """
     if memory.persistence == "ephemeral":
         raise ValueError(f"ephemeral memories are never written: {memory.title}")
     markers = f"{memory.category} - {memory.persistence.upper()}"
@@ -100,7 +103,7 @@ def write_memory(memory: Memory, line_end: str = "\n") -> str:
 
 
 def write_superseded(lines: str, memory: Memory, line_end: str) -> str:
-    """The lines of a memory rewritten to say what ``memory``, its superseded self, says.
+    """Return the lines of a memory that was given up since, so that they say what ``memory`` says.
 
     The header stays as its writer put it, but for the status.
     """
@@ -116,11 +119,11 @@ def write_superseded(lines: str, memory: Memory, line_end: str) -> str:
 
 
 def read_memory(lines: Sequence[str]) -> tuple[Memory, str]:
-    """The memory that the lines stand for, and one sentence on what of them was not understood ("" where all was).
+    """Return the memory that the lines stand for, and one sentence on what was not understood, "" where all was.
 
     lines: a header, a reference, blank lines, text, all without white space around them
 
-    Raises ``NotUnderstood``.
+    Raises ``NotUnderstood`` for lines that are no memory.
     """
     header = _HEADER.fullmatch(lines[0])
     if header is None:
@@ -159,7 +162,10 @@ def read_memory(lines: Sequence[str]) -> tuple[Memory, str]:
 
 @lru_cache(maxsize=256)
 def read_markers(text: str) -> Markers:
-    """The markers in any order behind the category, in any case. Raises ``NotUnderstood``."""
+    """Read what the brackets hold: the category, behind it the markers in any order, all in any case.
+
+    Raises ``NotUnderstood``.
+    """
     category, *others = (part.upper() for part in _DASH.split(text.strip()))
     if not category or category in MARKERS:
         raise NotUnderstood(f"[{text}] begins with no category: write [NOTE - PERMANENT] or the like.")
@@ -177,7 +183,7 @@ def read_markers(text: str) -> Markers:
 
 
 def _read_reference(line: str) -> _Supersession | None:
-    """What the line below a header says of why the memory was given up."""
+    """Read the line below a header that says why the memory was given up, ``None`` for any other line."""
     if not is_reference(line):
         return None
     superseded = _SUPERSEDED.fullmatch(line)
