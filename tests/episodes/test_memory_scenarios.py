@@ -262,7 +262,7 @@ def test_a_sword_dropped_in_one_episode_is_not_believed_to_lie_there_in_the_next
 
 @pytest.mark.stories
 def test_the_walkthrough_is_worth_few_questions_and_a_second_time_hardly_any(zork1: Path, tmp_path: Path) -> None:
-    """Issue 4: at most 50 % of the turns of a first episode, 15 % of a second one; no point is missed."""
+    """At most 50 % of the turns of a first episode, 15 % of a second one; no point is missed."""
     commands = get_zork1_walkthrough()
 
     def reply(_role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> Reply:

@@ -1,0 +1,169 @@
+"""References lead somewhere: every citation in source, tests and documents has its target in the repository.
+
+A source is cited as ``ADR 18``, as ``docs/specification.md, Memory tiers``, or by a link. The number of a paper that
+is not in the repository is no source. Words that only the builders of the program knew are not used either.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+FOLDERS = ("benchmarks", "docs", "game_interface", "managers", "orchestration", "session", "tests", "zorkgpt")
+OTHERS = ("README.md", "CHANGELOG.md", "Makefile", "pyproject.toml")
+NOT_OURS_TO_WORD = ("tests/recorded/", "tests/golden/")
+"""What a version recorded, and prompts as models get them, with their wording."""
+
+SPECIFICATION = re.compile(r"docs/specification\.md((?:, (?:and )?[A-Z][\w.-]*(?: [a-z][\w-]*)*)+)")
+DECISION_RECORD = re.compile(r"\bADR (\d+)")
+DOCUMENT = re.compile(r"\bdocs/[\w/.-]+\.md")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+CITABLE = re.compile(r"^### (.+)$", re.MULTILINE)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+BY_NUMBER = re.compile(
+    r"""\bdecisions?\ \d                             # decision 24, decisions 5 to 8
+    | \bissues?\ \#?\d
+    | [(;]\ ?seeds?\ \d+(?:(?:,|\ and)\ \d+)*[);,]  # (seeds 1, 2), (seed 1, Problem Statement)
+    | \bas\ seeds?\ \d""",
+    re.VERBOSE | re.IGNORECASE,
+)
+BUILDERS_WORDS = re.compile(
+    r"\b[Nn]ursery|\bKeeper\b(?!'s Bedroom)|\bCrew\b|\bWisdom\b(?!\) ===)"
+    r"|\b(?:[Ll]asting|[Pp]assing)(?: \w+)? memor(?:y|ies)\b|\bmemor(?:y|ies) (?:is|are) (?:lasting|passing)\b"
+)
+
+
+def cited_headings(text: str) -> Iterator[str]:
+    """Yield the headings of the specification that the text cites."""
+    for match in SPECIFICATION.finditer(text):
+        yield from re.split(r", (?:and )?", match[1].rstrip("."))[1:]
+
+
+def unknown_headings(text: str, folder: Path) -> list[str]:
+    del folder
+    known = CITABLE.findall((DOCS / "specification.md").read_text(encoding="utf-8"))
+    return [heading for heading in cited_headings(as_one_line(text)) if heading not in known]
+
+
+def unknown_decision_records(text: str, folder: Path) -> list[str]:
+    del folder
+    known = {int(path.name[:3]) for path in (DOCS / "adr").glob("[0-9]*.md")}
+    return [found[0] for found in DECISION_RECORD.finditer(as_one_line(text)) if int(found[1]) not in known]
+
+
+def missing_documents(text: str, folder: Path) -> list[str]:
+    del folder
+    return [name for name in DOCUMENT.findall(text) if not (ROOT / name).is_file()]
+
+
+def broken_links(text: str, folder: Path) -> list[str]:
+    links = [link for link in LINK.findall(FENCED.sub("", text)) if "://" not in link]
+    return [link for link in links if not leads_somewhere(link, folder)]
+
+
+def leads_somewhere(link: str, folder: Path) -> bool:
+    """Tell whether a Markdown link of a page in ``folder`` has its target, the heading behind a ``#`` included."""
+    name, _, heading = link.partition("#")
+    target = folder / name
+    if not heading:
+        return target.exists()
+    return target.is_file() and heading in map(anchor_of, HEADING.findall(target.read_text(encoding="utf-8")))
+
+
+def anchor_of(heading: str) -> str:
+    """Return what a link says behind ``#`` to lead to a heading."""
+    return re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
+
+
+def numbers_that_lead_nowhere(text: str, folder: Path) -> list[str]:
+    del folder
+    return [found[0] for found in BY_NUMBER.finditer(as_one_line(text))]
+
+
+def builders_words(text: str, folder: Path) -> list[str]:
+    del folder
+    return [found[0] for found in BUILDERS_WORDS.finditer(as_one_line(text))]
+
+
+def as_one_line(text: str) -> str:
+    """Return the text with its lines joined, since a citation may go on in the next line of a comment."""
+    return re.sub(r"\s*\n\s*(?:# )?", " ", text)
+
+
+FAULTS: dict[str, Callable[[str, Path], list[str]]] = {
+    "headings that the specification does not have": unknown_headings,
+    "decision records that do not exist": unknown_decision_records,
+    "documents that do not exist": missing_documents,
+    "numbers that lead nowhere": numbers_that_lead_nowhere,
+    "words that only the builders knew": builders_words,
+}
+
+
+def texts() -> Iterator[Path]:
+    """Yield every file with words of ours but this one, which has to show what it forbids."""
+    found = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.suffix in {".py", ".md"}]
+    for path in [*found, *(ROOT / name for name in OTHERS)]:
+        name = path.relative_to(ROOT).as_posix()
+        if path != Path(__file__) and not name.startswith(NOT_OURS_TO_WORD):
+            yield path
+
+
+@pytest.mark.parametrize("faults_of", FAULTS.values(), ids=FAULTS.keys())
+def test_no_file_has(faults_of: Callable[[str, Path], list[str]]) -> None:
+    found = {
+        path.relative_to(ROOT).as_posix(): faults_of(path.read_text(encoding="utf-8"), path.parent) for path in texts()
+    }
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+def test_every_link_of_a_document_leads_somewhere() -> None:
+    documents = [path for path in texts() if path.suffix == ".md" and "prompts" not in path.parts]
+    found = {
+        path.relative_to(ROOT).as_posix(): broken_links(path.read_text(encoding="utf-8"), path.parent)
+        for path in documents
+    }
+    assert {name: faults for name, faults in found.items() if faults} == {}
+
+
+def test_citations_are_found_at_all() -> None:
+    cited = {heading for path in texts() for heading in cited_headings(as_one_line(path.read_text(encoding="utf-8")))}
+    assert len(cited) > 10
+
+
+@pytest.mark.parametrize(
+    ("faults_of", "text", "faults"),
+    [
+        (unknown_headings, "(docs/specification.md, Memory tiers)", []),
+        (unknown_headings, "See docs/specification.md,\n    Files that people edit, and Atomic writes.", []),
+        (unknown_headings, "(docs/specification.md, Memory feet)", ["Memory feet"]),
+        (unknown_headings, "(docs/specification.md, Critic, and Whatever)", ["Whatever"]),
+        (unknown_decision_records, "(ADR 1, ADR 18)", []),
+        (unknown_decision_records, "(ADR 18, ADR\n    999)", ["ADR 999"]),
+        (missing_documents, "see docs/memories.md", []),
+        (missing_documents, "see docs/adr/999-nothing.md", ["docs/adr/999-nothing.md"]),
+        (broken_links, "[a](memories.md) [b](specification.md#memory-tiers) [c](https://example.org/)", []),
+        (broken_links, "[a](nothing.md)", ["nothing.md"]),
+        (broken_links, "[a](specification.md#memory-feet)", ["specification.md#memory-feet"]),
+        (numbers_that_lead_nowhere, "seed 2 of the run, seeds 1 and 2, (ADR 5), a decision, an issue", []),
+        (numbers_that_lead_nowhere, "(decision 24) (decisions 5\n    to 8)", ["decision 2", "decisions 5"]),
+        (numbers_that_lead_nowhere, "(seed 1, Memory Storage)", ["(seed 1,"]),
+        (numbers_that_lead_nowhere, "(seed 3) (seeds 0, 1, 3)", ["(seed 3)", "(seeds 0, 1, 3)"]),
+        (numbers_that_lead_nowhere, "as seeds 0 and 2 say", ["as seeds 0"]),
+        (numbers_that_lead_nowhere, "issue 4 wants", ["issue 4"]),
+        (builders_words, "a nursery, a Keeper, the Crew", ["nursery", "Keeper", "Crew"]),
+        (builders_words, "Wisdom, and lasting memories", ["Wisdom", "lasting memories"]),
+        (builders_words, "a passing memory; some memories are lasting", ["passing memory", "memories are lasting"]),
+        (builders_words, "Keeper's Bedroom; a housekeeper; lasting effects; in passing", []),
+    ],
+)  # fmt: skip
+def test_what_counts_as_a_fault(faults_of: Callable[[str, Path], list[str]], text: str, faults: list[str]) -> None:
+    assert faults_of(text, DOCS) == faults
