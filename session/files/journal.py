@@ -1,8 +1,12 @@
 """The files of a run folder: ``manifest.json`` says what is run, ``journal.jsonl`` what happened, one event a line.
 
-Both are plain JSON. A line of the journal is ``{"v": 2, "seq": N, "at": ISO-8601, "event": {"kind": ...}, "sum":
+Both are plain JSON. A line of the journal is ``{"v": 3, "seq": N, "at": ISO-8601, "event": {"kind": ...}, "sum":
 HEX}``. It is written before anything is learned from the event, so that a kill loses at most the turn that is being
 played. ``sum`` is a checksum of the line and all lines before it, so that a change anywhere is found in its line.
+
+A line does not repeat what the lines before it say. Where a turn begins with the observation that came last, it has no
+``before``, and its ``after`` has no ``parents`` but ``moved``: the objects whose parent is another one now, with that
+parent. :func:`read_journal` puts both back. Lines of version 2 have everything.
 """
 
 from __future__ import annotations
@@ -11,8 +15,8 @@ import hashlib
 import json
 import os
 import secrets
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +24,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 
 from session.errors import StoreError
-from session.events import EVENTS, Event, TurnPlayed
+from session.events import EVENTS, EpisodeStarted, Event, TurnPlayed
 from session.files.atomic_write import write_atomically
 from session.files.shared_files import open_to_append, read_whole
+from session.values import Observation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,8 +35,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-JOURNAL_VERSION = 2
+JOURNAL_VERSION = 3
+READ_VERSIONS = (2, JOURNAL_VERSION)
 JOURNAL_FILE = "journal.jsonl"
+_LEFT_OUT = Observation("")
 
 
 class Manifest(BaseModel):
@@ -85,17 +92,17 @@ class Journal:
     """Appends events to the ``journal.jsonl`` of a run folder.
 
     last: the line after which to go on; ``None`` for an empty journal
+    seen: the latest observation up to that line
     """
 
-    def __init__(self, folder: Path, last: JournalLine | None = None) -> None:
+    def __init__(self, folder: Path, last: JournalLine | None = None, seen: Observation | None = None) -> None:
         self.folder = folder
+        self._seen = seen
         self.seq = last.seq if last else 0
         self.sum = last.sum if last else ""
-        try:
+        with self._translated():
             # Unbuffered: what a full disk refused must not be tried again when the file is closed.
             self._file = open_to_append(folder / JOURNAL_FILE)
-        except OSError as error:
-            raise self._unwritable(error) from error
 
     @classmethod
     def create(cls, runs: Path, manifest: Manifest) -> Self:
@@ -121,7 +128,8 @@ class Journal:
 
         What a kill left behind these lines is cut off. Raises ``StoreError``.
         """
-        journal = cls(folder, last)
+        observations = (observation_in(line.event) for line in reversed(lines[: last.seq if last else 0]))
+        journal = cls(folder, last, next(filter(None, observations), None))
         journal.cut(lines[-1].end if lines else 0)
         return journal
 
@@ -132,42 +140,37 @@ class Journal:
                 "v": JOURNAL_VERSION,
                 "seq": self.seq + 1,
                 "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
-                "event": EVENTS.dump_python(event, mode="json"),
-            }
+                "event": _shortened(event, self._seen),
+            },
+            separators=(",", ":"),
         )
         line_sum = _sum(self.sum, body.encode("ascii"))
-        try:
+        with self._translated():
             self._write(f"{body[:-1]}{_SUM_FIELD % line_sum}\n".encode("ascii"))
             if isinstance(event, TurnPlayed):
                 os.fsync(self._file.fileno())
-        except OSError as error:
-            raise self._unwritable(error) from error
         self.seq, self.sum = self.seq + 1, line_sum
+        self._seen = observation_in(event) or self._seen
 
     def skip(self, line: JournalLine) -> None:
         """Go on after that line, which is in the file already."""
         self.seq, self.sum = line.seq, line.sum
+        self._seen = observation_in(line.event) or self._seen
 
     def cut(self, start: int) -> None:
         """Cut the file off before that byte. Raises ``StoreError``."""
-        try:
+        with self._translated():
             os.ftruncate(self._file.fileno(), start)
-        except OSError as error:
-            raise self._unwritable(error) from error
 
     def sync(self) -> None:
         """Wait until all lines are on the disk (fsync). Raises ``StoreError``."""
-        try:
+        with self._translated():
             os.fsync(self._file.fileno())
-        except OSError as error:
-            raise self._unwritable(error) from error
 
     def close(self) -> None:
         """Close the file, after which nothing can be appended. Raises ``StoreError``."""
-        try:
+        with self._translated():
             self._file.close()
-        except OSError as error:
-            raise self._unwritable(error) from error
 
     def _write(self, line: bytes) -> None:
         """Write the line whole, or nothing of it."""
@@ -180,8 +183,12 @@ class Journal:
                 os.ftruncate(self._file.fileno(), before)
             raise
 
-    def _unwritable(self, error: OSError) -> StoreError:
-        return StoreError(f"cannot write the journal in {self.folder}: {error.strerror}")
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise StoreError(f"cannot write the journal in {self.folder}: {error.strerror}") from error
 
 
 def new_run_id() -> str:
@@ -211,21 +218,74 @@ def read_journal(folder: Path) -> Iterator[JournalLine]:
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
     start, chain = 0, ""
+    seen: Observation | None = None
     for number, line in enumerate(lines[:-1], start=1):
         try:
             entry = json.loads(line)
-            if entry["v"] != JOURNAL_VERSION:
-                raise StoreError(f"{path}:{number}: version {entry['v']!r} of the journal; {JOURNAL_VERSION} is known")
+            require_known_version(entry["v"], f"{path}:{number}")
             chain = _sum(chain, line[:-_SUM_LENGTH] + b"}")
             if entry["sum"] != chain or entry["seq"] != number:
                 raise StoreError(f"{path}:{number}: not what was written: the line or one before it was changed")
             end = start + len(line) + 1
-            yield JournalLine(number, entry["at"], _event(entry["event"]), chain, start, end)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            event = _event(_whole(entry["event"], seen))
+            seen = observation_in(event) or seen
+            yield JournalLine(number, entry["at"], event, chain, start, end)
+        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
             raise StoreError(f"{path}:{number}: not a line of a journal") from error
         start = end
     if _is_whole(lines[-1][:-1]):
         raise StoreError(f"{path}:{len(lines)}: not what was written: its line end was changed")
+
+
+def require_known_version(version: object, place: str) -> None:
+    """Raise ``StoreError`` for a line of a version that this program does not read."""
+    if version not in READ_VERSIONS:
+        known = " and ".join(map(str, READ_VERSIONS))
+        raise StoreError(f"{place}: version {version!r} of the journal; {known} are known")
+
+
+def observation_in(event: Event | None) -> Observation | None:
+    """Return what the story showed last in an event, ``None`` where it showed nothing."""
+    if isinstance(event, TurnPlayed):
+        return event.record.after
+    return event.opening if isinstance(event, EpisodeStarted) else None
+
+
+def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
+    """Return the event as JSON has it, without what was ``seen`` in a line before."""
+    if not isinstance(event, TurnPlayed) or event.record.before != seen:
+        whole: dict[str, Any] = EVENTS.dump_python(event, mode="json")
+        return whole
+    old, new = event.record.before.parents, event.record.after.parents
+    after = replace(event.record.after, parents=())
+    short: dict[str, Any] = EVENTS.dump_python(
+        replace(event, record=replace(event.record, before=_LEFT_OUT, after=after)), mode="json"
+    )
+    record = short["record"]
+    del record["before"]
+    if len(old) == len(new):
+        del record["after"]["parents"]
+        pairs = enumerate(zip(old, new, strict=True))
+        record["after"]["moved"] = {number: parent for number, (before, parent) in pairs if before != parent}
+    else:
+        record["after"]["parents"] = new
+    return short
+
+
+def _whole(entry: dict[str, Any], seen: Observation | None) -> dict[str, Any]:
+    """Return what :func:`_shortened` was given; ``entry`` is used up."""
+    record = entry.get("record")
+    if record is None or "before" in record:
+        return entry
+    if seen is None:
+        raise ValueError("a turn without anything before it")
+    after = record["after"]
+    if "moved" in after:
+        parents = list(seen.parents)
+        for number, parent in after.pop("moved").items():
+            parents[int(number)] = parent
+        after["parents"] = parents
+    return {**entry, "record": {**record, "before": seen}}
 
 
 def _is_whole(line: bytes) -> bool:

@@ -21,6 +21,7 @@ from session.game_configuration import GameConfiguration
 from session.memory import Memory, MemoryStatus
 from session.values import ROLES
 from tests.fixtures.doomed_run import STORY, go_on, killed_before_writing
+from tests.fixtures.earlier_version import written_by_version_2
 from tests.fixtures.prompted_run import Before, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.whole_run import verify_run
@@ -71,6 +72,18 @@ def test_a_snapshot_with_a_part_that_this_version_does_not_know_is_refused(own_s
     write_snapshot(run, json.dumps(state).encode())
     with pytest.raises(StoreError, match=r"snapshot is of another version: mood"):
         resume_with(own_story, tmp_path)
+
+
+def test_a_run_that_an_earlier_version_has_begun_goes_on_and_is_repeated(own_story: Path, tmp_path: Path) -> None:
+    stopped(own_story, tmp_path, at=6)
+    journal = find_run(tmp_path) / JOURNAL_FILE
+    written_by_version_2(journal.parent)
+    assert resume_with(own_story, tmp_path).end == "done"
+    versions = [json.loads(line)["v"] for line in journal.read_bytes().splitlines()]
+    assert set(versions) == {2, 3}
+    assert versions == sorted(versions)
+    replayed = verify_run(own_story, tmp_path)
+    assert (replayed.difference, replayed.turns) == (None, TURNS)
 
 
 def test_a_pause_before_all_is_repeated_leaves_the_rest_to_be_repeated(own_story: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from session.events import RunPaused, TurnPlayed
+from session.events import EVENTS, RunPaused, TurnPlayed
 from session.files.journal import read_journal, read_manifest
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Silent, Step, Streams, says_error
 
@@ -110,12 +110,13 @@ def test_manifest_and_journal_hold_the_run(tmp_path: Path) -> None:
     assert turns[0].moved
 
 
-def test_json_output_is_the_journal_line_by_line(tmp_path: Path) -> None:
+def test_json_output_is_every_event_of_the_journal_whole(tmp_path: Path) -> None:
     with MisbehavingServer(proposes("north")) as server:
         result = played(tmp_path, server, "--max-turns", "1", "--json")
     shown = [json.loads(line) for line in result.stdout.splitlines()]
-    journal = (run_folder(tmp_path) / "journal.jsonl").read_text(encoding="utf-8").splitlines()
-    assert shown == [json.loads(line)["event"] for line in journal]
+    assert shown == [
+        EVENTS.dump_python(line.event, mode="json") for line in read_journal(run_folder(tmp_path)) if line.event
+    ]
 
 
 def test_quiet_output_is_beginning_and_end(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from session.errors import StoreError
-from session.files.journal import JOURNAL_FILE, JOURNAL_VERSION, read_manifest
+from session.files.journal import JOURNAL_FILE, read_manifest, require_known_version
 from session.files.run_folders import is_claimed
 from session.files.shared_files import read_whole
 
@@ -171,8 +171,7 @@ def _events(path: Path) -> Iterator[_Event]:
             line = _line(text)
         except (ValueError, RecursionError) as error:
             raise StoreError(f"{path}:{number}: not a line of a journal") from error
-        if line.version != JOURNAL_VERSION:
-            raise StoreError(f"{path}:{number}: version {line.version} of the journal; {JOURNAL_VERSION} is known")
+        require_known_version(line.version, f"{path}:{number}")
         yield line.event
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from session.errors import StoreError
 from session.events import EpisodeStarted, Event, RunPaused, TurnPlayed
@@ -20,14 +26,16 @@ from session.files.journal import (
     read_manifest,
 )
 from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
+from tests.fixtures.earlier_version import written_by_version_2
 from tests.fixtures.full_disk import no_file_may_pass
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    Objects = tuple[int, ...]
 
 LAMP = GameObject(7, "brass lamp", parent=3, attributes=frozenset({2, 17}))
 BEFORE = Observation("Cellar\n“Dark.”", Location(3, "Cellar"), (), (LAMP,), 0, 100, 4, "00c0ffee")
 AFTER = Observation("Taken.", Location(3, "Cellar"), (LAMP,), (), -10, 100, 5, "deadbeef", died=True, ending="lost")
+BEFORE, AFTER = replace(BEFORE, parents=(0, 0, 3, 3)), replace(AFTER, parents=(0, 0, 3, 1))
 RECORD = TurnRecord(
     episode=2,
     turn=5,
@@ -79,6 +87,62 @@ def test_what_was_appended_is_read_back_equal_and_in_order(tmp_path: Path) -> No
     assert [line.seq for line in lines] == [1, 2, 3]
 
 
+def test_a_turn_does_not_repeat_what_the_line_before_it_says(tmp_path: Path) -> None:
+    record = json.loads(journaled(tmp_path).read_bytes().splitlines()[1])["event"]["record"]
+    assert "before" not in record
+    assert "parents" not in record["after"]
+    assert record["after"]["moved"] == {"3": 1}
+
+
+def test_turns_take_less_than_half_of_what_version_2_wrote(tmp_path: Path) -> None:
+    """In a story of 250 objects, of which one moves in each turn."""
+    here = replace(BEFORE, parents=tuple(range(250)))
+    journal = Journal.create(tmp_path, manifest())
+    journal.append(EpisodeStarted(1, 1, here))
+    for turn in range(1, 30):
+        there = replace(AFTER, moves=turn, parents=(*here.parents[:turn], 0, *here.parents[turn + 1 :]))
+        journal.append(TurnPlayed(replace(RECORD, turn=turn, before=here, after=there), 0.5))
+        here = there
+    journal.close()
+    size = (journal.folder / "journal.jsonl").stat().st_size
+    written_by_version_2(journal.folder)
+    assert 2 * size < (journal.folder / "journal.jsonl").stat().st_size
+
+
+OBJECTS = st.lists(st.integers(0, 3), max_size=4).map(tuple)
+
+
+@given(st.lists(st.tuples(st.booleans(), OBJECTS, OBJECTS), max_size=5))
+def test_turns_are_read_back_whole_whatever_they_begin_with(turns: list[tuple[bool, Objects, Objects]]) -> None:
+    """Each begins with what was seen last, or, after a restored game say, with something else."""
+    seen = BEFORE
+    events: list[Event] = [EVENTS[0]]
+    for turn, (goes_on, before, after) in enumerate(turns):
+        begin = seen if goes_on else replace(BEFORE, moves=turn, parents=before)
+        seen = replace(AFTER, moves=turn, parents=after)
+        events.append(TurnPlayed(replace(RECORD, turn=turn, before=begin, after=seen), 0.5))
+    with TemporaryDirectory() as folder:
+        journal = Journal.create(Path(folder), manifest())
+        for event in events:
+            journal.append(event)
+        journal.close()
+        assert [line.event for line in read_journal(journal.folder)] == events
+
+
+def test_a_journal_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path) -> None:
+    path = journaled(tmp_path)
+    written_by_version_2(path.parent)
+    lines = list(read_journal(path.parent))
+    assert [line.event for line in lines] == EVENTS
+    journal = Journal.reopen(path.parent, lines, lines[-1])
+    journal.append(TurnPlayed(replace(RECORD, turn=6, before=AFTER), 0.25))
+    journal.close()
+    assert [line.event for line in read_journal(path.parent)][3:] == [
+        TurnPlayed(replace(RECORD, turn=6, before=AFTER), 0.25)
+    ]
+    assert path.read_bytes().count(b'"before"') == 1
+
+
 def test_an_event_is_in_the_file_before_append_returns(tmp_path: Path) -> None:
     journal = Journal.create(tmp_path, manifest())
     journal.append(EVENTS[0])
@@ -113,7 +177,7 @@ def test_a_line_that_was_taken_out_is_missed(tmp_path: Path) -> None:
 
 def test_a_line_that_was_tampered_with_is_named(tmp_path: Path) -> None:
     path = journaled(tmp_path)
-    path.write_bytes(path.read_bytes().replace(b'"turn": 5', b'"turn": "five"'))
+    path.write_bytes(path.read_bytes().replace(b'"turn":5', b'"turn":"five"'))
     with pytest.raises(StoreError, match=r"journal\.jsonl:2"):
         list(read_journal(path.parent))
 
@@ -131,8 +195,8 @@ def test_an_event_of_a_kind_that_is_not_known_is_none_and_the_others_are_read(tm
 
 def test_a_line_of_another_version_is_an_error_that_says_so(tmp_path: Path) -> None:
     path = journaled(tmp_path)
-    path.write_bytes(path.read_bytes().replace(b'{"v": 2, "seq": 3', b'{"v": 3, "seq": 3'))
-    with pytest.raises(StoreError, match=r"journal\.jsonl:3: version 3 of the journal; 2 is known"):
+    path.write_bytes(path.read_bytes().replace(b'{"v":3,"seq":3', b'{"v":4,"seq":3'))
+    with pytest.raises(StoreError, match=r"journal\.jsonl:3: version 4 of the journal; 2 and 3 are known"):
         list(read_journal(path.parent))
 
 
@@ -204,7 +268,7 @@ def test_a_line_that_the_disk_took_only_half_of_is_gone_so_that_the_next_one_is_
     assert [line.event for line in read_journal(journal.folder)] == [EVENTS[0], EVENTS[2]]
 
 
-@pytest.mark.parametrize("torn", [b'{"v": 2, "seq": 99', b"\0" * 4096])
+@pytest.mark.parametrize("torn", [b'{"v":3,"seq":99', b"\0" * 4096])
 def test_a_journal_that_is_opened_again_goes_on_behind_its_last_whole_line(tmp_path: Path, torn: bytes) -> None:
     path = journaled(tmp_path)
     path.write_bytes(path.read_bytes() + torn)
