@@ -1,9 +1,11 @@
-"""A game that goes on after its interpreter died: the command over which it died counts as one that did not work."""
+"""A game that goes on after its interpreter died: the command is tried once more, and then counts as failed."""
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from typing_extensions import override
 
@@ -19,14 +21,21 @@ if TYPE_CHECKING:
     from session.files.recording import Recording
     from session.values import Observation, StoryFacts
 
+Answer = TypeVar("Answer")
+
+_LOG = logging.getLogger("zorkgpt.game")
+
 
 class RestoringGame(Game):
-    """A game around ``inner`` that is put back to before any command over which the interpreter dies.
+    """A game around ``inner`` that is put back to where it was whenever the interpreter dies.
 
-    emit: told of every such failure
+    What it died over is asked once more, since it may have been killed from outside, or for want of memory. Only if it
+    dies again does the command count as one that did not work.
+
+    emit: told of every command that failed so
     recording: a failure that comes next in it is repeated without asking the interpreter
 
-    ``GameError`` is raised where the game cannot be put back either.
+    ``GameError`` is raised where the game cannot be put back; then no command has failed.
     """
 
     def __init__(self, inner: Game, emit: Callable[[Event], None], recording: Recording) -> None:
@@ -48,29 +57,20 @@ class RestoringGame(Game):
 
     @override
     def reset(self, seed: int) -> Observation:
-        return self._kept(self._inner.reset(seed))
+        try:
+            return self._kept(self._inner.reset(seed))
+        except GameError as error:
+            _log_restart(error)
+            return self._kept(self._inner.reset(seed))
 
     @override
     def step(self, command: str) -> Observation:
-        recorded = self._recording.next_event
-        if isinstance(recorded, GameFailed) and recorded.command == command:
-            return self._put_back(recorded)
-        try:
-            return self._kept(self._inner.step(command))
-        except GameError as error:
-            return self._put_back(GameFailed(command, str(error)))
+        answer = self._ask(command, partial(self._inner.step, command))
+        return self._observation if answer is None else self._kept(answer)
 
     @override
     def valid_actions(self) -> tuple[str, ...]:
-        recorded = self._recording.next_event
-        if isinstance(recorded, GameFailed) and not recorded.command:
-            self._put_back(recorded)
-            return ()
-        try:
-            return self._inner.valid_actions()
-        except GameError as error:
-            self._put_back(GameFailed("", str(error)))
-            return ()
+        return self._ask("", self._inner.valid_actions) or ()
 
     @override
     def save(self) -> SavedState:
@@ -84,16 +84,37 @@ class RestoringGame(Game):
     def close(self) -> None:
         self._inner.close()
 
-    def _kept(self, observation: Observation) -> Observation:
-        self._observation = observation
-        self._saved = self._inner.save()
-        return observation
+    def _ask(self, command: str, ask: Callable[[], Answer]) -> Answer | None:
+        """Return what the inner game answers, at the second try if need be; ``None`` where the command has failed."""
+        recorded = self._recording.next_event
+        if isinstance(recorded, GameFailed) and recorded.command == command:
+            self._put_back(recorded)
+            return None
+        try:
+            return ask()
+        except GameError as error:
+            _log_restart(error)
+        self._inner.restore(self._saved)
+        try:
+            return ask()
+        except GameError as error:
+            self._put_back(GameFailed(command, str(error)))
+            return None
 
-    def _put_back(self, failure: GameFailed) -> Observation:
-        self._emit(failure)
+    def _put_back(self, failure: GameFailed) -> None:
         before = self._saved
         if failure.command:
             reason = f"The command did not work, and nothing has changed: {failure.error}"
             observation = replace(before.observation, text=reason, died=False, refusal=reason)
             before = replace(before, observation=observation)
-        return self._kept(self._inner.restore(before))
+        self._kept(self._inner.restore(before))
+        self._emit(failure)
+
+    def _kept(self, observation: Observation) -> Observation:
+        self._observation = observation
+        self._saved = self._inner.save()
+        return observation
+
+
+def _log_restart(error: GameError) -> None:
+    _LOG.warning("the interpreter is started again and asked once more: %s", error)

@@ -1,4 +1,4 @@
-"""The interpreter's process is killed from outside: the run goes on, says so, and can be played again."""
+"""The interpreter's process is killed from outside: the run goes on as if it had not been, or says so."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from session.errors import GameError
 from session.events import Event, GameFailed, RunEnded, RunPaused, TurnPlayed
 from session.game_configuration import GameConfiguration
 from tests.fixtures.doomed_run import STORY, decided_by_prompt
-from tests.fixtures.prompted_run import Before, actions_of, prompted, resume_with
+from tests.fixtures.prompted_run import actions_of, prompted, resume_with
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.whole_run import verify_run
 
@@ -63,8 +63,23 @@ def played(events: list[Event]) -> list[TurnPlayed]:
     return [event for event in events if isinstance(event, TurnPlayed)]
 
 
+def is_repeated(folder: Path, turns: int = TURNS) -> None:
+    """Both ways to play the run again end alike."""
+    for replayed in (verify_run(STORY, folder), actions_of(STORY, folder)):
+        assert (replayed.turns, replayed.is_whole, replayed.difference) == (turns, True, None)
+
+
+def is_as_if_nothing_had_been(events: list[Event], folder: Path) -> None:
+    """The run shows what a run shows whose process is left alone, and is played again like one."""
+    with IsolatedGame(STORY) as game:
+        undisturbed = play_isolated(game, prompted(), folder / "undisturbed")
+    assert [turn.record for turn in played(events)] == [turn.record for turn in played(undisturbed)]
+    assert not [event for event in events if isinstance(event, GameFailed)]
+    is_repeated(folder)
+
+
 def is_told_and_repeated(events: list[Event], model: ScriptedLLM, folder: Path) -> None:
-    """The run is whole, its agent knows of the failure, and both ways to play it again end alike."""
+    """The run is whole, its agent knows of the command that failed, and it can be played again."""
     (failure,) = [event for event in events if isinstance(event, GameFailed)]
     turns = played(events)
     assert len(turns) == TURNS
@@ -73,33 +88,44 @@ def is_told_and_repeated(events: list[Event], model: ScriptedLLM, folder: Path) 
     assert failed.after.world_hash == failed.before.world_hash
     after = [call.prompt.user for call in model.calls if call.role == "agent"][failed.turn]
     assert f"The command did not work, and nothing has changed: {failure.error}" in after
-    for replayed in (verify_run(STORY, folder), actions_of(STORY, folder)):
-        assert (replayed.turns, replayed.is_whole, replayed.difference) == (TURNS, True, None)
+    is_repeated(folder)
 
 
-def test_a_process_killed_between_two_turns_costs_one_command(tmp_path: Path) -> None:
-    with IsolatedGame(STORY) as game:
-        model = prompted(Before({5: lambda: kill(game)}))
-        is_told_and_repeated(play_isolated(game, model, tmp_path), model, tmp_path)
+class Killed(IsolatedGame):
+    """Its process is killed before it is given these commands, counted from 1; one that is given again counts again."""
 
-
-class KilledAtWork(IsolatedGame):
-    """Its process is killed while the ``fatal``-th command is under way: it was stopped first, so it has not begun."""
-
-    commands, fatal = 0, 5
+    at: tuple[int, ...] = (5,)
+    commands = 0
 
     def step(self, command: str) -> Observation:
         self.commands += 1
-        if self.commands != self.fatal:
-            return super().step(command)
+        if self.commands in self.at:
+            self.kill()
+        return super().step(command)
+
+    def kill(self) -> None:
+        kill(self)
+
+
+class KilledTwice(Killed):
+    at = (5, 6)
+
+
+class KilledAtWork(Killed):
+    """Its process is killed while a command is under way: it was stopped first, so it has not begun."""
+
+    killer: Thread | None = None
+
+    def kill(self) -> None:
         child = child_of(self)
         os.kill(child, signal.SIGSTOP)
-        killer = Thread(target=_kill_once_asked, args=(child,))
-        killer.start()
-        try:
-            return super().step(command)
-        finally:
-            killer.join()
+        self.killer = Thread(target=_kill_once_asked, args=(child,))
+        self.killer.start()
+
+    def close(self) -> None:
+        if self.killer:
+            self.killer.join()
+        super().close()
 
 
 def _kill_once_asked(child: int) -> None:
@@ -109,31 +135,60 @@ def _kill_once_asked(child: int) -> None:
     os.kill(child, signal.SIGKILL)
 
 
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
-def test_a_process_killed_at_work_costs_that_command(tmp_path: Path) -> None:
-    with KilledAtWork(STORY) as game:
+class Hanging(Killed):
+    def kill(self) -> None:
+        os.kill(child_of(self), signal.SIGSTOP)
+
+
+class HangingTwice(Hanging):
+    at = (5, 6)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Killed,
+        pytest.param(
+            KilledAtWork,
+            marks=pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc"),
+        ),
+        Hanging,
+    ],
+)
+def test_a_process_that_is_killed_or_stopped_once_costs_nothing(kind: type[Killed], tmp_path: Path) -> None:
+    with kind(STORY, time_limit=0.5 if kind is Hanging else 10.0) as game:
+        is_as_if_nothing_had_been(play_isolated(game, prompted(), tmp_path), tmp_path)
+
+
+def test_a_process_killed_twice_over_one_command_costs_that_command(tmp_path: Path) -> None:
+    with KilledTwice(STORY) as game:
         model = prompted()
         is_told_and_repeated(play_isolated(game, model, tmp_path), model, tmp_path)
 
 
-def test_a_process_that_hangs_costs_the_command_and_the_time_limit(tmp_path: Path) -> None:
-    with IsolatedGame(STORY, time_limit=0.5) as game:
-        model = prompted(Before({5: lambda: os.kill(child_of(game), signal.SIGSTOP)}))
+def test_a_process_that_hangs_twice_costs_the_command_and_twice_the_time_limit(tmp_path: Path) -> None:
+    with HangingTwice(STORY, time_limit=0.5) as game:
+        model = prompted()
         start = time.monotonic()
         is_told_and_repeated(play_isolated(game, model, tmp_path), model, tmp_path)
     assert time.monotonic() - start < 60
 
 
 class KilledBeforeLooking(IsolatedGame):
-    """Its process is killed before it looks ahead for the third time."""
+    """Its process is killed before it looks ahead for these times; one that is repeated counts again."""
 
+    at: tuple[int, ...] = (3,)
     looks = 0
 
     def valid_actions(self) -> tuple[str, ...]:
         self.looks += 1
-        if self.looks == 3:
+        if self.looks in self.at:
             kill(self)
         return super().valid_actions()
+
+
+class KilledTwiceBeforeLooking(KilledBeforeLooking):
+    at = (3, 4)
 
 
 def of_those_offered(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Reply:
@@ -142,16 +197,17 @@ def of_those_offered(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Rep
     return {"reasoning": "", "action": offered[0]} if offered else decided_by_prompt(role, prompt, schema)
 
 
-def test_a_process_killed_before_looking_ahead_costs_the_help_of_one_turn(tmp_path: Path) -> None:
-    with KilledBeforeLooking(STORY) as game:
+@pytest.mark.parametrize(("kind", "failures"), [(KilledBeforeLooking, []), (KilledTwiceBeforeLooking, [""])])
+def test_a_process_killed_before_looking_ahead_costs_the_help_of_one_turn_at_most(
+    kind: type[KilledBeforeLooking], failures: list[str], tmp_path: Path
+) -> None:
+    with kind(STORY) as game:
         events = play_isolated(
             game, prompted(of_those_offered), tmp_path, assist="valid-actions", max_turns_per_episode=4
         )
-    (failure,) = [event for event in events if isinstance(event, GameFailed)]
-    assert failure.command == ""
+    assert [event.command for event in events if isinstance(event, GameFailed)] == failures
     assert len(played(events)) == 4
-    for replayed in (verify_run(STORY, tmp_path), actions_of(STORY, tmp_path)):
-        assert (replayed.turns, replayed.is_whole, replayed.difference) == (4, True, None)
+    is_repeated(tmp_path, turns=4)
 
 
 class Gone(IsolatedGame):

@@ -1,8 +1,9 @@
-"""An interpreter that dies costs a command, not a run."""
+"""An interpreter that is killed costs nothing; one that dies of a command twice costs that command, not the run."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +14,9 @@ from session.files.journal import JournalLine
 from session.files.recording import Recording
 from session.values import Location, Observation
 from tests.fixtures.scripted_game import ScriptedGame
+
+if TYPE_CHECKING:
+    from game_interface.core.machine.saved_state import SavedState
 
 QUAY = Observation("A boat lies here.", Location(1, "Quay"), score=0, moves=0)
 BOAT = replace(QUAY, text="In the boat.", location=Location(2, "Boat"))
@@ -94,11 +98,75 @@ def test_a_story_at_its_opening_again_is_what_is_put_back() -> None:
     assert game.step("dive").location == QUAY.location
 
 
-def test_an_interpreter_that_cannot_even_be_put_back_is_a_game_error_that_was_told_of() -> None:
+def test_an_interpreter_that_cannot_even_be_put_back_is_a_game_error_and_no_command_has_failed() -> None:
     game, events = around(Dying(failing_restores=1))
     with pytest.raises(GameError, match="no interpreter left"):
         game.step("dive")
-    assert events == [GameFailed("dive", DEAD)]
+    assert events == []
+    assert game.observation == QUAY
+
+
+class Killed(ScriptedGame):
+    """Is killed at these requests, counted from 1 over steps, looks ahead and resets; it plays again once restored."""
+
+    def __init__(self, *at: int) -> None:
+        super().__init__({"": QUAY, "board boat": BOAT}, valid_actions=("board boat",))
+        self._at = at
+        self._requests = 0
+        self._dead = False
+
+    def _ask(self) -> None:
+        self._requests += 1
+        self._dead |= self._requests in self._at
+        if self._dead:
+            raise GameError("The interpreter crashed.")
+
+    def step(self, command: str) -> Observation:
+        self._ask()
+        return super().step(command)
+
+    def valid_actions(self) -> tuple[str, ...]:
+        self._ask()
+        return super().valid_actions()
+
+    def reset(self, seed: int) -> Observation:
+        self._dead = False
+        self._ask()
+        return super().reset(seed)
+
+    def restore(self, state: SavedState) -> Observation:
+        self._dead = False
+        return super().restore(state)
+
+
+def test_an_interpreter_that_is_killed_once_costs_no_command_and_leaves_nothing_in_the_record(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    game, events = around(Killed(1))
+    assert game.step("board boat") == game.observation == BOAT
+    assert events == []
+    assert "crashed" in caplog.text
+
+
+def test_an_interpreter_that_is_killed_looking_ahead_costs_no_help() -> None:
+    game, events = around(Killed(2))
+    game.step("board boat")
+    assert game.valid_actions() == ("board boat",)
+    assert (game.observation, events) == (BOAT, [])
+
+
+def test_a_command_counts_as_one_that_did_not_work_where_the_interpreter_dies_twice_in_a_row() -> None:
+    game, events = around(Killed(1, 2))
+    assert "did not work" in (game.step("board boat").refusal or "")
+    assert events == [GameFailed("board boat", "The interpreter crashed.")]
+    assert game.step("board boat") == BOAT
+
+
+def test_an_interpreter_that_is_killed_between_two_episodes_costs_nothing() -> None:
+    game, events = around(Killed(2))
+    game.step("board boat")
+    assert game.reset(7) == game.observation == QUAY
+    assert events == []
 
 
 def test_a_recorded_failure_is_repeated_without_asking_the_interpreter() -> None:
