@@ -134,6 +134,14 @@ def test_every_link_of_a_document_leads_somewhere() -> None:
     assert {name: faults for name, faults in found.items() if faults} == {}
 
 
+def test_every_decision_record_has_its_line_in_the_index_and_its_own_number() -> None:
+    records = sorted((DOCS / "adr").glob("[0-9]*.md"))
+    index = (DOCS / "adr" / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| (\d+) \| \[[^]]+\]\(([\w-]+\.md)\) \|", index, re.MULTILINE)
+    assert listed == [(str(number), path.name) for number, path in enumerate(records, 1)]
+    assert [int(path.name[:3]) for path in records] == list(range(1, len(records) + 1))
+
+
 def test_citations_are_found_at_all() -> None:
     cited = {heading for path in texts() for heading in cited_headings(as_one_line(path.read_text(encoding="utf-8")))}
     assert len(cited) > 10
