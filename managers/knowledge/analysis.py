@@ -145,7 +145,7 @@ def ask_what_can_go(
 
 
 def cites_unplayed(line: KnowledgeLine, episode: int, last_turn: int) -> bool:
-    """Whether the line cites a turn of the episode that was not played, ``last_turn`` being the last that was."""
+    """Return whether the line cites a turn of the episode that was not played; ``last_turn`` was the last that was."""
     return any(
         source.episode == episode and not 1 <= source.first_turn <= source.last_turn <= last_turn
         for source in line.sources
@@ -153,7 +153,7 @@ def cites_unplayed(line: KnowledgeLine, episode: int, last_turn: int) -> bool:
 
 
 def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: Collection[int]) -> bool:
-    """Whether all turns that the line cites are of this episode and among its ``ephemeral`` turns."""
+    """Return whether all turns that the line cites are of this episode and among its ``ephemeral`` turns."""
     return all(
         source.episode == episode and turn in ephemeral
         for source in line.sources
