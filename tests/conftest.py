@@ -7,8 +7,12 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 STORIES_VARIABLE = "ZORKGPT_STORIES"
+
+settings.register_profile("untimed", deadline=None)  # how long an example takes tells of the machine, not of the law
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

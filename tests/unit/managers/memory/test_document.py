@@ -539,7 +539,7 @@ FOREIGN_EDITS = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_after_any_sequence_of_edits_by_program_and_people_the_file_holds_what_was_said(data: st.DataObject) -> None:
     """The model is a plain list for each location; the file is read anew after every step."""
