@@ -89,7 +89,6 @@ class SynthesizerState:
     handover: what the player is told of the last episode
     summary: ``None`` until the episode has ended
     updates, failures, refused: answers taken, calls that gave none, and parts of answers that made no sense
-    store: what is not yet in the file
     """
 
     notes: EpisodeNotes = field(default_factory=EpisodeNotes)
@@ -213,7 +212,7 @@ class EpisodeSynthesizer(BaseManager):
         return self._store.path
 
     def state(self) -> SynthesizerState:
-        """All that is known of the episode and not yet in files, for a snapshot."""
+        """Return what is known of the episode besides the file."""
         return self._state
 
     @override

@@ -122,7 +122,7 @@ class ObjectiveManager(BaseManager):
         self._state = ObjectivesState()
 
     def state(self) -> ObjectivesState:
-        """All that is known of the episode's objectives, for a snapshot."""
+        """Return all that is known of the episode's objectives."""
         return self._state
 
     @override

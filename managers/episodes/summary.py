@@ -74,7 +74,10 @@ class EpisodeSummary:
 
     @property
     def is_instructive(self) -> bool:
-        """Whether a model is asked what the episode teaches (docs/specification.md, Episode synthesis)."""
+        """Whether it teaches something: by a death, many points, many turns or a critic that was sure of the commands.
+
+        Only then is a model asked about it (docs/specification.md, Episode synthesis).
+        """
         return (
             bool(self.deaths)
             or (self.score is not None and self.score >= INSTRUCTIVE_SCORE)
