@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
 SNAPSHOT = "snapshots/last.json"
 COMMITTED = "snapshots/committed"
-_FORMAT = b"zorkgpt-snapshot-1 "
+_VERSION = 1
+_FORMAT = re.compile(rb"zorkgpt-snapshot-(\d+) ")
 
 
 def write_snapshot(folder: Path, content: bytes) -> None:
@@ -28,7 +30,10 @@ def write_snapshot(folder: Path, content: bytes) -> None:
 
 
 def read_snapshot(folder: Path) -> bytes | None:
-    """Return the snapshot of the run folder, ``None`` where there is none. Raises ``StoreError`` for a damaged one."""
+    """Return the snapshot of the run folder, ``None`` where there is none. Raises ``StoreError`` for a damaged one.
+
+    Also for one that another version of the program wrote.
+    """
     path = folder / SNAPSHOT
     try:
         sealed = read_whole(path)
@@ -36,6 +41,11 @@ def read_snapshot(folder: Path) -> bytes | None:
         return None
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
+    found = _FORMAT.match(sealed)
+    if found and int(found[1]) != _VERSION:
+        raise StoreError(
+            f"{path} is of another version of the program: format {int(found[1])}, and {_VERSION} is known"
+        )
     seal, content = sealed[:_SEAL_SIZE], sealed[_SEAL_SIZE:]
     if seal != _seal(content):
         raise StoreError(f"{path} is damaged: it is not what was written")
@@ -59,7 +69,7 @@ def is_committed(folder: Path, seq: int) -> bool:
 
 
 def _seal(content: bytes) -> bytes:
-    return _FORMAT + sha256(content).hexdigest().encode() + b"\n"
+    return b"zorkgpt-snapshot-%d %s\n" % (_VERSION, sha256(content).hexdigest().encode())
 
 
 _SEAL_SIZE = len(_seal(b""))

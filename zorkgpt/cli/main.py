@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import traceback
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -59,6 +61,7 @@ def main() -> None:
     With ``--debug`` a traceback comes before that line. Warnings are lines on stderr.
     """
     open_missing_streams()
+    folder = _current_folder() or os.environ.get("PWD", "")
     logging.basicConfig(handlers=[LogToStderr()])
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -66,15 +69,25 @@ def main() -> None:
     try:
         app()
     except ZorkGPTError as error:
-        _leave(error, error.exit_status)
+        _leave(error, error.exit_status, folder)
     except OSError as error:
         # Files are read and written where this is translated; what is left are the standard streams.
         discard_stdout()
-        _leave(error, 1)
+        _leave(error, 1, folder)
 
 
-def _leave(error: Exception, status: int) -> NoReturn:
+def _current_folder() -> str:
+    """Return the path of the current folder, "" where it is gone."""
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError:
+        return ""
+
+
+def _leave(error: Exception, status: int, folder: str) -> NoReturn:
+    """End the program with a line on the error; ``folder`` is the current one, which may be gone meanwhile."""
     if "--debug" in sys.argv[1:2]:
         print_error(traceback.format_exc())
-    print_error(f"zorkgpt: {error}".replace("\n", "\\n"))
+    cause = "" if _current_folder() else f"the current folder, {folder}, is gone: "
+    print_error(f"zorkgpt: {cause}{error}".replace("\n", "\\n"))
     sys.exit(status)

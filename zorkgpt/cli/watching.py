@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 
 from session.events import Event
+from session.files.journal import JOURNAL_FILE
 from zorkgpt.cli.download_bar import DownloadBar
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
 from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line
@@ -48,12 +49,25 @@ class Watching:
     def play(self, run: Run) -> NoReturn:
         """Play the run and end the command with the run's status; where the run can go on, say how."""
         with _stopping_on_interrupt(self.stop):
-            end = run.play()
-        if end != "done" and self.is_for_people:
-            raised = [part for limit in run.committer.model.spending.reached() for part in limit.raised()]
-            command = shlex.join(["zorkgpt", "resume", str(run.folder), *self.repeated, *raised])
-            print_line(f"{command} goes on from here.")
+            try:
+                end = run.play()
+            except KeyboardInterrupt:
+                self._tell("Stopped. ", run)
+                raise
+        if end != "done":
+            self._tell("", run)
         raise typer.Exit(EXIT_STATUS[end])
+
+    def _tell(self, news: str, run: Run) -> None:
+        """Print the news of a run that was left, and how it goes on, if it can."""
+        if not self.is_for_people:
+            return
+        if not (run.folder / JOURNAL_FILE).is_file():
+            print_line(f"{news}{run.folder} is gone: the run cannot go on.")
+            return
+        raised = [part for limit in run.committer.model.spending.reached() for part in limit.raised()]
+        command = shlex.join(["zorkgpt", "resume", str(run.folder), *self.repeated, *raised])
+        print_line(f"{news}{command} goes on from here.")
 
 
 @contextmanager

@@ -32,8 +32,17 @@ def test_every_flipped_bit_of_every_byte_is_found_and_the_file_named(tmp_path: P
     written = path.read_bytes()
     for at in range(len(written)):
         path.write_bytes(written[:at] + bytes([written[at] ^ 1 << at % 8]) + written[at + 1 :])
-        with pytest.raises(StoreError, match=rf"{path} is damaged"):
+        words = "of another version" if at == written.index(b"1") else "damaged"
+        with pytest.raises(StoreError, match=rf"{path} is {words}"):
             read_snapshot(tmp_path)
+
+
+def test_one_of_another_version_is_not_called_damaged(tmp_path: Path) -> None:
+    write_snapshot(tmp_path, CONTENT)
+    path = tmp_path / SNAPSHOT
+    path.write_bytes(path.read_bytes().replace(b"zorkgpt-snapshot-1 ", b"zorkgpt-snapshot-12 "))
+    with pytest.raises(StoreError, match=r"is of another version of the program: format 12, and 1 is known"):
+        read_snapshot(tmp_path)
 
 
 def test_one_that_was_cut_off_anywhere_is_found(tmp_path: Path) -> None:
