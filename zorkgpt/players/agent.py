@@ -24,17 +24,16 @@ if TYPE_CHECKING:
 
 
 class AgentAnswer(BaseModel):
-    """The answer of the agent's model; reasoning comes first, so that the command follows from it."""
+    """What the agent's model is asked for; reasoning first, so that the command follows from it."""
 
     reasoning: str = Field(default="", description="Why this command now, in a sentence or two")
     action: str = Field(min_length=1, description="The one command to type")
 
 
 class ReadingAgentAnswer(BaseModel):
-    """The answer of an agent that also reads the story's text for the map and the history.
+    """The same from an agent that reads the story's text for the map and the history, too.
 
-    A model that leaves the reading out, or gets it wrong, has read nothing; that costs no turn (docs/specification.md,
-    Reading the text).
+    A model that leaves the reading out, or gets it wrong, has read nothing; that costs no turn.
     """
 
     reading: ReadingAnswer = Field(default_factory=ReadingAnswer)

@@ -15,7 +15,7 @@ from zorkgpt.prompts.loader import fill_prompt
 
 
 class ReadingAnswer(BaseModel):
-    """The answer of a model that has read the story's latest text."""
+    """What a model reads out of the story's latest text."""
 
     is_room_description: bool = Field(default=False, description="The latest text describes the place as a whole")
     exits: list[str] = Field(default_factory=list, description="Ways out that the latest text names, one word each")
