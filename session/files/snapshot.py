@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SNAPSHOT = "snapshots/last.json"
 COMMITTED = "snapshots/committed"
 _VERSION = 1
-_FORMAT = re.compile(rb"zorkgpt-snapshot-(\d+) ")
+_FORMAT = re.compile(rb"zorkgpt-snapshot-(\d{1,9}) ")
 
 
 def write_snapshot(folder: Path, content: bytes) -> None:
@@ -30,9 +30,9 @@ def write_snapshot(folder: Path, content: bytes) -> None:
 
 
 def read_snapshot(folder: Path) -> bytes | None:
-    """Return the snapshot of the run folder, ``None`` where there is none. Raises ``StoreError`` for a damaged one.
+    """Return the snapshot of the run folder, ``None`` where there is none yet.
 
-    Also for one that another version of the program wrote.
+    Raises ``StoreError`` for one that is damaged or that another version of the program wrote.
     """
     path = folder / SNAPSHOT
     try:
@@ -43,9 +43,7 @@ def read_snapshot(folder: Path) -> bytes | None:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
     found = _FORMAT.match(sealed)
     if found and int(found[1]) != _VERSION:
-        raise StoreError(
-            f"{path} is of another version of the program: format {int(found[1])}, and {_VERSION} is known"
-        )
+        raise StoreError(f"{path} is of another version of the program: format {int(found[1])}, not {_VERSION}")
     seal, content = sealed[:_SEAL_SIZE], sealed[_SEAL_SIZE:]
     if seal != _seal(content):
         raise StoreError(f"{path} is damaged: it is not what was written")

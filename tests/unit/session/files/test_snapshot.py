@@ -41,7 +41,7 @@ def test_one_of_another_version_is_not_called_damaged(tmp_path: Path) -> None:
     write_snapshot(tmp_path, CONTENT)
     path = tmp_path / SNAPSHOT
     path.write_bytes(path.read_bytes().replace(b"zorkgpt-snapshot-1 ", b"zorkgpt-snapshot-12 "))
-    with pytest.raises(StoreError, match=r"is of another version of the program: format 12, and 1 is known"):
+    with pytest.raises(StoreError, match=r"is of another version of the program: format 12, not 1"):
         read_snapshot(tmp_path)
 
 
