@@ -131,3 +131,21 @@ def test_an_address_with_a_key_in_it_is_refused_without_repeating_it(tmp_path: P
     assert [each.status for each in shown] == [2, 2, 2]
     assert leaks(every_byte(tmp_path, shown)) == []
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [("run",), ("doctor",), ("ablate",), ("memories", "check")])
+def test_a_key_is_not_sent_where_a_file_says_that_others_can_write(tmp_path: Path, command: tuple[str, ...]) -> None:
+    """A folder that is shared, and somebody's configuration in it."""
+    below = tmp_path / "shared" / "mine"
+    below.mkdir(parents=True)
+    (tmp_path / "shared" / ".git").mkdir()
+    planted = tmp_path / "shared" / "zorkgpt.toml"
+    with MisbehavingServer(Echo(), models=MODELS) as server:
+        planted.write_text(f'llm.base_url = "{server.base_url}"\n')
+        planted.chmod(0o666)
+        shown = ran(below, *command, env=environment(OPENAI_API_KEY=KEY))
+    (line,) = shown.lines
+    assert shown.status == 2
+    assert line.startswith(f"zorkgpt: {planted} is not used, for it belongs to {planted.owner()}")
+    assert server.asked == []
+    assert leaks(every_byte(tmp_path, [shown])) == []
