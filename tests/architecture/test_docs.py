@@ -79,7 +79,7 @@ def test_there_is_an_example_of_each_extension() -> None:
     assert len(EXAMPLES) == len(headings) == 6
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.split()[2])
 def test_every_example_of_an_extension_applies_to_the_tree(example: str) -> None:
     git = shutil.which("git")
     assert git is not None
