@@ -97,7 +97,7 @@ def assemble(
     journal: the run's journal; without one the run is only repeated, in a work folder of its own, without snapshots
     """
     recording = record.recording
-    model = GuardedModel(configuration, parts.model.model if parts.model else None, recording, record.emit)
+    model = GuardedModel(configuration, parts.model, recording, record.emit)
     game = RestoringGame(parts.game, model.emit, recording)
     folder = journal.folder if journal else configuration.zork_game_workdir
     with open_log(folder / "log.jsonl") as log:

@@ -8,10 +8,12 @@ from session.token_counter import TokenCounter
 from zorkgpt.llm.breaker import CircuitBreaker
 from zorkgpt.llm.budget import BudgetedModel, Spending
 from zorkgpt.llm.journaled import RecordedModel, ReplayedModel
+from zorkgpt.llm.waits import Waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from orchestration.model_choice import ChosenModel
     from session.events import Event
     from session.files.recording import Recording
     from session.game_configuration import GameConfiguration
@@ -24,7 +26,7 @@ class GuardedModel:
     door: what managers and players ask
     breaker, spending, tokens: what a snapshot has to hold of it
 
-    live: the model itself, ``None`` where the run is only repeated
+    chosen: the model itself, ``None`` where the run is only repeated
     recording: the answers that are given again
     emit: told of every call
     """
@@ -32,15 +34,16 @@ class GuardedModel:
     def __init__(
         self,
         configuration: GameConfiguration,
-        live: LanguageModel | None,
+        chosen: ChosenModel | None,
         recording: Recording,
         emit: Callable[[Event], None],
     ) -> None:
         self.tokens = TokenCounter()
         self.spending = Spending(configuration)
         self._emit = emit
-        self.breaker = CircuitBreaker(RecordedModel(ReplayedModel(recording, live), self.emit, self.tokens))
-        self.door: LanguageModel = BudgetedModel(self.breaker, self.spending)
+        replayed = ReplayedModel(recording, chosen.model if chosen else None)
+        self.breaker = CircuitBreaker(RecordedModel(replayed, self.emit, self.tokens))
+        self.door: LanguageModel = BudgetedModel(self.breaker, self.spending, chosen.waits if chosen else Waits())
 
     def emit(self, event: Event) -> None:
         """Pass the event on, and count what it cost."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
-from session.errors import ConfigurationError, LanguageModelUnavailable
+from session.errors import ConfigurationError
 from session.values import ROLES
 from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS, EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import LanguageModel
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.settings import Limits, RoleSettings
+from zorkgpt.llm.waits import Waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,13 +23,20 @@ if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration, RoleOptions
     from zorkgpt.llm.embedded.model_store import Progress
 
+_PATIENCE_ELSEWHERE = 300.0
+"""Seconds, at most, for a model on another server than the agent's: play goes on without it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """A model for every role, with words for the user: what it is and why it was chosen."""
+    """A model for every role, with words for the user: what it is and why it was chosen.
+
+    waits: its pauses before it asks again
+    """
 
     model: LanguageModel
     description: str
+    waits: Waits = field(default_factory=Waits)
 
 
 @contextmanager
@@ -52,14 +59,24 @@ def choose_model(
                 server = EmbeddedServer(file, proven=options.model is None, threads=configuration.llm.threads)
                 embedded[options.model] = stack.enter_context(server)
             settings[role] = _role_settings(configuration, options, embedded)
-        model = stack.enter_context(OpenAIModel(settings, sleep=partial(_wait, stop or Flag())))
+        waits = Waits(stop or Flag())
+        model = stack.enter_context(OpenAIModel(settings, sleep=waits.sleep))
         model.find_names()
-        yield ChosenModel(model, _description(configuration, model, embedded))
+        yield ChosenModel(model, _description(configuration, model, embedded), waits)
 
 
-def _wait(stop: Flag, seconds: float) -> None:
-    if stop.wait(seconds):
-        raise LanguageModelUnavailable("interrupted while waiting to ask again")
+def limits_of(configuration: GameConfiguration, options: RoleOptions) -> Limits:
+    """Return how long the model of a role may take and be waited for, and how often it is asked."""
+    llm, agent = configuration.llm, configuration.role("agent")
+    is_with_agent = (options.engine, options.base_url) == (agent.engine, agent.base_url)
+    return Limits(
+        request=llm.timeout,
+        stall=llm.stall_timeout,
+        total=llm.total_time,
+        patience=llm.patience if is_with_agent else min(llm.patience, _PATIENCE_ELSEWHERE),
+        attempts=llm.max_attempts,
+        answer_length=llm.max_answer_length,
+    )
 
 
 def _model_file(model: str | None, progress: Progress | None) -> Path:
@@ -76,9 +93,7 @@ def _model_file(model: str | None, progress: Progress | None) -> Path:
 def _role_settings(
     configuration: GameConfiguration, options: RoleOptions, embedded: dict[str | None, EmbeddedServer]
 ) -> RoleSettings:
-    llm = configuration.llm
-    limits = Limits(llm.timeout, llm.stall_timeout, llm.total_time, llm.max_attempts, llm.max_answer_length)
-    sampling = options.sampling
+    limits, sampling = limits_of(configuration, options), options.sampling
     if options.engine == "embedded":
         server = embedded[options.model]
         return RoleSettings(

@@ -13,7 +13,7 @@ from orchestration.learning import Learning
 from orchestration.turn import Turn
 from session.context import Place
 from session.episode_progress import EpisodeProgress
-from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError
+from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError, WaitInterrupted
 from session.events import EpisodeEnd, EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
 from session.game_state import GameState
 
@@ -115,7 +115,7 @@ class ZorkOrchestrator:
             for index in range(position.index, len(self.plan.seeds)):
                 if not self._play_episode(index):
                     return self._paused("interrupted", "interrupted")
-        except (LanguageModelError, BudgetSpent, StoreError, GameError) as error:
+        except (LanguageModelError, BudgetSpent, WaitInterrupted, StoreError, GameError) as error:
             return self._paused("interrupted" if self.stop.is_set() else "paused", str(error))
         self.emit(RunEnded(len(self.plan.seeds), self.learning.digests()))
         return "done"

@@ -6,8 +6,9 @@
       GameError                 the interpreter died, hung or refused
       LanguageModelError        a model call that gave no usable answer
         LanguageModelUnavailable    no server, no permission, or still failing after the retries
-        ResponseInvalid             an answer came, but not one that fits the schema
+        ResponseInvalid             answers came, but none that fits the schema
       BudgetSpent               the run's own limit on tokens, money or time is reached
+      WaitInterrupted           the run was stopped while it waited for a model
       StoreError                memories, map, knowledge or journal cannot be read or written
 
 Foreign exceptions are translated where the foreign code is called, with ``raise ... from``.
@@ -60,13 +61,21 @@ class LanguageModelUnavailable(LanguageModelError):
 
 
 class ResponseInvalid(LanguageModelError):
-    """The model answered, and the answer does not fit the schema even after one repair."""
+    """The model answered, and the answer cannot be used."""
 
 
 class BudgetSpent(ZorkGPTError):
     """The run's own limit on tokens, money or time is reached.
 
     It is no ``LanguageModelError``, because whoever can go on without an answer has to stop all the same.
+    """
+
+
+class WaitInterrupted(ZorkGPTError):
+    """The run was stopped while it waited for a model.
+
+    Like ``BudgetSpent`` it is no ``LanguageModelError``: nobody goes on without the answer, which is asked for again
+    when the run is resumed.
     """
 
 

@@ -87,6 +87,7 @@ Address = Annotated[str, AfterValidator(_check_address)]
 AnyPath = Annotated[Path, AfterValidator(_expand_home)]
 CommaSeparated = BeforeValidator(_split_at_commas)  # as the environment can write a list
 Duration = Annotated[PositiveFloat, BeforeValidator(_in_seconds)]
+Patience = Annotated[NonNegativeFloat, BeforeValidator(_in_seconds)]
 
 
 class Sampling(Options):
@@ -147,8 +148,14 @@ class LanguageModelOptions(Options):
     api_key: Key | None = Field(None, exclude=True, description="key for that address; also OPENAI_API_KEY")
     timeout: PositiveFloat = Field(300.0, description="seconds that one request may take")
     stall_timeout: PositiveFloat = Field(120.0, description="seconds of silence within one request")
-    total_time: PositiveFloat = Field(900.0, description="seconds that one answer may take, retries included")
-    max_attempts: PositiveInt = Field(8, description="requests that may fail before an answer is given up")
+    total_time: PositiveFloat = Field(
+        900.0,
+        description="seconds that one answer may take, retries included; waits for a model that is down do not count",
+    )
+    patience: Patience = Field(
+        300.0, description="seconds for which a model that is down or rate-limited is waited for; also as 90m or 8h"
+    )
+    max_attempts: PositiveInt = Field(8, description="answers that cannot be used before a question is given up")
     max_answer_length: PositiveInt = Field(
         1_000_000, description="characters of one answer, thoughts included; a longer one cannot be used"
     )

@@ -25,6 +25,9 @@ Assist = Annotated[str | None, typer.Option(help="Help for the agent: valid-acti
 MaxCost = Annotated[float | None, typer.Option(help="US dollars after which the run pauses.")]
 MaxTokens = Annotated[int | None, typer.Option(help="Tokens after which the run pauses.")]
 MaxTime = Annotated[str | None, typer.Option(help="Seconds after which the run pauses; also 90m, 2h.", metavar="TIME")]
+Patience = Annotated[
+    str | None, typer.Option(help="How long a model that is down is waited for: 90m, 8h.", metavar="TIME")
+]
 EventsAsJson = Annotated[bool, typer.Option("--json", help="Every event as a line of JSON.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 

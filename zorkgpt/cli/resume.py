@@ -21,6 +21,7 @@ def resume(
     max_cost: common_options.MaxCost = None,
     max_tokens: common_options.MaxTokens = None,
     max_time: common_options.MaxTime = None,
+    patience: common_options.Patience = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it ended.")] = False,
     as_json: common_options.EventsAsJson = False,
 ) -> None:
@@ -35,6 +36,7 @@ def resume(
         "zork_game_workdir": workdir,
         "game.file": game,
         "llm.base_url": base_url,
+        "llm.patience": patience,
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
     now = common_options.resolve(options).configuration
@@ -44,7 +46,10 @@ def resume(
     configuration = _updated(then, now, given)
     with (
         watching(
-            configuration, quiet=quiet, as_json=as_json, repeated={"--game": game, "--base-url": base_url}
+            configuration,
+            quiet=quiet,
+            as_json=as_json,
+            repeated={"--game": game, "--base-url": base_url, "--patience": patience},
         ) as watch,
         open_parts(configuration, watch.bar, watch.stop) as parts,
         open_resumed_run(configuration, parts, folder, show=watch.show, stop=watch.stop) as resumed,
@@ -63,6 +68,8 @@ def _updated(then: GameConfiguration, now: GameConfiguration, given: set[str]) -
         if f"budgets.{name}" in given
     }
     update: dict[str, object] = {"budgets": then.budgets.model_copy(update=budgets)}
+    llm: dict[str, object] = {"patience": now.llm.patience} if "llm.patience" in given else {}
     if "llm.base_url" in given:
-        update["llm"] = then.llm.model_copy(update={"base_url": now.llm.base_url, "api_key": now.llm.api_key})
+        llm |= {"base_url": now.llm.base_url, "api_key": now.llm.api_key}
+    update["llm"] = then.llm.model_copy(update=llm)
     return then.model_copy(update=update)

@@ -32,6 +32,7 @@ def run(
     max_cost: common_options.MaxCost = None,
     max_tokens: common_options.MaxTokens = None,
     max_time: common_options.MaxTime = None,
+    patience: common_options.Patience = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it began and how it ended.")] = False,
     as_json: common_options.EventsAsJson = False,
 ) -> None:
@@ -48,6 +49,7 @@ def run(
         "agent_model": model,
         "llm.base_url": base_url,
         "assist": assist,
+        "llm.patience": patience,
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
     resolved = common_options.resolve(options)

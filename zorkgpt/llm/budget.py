@@ -6,6 +6,7 @@ Prices come from the configuration or from the list that ``genai-prices`` ships;
 from __future__ import annotations
 
 import logging
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
     from session.configuration.option_groups import PriceOptions
     from session.events import Event
     from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role
+    from zorkgpt.llm.waits import Waits
 
 _LOG = logging.getLogger(__name__)
 _OPENAI = "https://api.openai.com/v1"
 _MILLION = 1_000_000
+_OVERTIME = 0.001  # seconds by which a limit in time is passed, so that rounding does not leave it just unreached
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,10 @@ class Spending:
             self._turns_seconds += max(event.seconds, self._calls_seconds)
             self._calls_seconds = 0.0
 
+    def count_wait(self, seconds: float) -> None:
+        """Add a model call that no event tells of: it was waited for until the run had to stop."""
+        self._calls_seconds += seconds
+
     def _count_tokens(self, call: ModelAnswered | ModelFailed) -> None:
         tokens = call.prompt_tokens + call.completion_tokens
         self.tokens += tokens
@@ -114,10 +121,13 @@ class BudgetedModel:
 
     The caller gives every event of the run to ``spending``. A model whose price or tokens a limit needs and nobody
     knows is warned of, once.
+
+    waits: the pauses of the inner model, which end when the time of the run is used up
     """
 
-    def __init__(self, inner: LanguageModel, spending: Spending) -> None:
+    def __init__(self, inner: LanguageModel, spending: Spending, waits: Waits) -> None:
         self._inner = inner
+        self._waits = waits
         self._spending = spending
         self._limits = spending.configuration.budgets
         self._warned: set[str] = set()
@@ -128,9 +138,19 @@ class BudgetedModel:
             if line not in self._warned:
                 self._warned.add(line)
                 _LOG.warning("%s", line)
+        self._refuse_if_spent()
+        limit, begun = self._limits.max_time, self._waits.clock()
+        self._waits.until = math.inf if limit is None else begun + limit - self._spending.seconds + _OVERTIME
+        try:
+            return self._inner.complete(role, prompt, schema)
+        except BudgetSpent:
+            self._spending.count_wait(self._waits.clock() - begun)
+            self._refuse_if_spent()
+            raise
+
+    def _refuse_if_spent(self) -> None:
         for limit in self._spending.reached():
             raise BudgetSpent(limit.words)
-        return self._inner.complete(role, prompt, schema)
 
     def _unseen(self) -> Iterator[str]:
         if self._limits.max_cost is not None:

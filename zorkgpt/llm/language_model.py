@@ -57,6 +57,7 @@ class LanguageModel(Protocol):
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Ask the model that plays ``role`` and return its answer as a valid ``schema``.
 
-        Raises ``LanguageModelUnavailable``, ``ResponseInvalid`` or ``BudgetSpent``; never invents an answer.
+        Raises ``LanguageModelUnavailable``, ``ResponseInvalid``, ``BudgetSpent`` or ``WaitInterrupted``; never invents
+        an answer.
         """
         ...

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from orchestration.model_choice import choose_model
+from orchestration.model_choice import choose_model, limits_of
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.game_configuration import GameConfiguration
+from session.values import ROLES
 from tests.fixtures.misbehaving_server import MisbehavingServer, Says
 
 
@@ -30,3 +31,16 @@ def test_a_server_that_is_not_there_is_said_before_anything_is_played() -> None:
     configuration = GameConfiguration(llm={"base_url": "http://127.0.0.1:9/v1"})
     with pytest.raises(LanguageModelUnavailable, match="is the server running there"), choose_model(configuration):
         pass
+
+
+def test_a_model_that_play_goes_on_without_is_not_waited_for_all_night() -> None:
+    llm = {
+        "base_url": "http://here:1/v1",
+        "patience": "8h",
+        "critic": {"base_url": "http://there:1/v1"},
+        "memory": {"base_url": "http://here:1/v1"},
+    }
+    configuration = GameConfiguration.model_validate({"llm": llm})
+    patience = {role: limits_of(configuration, configuration.role(role)).patience for role in ROLES}
+    assert patience["agent"] == patience["memory"] == 8 * 3600
+    assert patience["critic"] == 300

@@ -24,8 +24,13 @@ if TYPE_CHECKING:
 
     from zorkgpt.llm.openai.chat_chunks import ChatReply
 
+_SHOWN = 120
 _SHOWN_AGAIN = 4000
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class AnswerUnfit(ResponseInvalid):
+    """A whole answer came, or as much as its limit of tokens allowed, but it does not fit: it is asked for at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +59,9 @@ class Rejected:
 class Exchange(Generic[Answer]):
     """The questions and replies that one completion takes.
 
-    rejected: the answer that is being repaired; there is one repair at most
-    schema_ignored: the server did not hold that answer to the schema
+    rejected: the answer that the next question asks to repair; there is one repair at most
+    repaired: there was a repair
+    schema_ignored: the server did not hold the repaired answer to the schema
     usage, requests: summed over all replies, failed requests counted too
     model: who wrote the latest reply, "" before the first
     """
@@ -68,6 +74,7 @@ class Exchange(Generic[Answer]):
     requests: int = 0
     model: str = ""
     enlarged: bool = False
+    repaired: bool = False
     schema_ignored: bool = False
 
     def messages(self, *, schema_in_prompt: bool) -> list[ChatCompletionMessageParam]:
@@ -95,49 +102,49 @@ class Exchange(Generic[Answer]):
             self.usage.cached + usage.cached,
         )
 
-    def read(self, reply: ChatReply) -> UsableAnswer[Answer] | None:
-        """Return the answer in ``reply``, or ``None`` where the next request may mend it.
-
-        Raises ``AnswerIncomplete`` where another draw can help, ``ResponseInvalid`` where nothing can.
-        """
-        split = split_reasoning(reply.text)
-        try:
-            value = read_answer(split, self.schema)
-        except ResponseInvalid as problem:
-            if reply.cut:
-                self._enlarge()
-            elif isinstance(problem, AnswerIncomplete):
-                self._draw_anew()
-                raise
-            else:
-                self._reject(split, problem)
-            return None
-        reasoning = joined([reply.reasoning, split.reasoning])
-        question_tokens = 0 if self.rejected else reply.usage.prompt
-        return UsableAnswer(value, reasoning, reply.text, reply.model, question_tokens)
-
-    def _enlarge(self) -> None:
-        limit = self.sampling.max_tokens
-        if limit is None:
-            raise ResponseInvalid("the answer is cut at the server's own limit of tokens; set max_tokens")
-        if self.enlarged:
-            raise ResponseInvalid(f"the answer is still cut at {limit} tokens; raise max_tokens")
-        self.enlarged = True
-        self.sampling = self.sampling.model_copy(update={"max_tokens": 2 * limit})
-
-    def _draw_anew(self) -> None:
+    def draw_anew(self) -> None:
         """Take the next seed: the same one would bring the same answer."""
         if self.sampling.seed is not None:
             self.sampling = self.sampling.model_copy(update={"seed": self.sampling.seed + 1})
 
-    def _reject(self, split: SplitText, problem: ResponseInvalid) -> None:
-        if self.rejected is not None:
-            start = split.answer[:120]
-            raise ResponseInvalid(
-                f"the answer does not fit {self.schema.__name__} even after one repair: {problem}; it begins {start!r}"
-            ) from problem
-        self.schema_ignored = isinstance(problem, SchemaIgnored)
-        self.rejected = Rejected((split.answer or split.unclosed)[:_SHOWN_AGAIN], str(problem))
+    def read(self, reply: ChatReply) -> UsableAnswer[Answer]:
+        """Return the answer in ``reply``; raise ``ResponseInvalid`` for an unusable one, and change the next question.
+
+        Every new question has another seed. After an answer that was cut it allows twice the tokens, once; the first
+        answer that does not fit is shown to the model with what is wrong, in the one question that follows it.
+        """
+        was_repair, self.rejected = self.rejected is not None, None
+        split = split_reasoning(reply.text)
+        try:
+            value = read_answer(split, self.schema)
+        except ResponseInvalid as problem:
+            self.draw_anew()
+            if reply.cut:
+                raise self._cut() from problem
+            if isinstance(problem, AnswerIncomplete):
+                raise
+            raise self._misfit(split, problem) from problem
+        reasoning = joined([reply.reasoning, split.reasoning])
+        question_tokens = 0 if was_repair else reply.usage.prompt
+        return UsableAnswer(value, reasoning, reply.text, reply.model, question_tokens)
+
+    def _cut(self) -> AnswerUnfit:
+        limit = self.sampling.max_tokens
+        if limit is None:
+            return AnswerUnfit("the answer is cut at the server's own limit of tokens; set max_tokens")
+        if self.enlarged:
+            return AnswerUnfit(f"the answer is still cut at {limit} tokens; raise max_tokens")
+        self.enlarged = True
+        self.sampling = self.sampling.model_copy(update={"max_tokens": 2 * limit})
+        return AnswerUnfit(f"the answer is cut at {limit} tokens; raise max_tokens")
+
+    def _misfit(self, split: SplitText, problem: ResponseInvalid) -> AnswerUnfit:
+        if not self.repaired:
+            self.repaired = True
+            self.schema_ignored = isinstance(problem, SchemaIgnored)
+            self.rejected = Rejected((split.answer or split.unclosed)[:_SHOWN_AGAIN], str(problem))
+        start = split.answer[:_SHOWN]
+        return AnswerUnfit(f"the answer does not fit {self.schema.__name__}: {problem}; it begins {start!r}")
 
 
 def _sendable(text: str) -> str:

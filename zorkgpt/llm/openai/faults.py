@@ -3,6 +3,8 @@
 LanguageModelUnavailable
   RequestFailed     one request got no answer
   ServerRefuses     the user can mend it (key, model, address): a ConfigurationError too
+ResponseInvalid
+  ReplyUnreadable   what came is in no form that a model server answers in
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from session.errors import ConfigurationError, LanguageModelUnavailable
+from session.errors import ConfigurationError, LanguageModelUnavailable, ResponseInvalid
 
 if TYPE_CHECKING:
     import openai
@@ -27,6 +29,10 @@ _LONGEST = 100_000  # characters; far fewer are shown
 
 class ServerRefuses(LanguageModelUnavailable, ConfigurationError):
     """The server refuses what the configuration makes us send: no retry can help, the user can."""
+
+
+class ReplyUnreadable(ResponseInvalid):
+    """What the server sent is no chat completion, or no list of models."""
 
 
 class RequestFailed(LanguageModelUnavailable):

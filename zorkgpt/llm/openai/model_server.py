@@ -13,9 +13,16 @@ import httpx2
 import openai
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from session.errors import ConfigurationError, LanguageModelUnavailable
+from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable
 from zorkgpt.llm.openai.chat_chunks import ChatChunk, ChatReply, ReplyBuilder, event_payloads, whole_payload
-from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses, from_status, is_transient, server_message
+from zorkgpt.llm.openai.faults import (
+    ReplyUnreadable,
+    RequestFailed,
+    ServerRefuses,
+    from_status,
+    is_transient,
+    server_message,
+)
 from zorkgpt.llm.openai.hidden_keys import Secrets
 
 if TYPE_CHECKING:
@@ -72,7 +79,7 @@ class ModelServer:
         )
 
     def model_names(self) -> list[str]:
-        """Return the models that the server lists, in its order. Raises ``RequestFailed`` or ``ServerRefuses``."""
+        """Return the models that the server lists, in its order. Raises ``LanguageModelError``."""
         with self._without_keys(), _translated():
             listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": _LISTING_SECONDS})
             models = _ModelList.model_validate_json(listed.content).data
@@ -94,7 +101,7 @@ class ModelServer:
         longest: characters that the reply may have
         stall: seconds of silence that are too many; an answer that does not stream is silent while it is written
         deadline: by ``clock``; an answer that has begun may overrun it by one silence
-        Raises ``RequestFailed``, ``ServerRefuses`` or ``AnswerTooLong``.
+        Raises ``RequestFailed``, ``ServerRefuses``, ``ReplyUnreadable`` or ``AnswerTooLong``.
         """
         chat = self._client.chat.completions.with_streaming_response
         streams = bool(fields.get("stream"))
@@ -131,7 +138,7 @@ class ModelServer:
         """Hide keys in a failure, and do not chain it to its cause, which may hold them, too."""
         try:
             yield
-        except RequestFailed as failure:
+        except (RequestFailed, ReplyUnreadable) as failure:
             failure.args = (self._secrets.hidden(str(failure))[:_SHOWN],)
             raise failure from None
 
@@ -150,7 +157,7 @@ def served_models(
     server = ModelServer(base_url, api_key.get_secret_value() if api_key else None, time.monotonic, hidden)
     try:
         return tuple(server.model_names())
-    except LanguageModelUnavailable as error:
+    except LanguageModelError as error:
         raise LanguageModelUnavailable(f"{server.address}: {error}") from error
     finally:
         server.close()
@@ -218,7 +225,7 @@ def _translated() -> Iterator[None]:
     except httpx2.RequestError as error:
         raise RequestFailed(f"the connection broke within the answer ({error})") from error
     except (openai.OpenAIError, ValueError) as error:
-        raise RequestFailed(f"the server's answer cannot be read ({type(error).__name__})") from error
+        raise ReplyUnreadable(f"the server's answer cannot be read ({type(error).__name__})") from error
 
 
 def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> ChatReply:
@@ -226,7 +233,7 @@ def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> ChatReply:
         try:
             chunk = ChatChunk.model_validate_json(payload)
         except ValidationError as error:
-            raise RequestFailed("the server sent what is no chat completion") from error
+            raise ReplyUnreadable("the server sent what is no chat completion") from error
         if chunk.error is not None:
             raise _failure_in_stream(chunk.error)
         builder.add(chunk)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -10,8 +11,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_e
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from zorkgpt.llm.language_model import ROLES, Answer, Completion, Prompt, Role
-from zorkgpt.llm.openai.answers import AnswerIncomplete
-from zorkgpt.llm.openai.exchange import Exchange
+from zorkgpt.llm.openai.exchange import AnswerUnfit, Exchange
 from zorkgpt.llm.openai.faults import RequestFailed
 from zorkgpt.llm.openai.model_server import ModelServer
 from zorkgpt.llm.openai.served_model import ServedModel
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from zorkgpt.llm.openai.settings import RoleSettings
+    from zorkgpt.llm.openai.exchange import UsableAnswer
+    from zorkgpt.llm.openai.settings import Limits, RoleSettings
 
+_LOG = logging.getLogger(__name__)
 _FULL_JITTER = wait_random_exponential(multiplier=1.0, max=60.0)
+_SAID_FROM = 5.0  # seconds that a model is waited for before it is said
 
 
 class OpenAIModel:
@@ -58,7 +61,7 @@ class OpenAIModel:
                 raise ConfigurationError(f"{role}: {error}") from None
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """Return a validated answer of the model that plays ``role``, after as many requests as its limits allow.
+        """Return a validated answer of the model that plays ``role``, asking again as its limits allow.
 
         Raises ``LanguageModelUnavailable`` (a ``ConfigurationError`` too where the user can mend it)
         or ``ResponseInvalid``, in one line that names role, model and server.
@@ -68,9 +71,9 @@ class OpenAIModel:
         settings, model = self._settings[role], self._models[role]
         exchange = Exchange(prompt, schema, settings.sampling)
         start = self._clock()
-        deadline = start + settings.limits.total
+        retries = Retries(f"{role}: {model.label}", settings.limits, self._sleep, self._clock)
         try:
-            usable = self._retrying(settings.limits.attempts, deadline)(model.answer, exchange, settings, deadline)
+            usable = retries.ask(lambda deadline: model.answer(exchange, settings, deadline))
         except LanguageModelError as error:
             spent = f"{exchange.requests} requests in {self._clock() - start:.0f} s"
             explained = _explained(error, role, model, spent)
@@ -115,42 +118,105 @@ class OpenAIModel:
         for model in self._models.values():
             model.close()
 
-    def _retrying(self, attempts: int, deadline: float) -> Retrying:
-        """Return a caller that tries again after what may pass, and in the end raises the last error.
 
-        Pauses grow exponentially with full jitter, or are what the server asks for. No attempt begins
-        after ``deadline`` (by the clock): a pause that would end later is not begun.
-        """
+class Retries:
+    """Asks for one completion again where that can help, and says so where it takes long.
 
-        def exhausted(state: RetryCallState) -> bool:
-            return state.attempt_number >= attempts or self._clock() + state.upcoming_sleep >= deadline
+    A model that is down or rate-limited is waited for, as long as ``limits.patience``. An answer that cannot be used is
+    asked for again, as often as ``limits.attempts`` and within ``limits.total``, which stands still while the model is
+    down. Pauses grow exponentially with full jitter, or are what the server asks for; one that would end too late is
+    not begun. An answer that does not fit is asked for again at once.
+    """
 
-        return Retrying(
+    def __init__(self, label: str, limits: Limits, sleep: Callable[[float], None], clock: Callable[[], float]) -> None:
+        self._label = label
+        self._limits = limits
+        self._sleep = sleep
+        self._clock = clock
+        self._deadline = clock() + limits.total
+        self._down_since: float | None = None
+        self._unusable = 0
+        self._say_from = _SAID_FROM
+
+    def ask(self, answer: Callable[[float], UsableAnswer[Answer]]) -> UsableAnswer[Answer]:
+        """Call ``answer`` with its deadline until it returns one, or raise its last error."""
+        retrying = Retrying(
             retry=retry_if_exception(_may_pass),
             wait=_pause,
-            stop=exhausted,
-            sleep=self._sleep,
+            stop=self._is_over,
+            before_sleep=self._say,
+            sleep=lambda seconds: self._sleep(seconds) if seconds else None,
             reraise=True,
         )
+        return retrying(self._ask_once, answer)
+
+    def _ask_once(self, answer: Callable[[float], UsableAnswer[Answer]]) -> UsableAnswer[Answer]:
+        down_for = self._down_for()
+        try:
+            usable = answer(self._deadline + down_for)
+        except RequestFailed:
+            self._down_since = self._clock() if self._down_since is None else self._down_since
+            raise
+        except ResponseInvalid:
+            self._unusable += 1
+            self._note_that_it_is_up(down_for)
+            raise
+        self._note_that_it_is_up(down_for)
+        return usable
+
+    def _note_that_it_is_up(self, down_for: float) -> None:
+        if down_for and self._say_from > _SAID_FROM:
+            _LOG.warning("%s: answers again, after %s", self._label, _spelt(down_for))
+        self._deadline += down_for
+        self._down_since = None
+        self._say_from = _SAID_FROM
+
+    def _down_for(self) -> float:
+        return 0.0 if self._down_since is None else self._clock() - self._down_since
+
+    def _is_over(self, state: RetryCallState) -> bool:
+        if self._down_since is not None:
+            is_late = self._down_since >= self._deadline
+            return is_late or self._down_for() + state.upcoming_sleep >= self._limits.patience
+        return self._unusable >= self._limits.attempts or self._clock() + state.upcoming_sleep >= self._deadline
+
+    def _say(self, state: RetryCallState) -> None:
+        """Say that the model is waited for, and again each time the wait has doubled."""
+        waited = self._down_for() + state.upcoming_sleep
+        if self._down_since is not None and state.outcome is not None and waited >= self._say_from:
+            self._say_from = 2 * waited
+            patience = _spelt(self._limits.patience)
+            _LOG.warning("%s: %s; waiting for it, at most %s", self._label, state.outcome.exception(), patience)
 
 
 def _may_pass(error: BaseException) -> bool:
-    return isinstance(error, AnswerIncomplete) or (isinstance(error, RequestFailed) and error.transient)
+    return isinstance(error, ResponseInvalid) or (isinstance(error, RequestFailed) and error.transient)
 
 
 def _pause(state: RetryCallState) -> float:
     error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, AnswerUnfit):
+        return 0.0
     asked_for = error.retry_after if isinstance(error, RequestFailed) else None
-    return _FULL_JITTER(state) if asked_for is None else asked_for
+    return asked_for or _FULL_JITTER(state)
+
+
+def _spelt(seconds: float) -> str:
+    for unit, length in (("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.3g} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def _explained(error: LanguageModelError, role: Role, model: ServedModel, spent: str) -> LanguageModelError:
     place = f"{role}: {model.label}"
-    if isinstance(error, AnswerIncomplete):
+    if isinstance(error, ResponseInvalid):
         return ResponseInvalid(f"{place}: {error}; gave up after {spent}")
     if not isinstance(error, RequestFailed):
         return type(error)(f"{place}: {error}")
     if not error.transient:
         return model.refusal(error, place)
     wait = f"; the server asks to wait {error.retry_after:.0f} s" if error.retry_after else ""
-    return LanguageModelUnavailable(f"{place}: {error}; gave up after {spent}{wait}")
+    return LanguageModelUnavailable(
+        f"{place}: {error}; gave up after {spent}{wait}; llm.patience says how long it is waited for"
+    )

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from session.configuration.option_groups import Sampling
-from session.errors import LanguageModelUnavailable
+from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses
 from zorkgpt.llm.openai.model_server import BASE_URL_MEND
 from zorkgpt.llm.openai.schemas import response_format
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _NAMES_SHOWN = 8
+_SIGNS_OF_NO_SCHEMA = 2
 _KEY_MEND = "set llm.api_key, or OPENAI_API_KEY in the environment"
 _SAMPLING = frozenset(Sampling.model_fields)  # a role's own sampling may hold more, which is not for servers
 _REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED})
@@ -59,18 +60,20 @@ class ServedModel:
         return self._name
 
     def answer(self, exchange: Exchange[Answer], settings: RoleSettings, deadline: float) -> UsableAnswer[Answer]:
-        """Return a usable answer, asking again at once where another question can mend an unusable one.
+        """Ask once, and return the answer if it is usable.
 
         Raises ``RequestFailed``, ``ServerRefuses`` or ``ResponseInvalid``.
         """
-        while True:
+        is_plain = exchange.rejected is None and not self._dialect.schema_in_prompt
+        try:
             reply = self._reply(exchange, settings, deadline)
-            exchange.count(reply)
-            usable = exchange.read(reply)
-            if usable is not None:
-                return usable
-            if exchange.schema_ignored:
-                self._dialect.schema_in_prompt = True
+        except ResponseInvalid:
+            exchange.draw_anew()
+            raise
+        exchange.count(reply)
+        usable = exchange.read(reply)
+        self._dialect.learn_from_answer(is_plain=is_plain, needed_words=exchange.schema_ignored)
+        return usable
 
     def refusal(self, failure: RequestFailed, place: str) -> LanguageModelUnavailable:
         """Return the failure as an error in one line that begins with ``place`` and says how to mend it."""
@@ -129,7 +132,7 @@ class ServedModel:
     def _not_found(self) -> str:
         try:
             names = self._server.model_names()
-        except LanguageModelUnavailable:
+        except LanguageModelError:
             names = []
         if not names:
             return f"nothing is served there; {BASE_URL_MEND}"
@@ -145,6 +148,8 @@ class Dialect:
 
     def __init__(self) -> None:
         self.schema_in_prompt = False
+        self._is_held = False
+        self._words_helped = 0
         self._formats = [True, False]  # with constraints, then without
         self._refused: set[str] = set()
         self._max_tokens = "max_tokens"
@@ -163,6 +168,19 @@ class Dialect:
         if self._formats:
             fields["response_format"] = response_format(schema, constraints=self._formats[0], compact=compact)
         return {name: value for name, value in fields.items() if name not in self._refused}
+
+    def learn_from_answer(self, *, is_plain: bool, needed_words: bool) -> None:
+        """Learn from a usable answer whether the server holds the model to its schema.
+
+        One stubborn answer shows nothing. A server is taken for one that cannot where answers fit only after a repair
+        that names the schema, twice, and never without.
+
+        is_plain: the question did not name the schema
+        needed_words: an answer had to be repaired first that no server would have let pass which can
+        """
+        self._is_held |= is_plain
+        self._words_helped += needed_words and not is_plain
+        self.schema_in_prompt |= not self._is_held and self._words_helped >= _SIGNS_OF_NO_SCHEMA
 
     def learn(self, failure: RequestFailed, sent: Mapping[str, JsonValue]) -> str | None:
         """Return the field of ``sent`` that the server refused, if any, and leave it out or reword it from now on."""

@@ -17,14 +17,17 @@ class Limits:
 
     request: one HTTP request, from sending it to its last byte
     stall: silence between two bytes of an answer, and before its first
-    total: one completion with all its retries and pauses, give or take one stall
-    attempts: requests that may fail before a completion does
+    total: one completion with all its retries and pauses, give or take one stall; waits for a model that is down do
+        not count
+    patience: how long a model that is down or rate-limited is waited for, from its first failure on
+    attempts: answers that may be unusable before a completion fails
     answer_length: characters of one answer, thoughts included; a longer one is not read to its end
     """
 
     request: float = 300.0
     stall: float = 120.0
     total: float = 900.0
+    patience: float = 300.0
     attempts: int = 8
     answer_length: int = 1_000_000
 

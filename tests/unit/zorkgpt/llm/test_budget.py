@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 import pytest
 from hypothesis import given
@@ -21,6 +22,7 @@ from zorkgpt.llm.budget import BudgetedModel, Spending
 from zorkgpt.llm.journaled import RecordedModel
 from zorkgpt.llm.language_model import LanguageModel, TokenUsage
 from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.waits import Waits
 
 EVENTS: TypeAdapter[list[Event]] = TypeAdapter(list[Event])
 WAIT = {"reasoning": "", "action": "wait"}
@@ -44,7 +46,7 @@ class Limited:
         self.inner = ScriptedLLM(lambda _role, _prompt, _schema: WAIT, usage=self.usage)
         self.spending = Spending(GameConfiguration.model_validate({"budgets": self.budgets, **self.options}))
         recorded = RecordedModel(self.inner, self.spending.count, TokenCounter())
-        self.model = CircuitBreaker(BudgetedModel(recorded, self.spending))
+        self.model = CircuitBreaker(BudgetedModel(recorded, self.spending, Waits()))
 
     def ask_until_spent(self) -> str:
         """The line in which the budget ends the run."""
@@ -189,3 +191,29 @@ def test_nobody_is_warned_who_has_no_limit(caplog: pytest.LogCaptureFixture) -> 
     for _ in range(2):
         limited.model.complete("agent", PROMPT, Move)
     assert caplog.messages == []
+
+
+@dataclass
+class WaitedFor:
+    """A model that is down: it is waited for until the run has to stop, by a clock that only waiting moves."""
+
+    waits: Waits
+    now: float = 0.0
+
+    def complete(self, *_: object) -> NoReturn:
+        while True:
+            self.waits.sleep(1e-9)
+            self.now += 10.0
+
+
+def test_a_limit_in_time_ends_a_wait_for_a_model_that_is_down() -> None:
+    limits = GameConfiguration.model_validate({"budgets": {"max_time": 60.0}})
+    spent = Spending(limits)
+    spent.count(turn_played(25.0))
+    waits = Waits(clock=lambda: down.now)
+    down = WaitedFor(waits)
+    model: LanguageModel = BudgetedModel(RecordedModel(down, spent.count, TokenCounter()), spent, waits)
+    with pytest.raises(BudgetSpent, match=r"^max-time 60 s reached: 65\.0 s played$"):
+        model.complete("agent", PROMPT, Move)
+    assert down.now == 40.0
+    assert [limit.option for limit in spent.reached()] == ["max-time"], "so that the way to go on is told"

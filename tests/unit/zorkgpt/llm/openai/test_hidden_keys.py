@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from session.errors import LanguageModelUnavailable
+from session.errors import LanguageModelError
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Streams
 from tests.unit.zorkgpt.llm.asking import Move, ask, model_on
 from zorkgpt.llm.openai.hidden_keys import HIDDEN, Secrets
@@ -74,7 +74,7 @@ def test_neither_an_error_nor_what_it_came_from_repeats_the_key(step: Echoes | S
     with (
         MisbehavingServer(step, models=(KEY,)) as server,
         model_on(server, api_key=KEY) as model,
-        pytest.raises(LanguageModelUnavailable) as caught,
+        pytest.raises(LanguageModelError) as caught,
     ):
         ask(model)
     error: BaseException | None = caught.value

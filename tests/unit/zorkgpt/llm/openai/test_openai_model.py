@@ -170,13 +170,21 @@ class TestServerWithoutSchemas:
             False,
         ]
 
-    def test_that_says_nothing_gets_the_schema_in_the_prompt_from_then_on(self) -> None:
-        with MisbehavingServer(Streams(("I light the lamp.",)), GOOD) as server, model_on(server) as model:
-            ask(model)
-            ask(model)
-        first, _, later = (asked.body["messages"][1]["content"] for asked in server.asked)
-        assert first == "A dark room."
+    def test_that_says_nothing_gets_the_schema_in_the_prompt_once_that_has_helped_twice(self) -> None:
+        prose = Streams(("I light the lamp.",))
+        with MisbehavingServer(prose, GOOD, prose, GOOD) as server, model_on(server) as model:
+            for _ in range(3):
+                ask(model)
+        first, _, second, _, later = (asked.body["messages"][1]["content"] for asked in server.asked)
+        assert first == second == "A dark room."
         assert "JSON schema" in later
+
+    def test_is_not_supposed_of_one_that_has_held_an_answer_to_its_schema(self) -> None:
+        prose = Streams(("I may not.",))
+        with MisbehavingServer(prose, GOOD, GOOD, prose, GOOD, prose, GOOD) as server, model_on(server) as model:
+            for _ in range(5):
+                ask(model)
+        assert {asked.body["messages"][1]["content"] for asked in server.asked} == {"A dark room."}
 
     def test_is_not_supposed_where_only_a_constraint_is_missed(self) -> None:
         long_thoughts = MOVE.replace("dark", "dark" * 60)

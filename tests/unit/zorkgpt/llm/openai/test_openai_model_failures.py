@@ -30,21 +30,25 @@ from zorkgpt.llm.openai.settings import Limits, RoleSettings
 
 HALF = MOVE[: len(MOVE) // 2]
 
-PASSING = {
+UNUSABLE = {
     "empty": Streams(()),
     "blank": Streams(("  \n",)),
     "thoughts alone": Streams(("<think>Hm.</think>",)),
     "half an answer": Streams((HALF,)),
     "stream without end": Streams((HALF,), ending="unfinished"),
+    "longer than may be": Streams((json.dumps("x" * BRIEF.answer_length),)),
+    "no JSON in the stream": Streams((), more_events=("data: oops\n\n",)),
+    "no JSON body": Says(200, "oops"),
+}
+DOWN = {
     "stalled": Streams((HALF,), ending="stall"),
     "silent": Silent(),
     "reset at once": Resets(),
     "reset in mid-stream": Streams((HALF,), ending="reset"),
     "error in mid-stream": Streams((HALF,), more_events=('data: {"error": {"message": "oops"}}\n\n',)),
-    "no JSON in the stream": Streams((), more_events=("data: oops\n\n",)),
-    "no JSON body": Says(200, "oops"),
     **{str(status): says_error(status, "not now") for status in (408, 409, 429, 500, 502, 503, 504, 529)},
 }
+PASSING = UNUSABLE | DOWN
 
 
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
@@ -57,18 +61,36 @@ def test_what_may_pass_is_asked_again_after_a_pause(fault: Step) -> None:
     assert len(patience.slept) == 1
 
 
-@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
-def test_what_does_not_pass_ends_in_one_line_after_the_attempts(fault: Step) -> None:
+@pytest.mark.parametrize("fault", UNUSABLE.values(), ids=UNUSABLE.keys())
+def test_answers_that_cannot_be_used_end_in_one_line_after_the_attempts(fault: Step) -> None:
     with (
         MisbehavingServer(fault) as server,
         model_on(server) as model,
-        pytest.raises((LanguageModelUnavailable, ResponseInvalid)) as caught,
+        pytest.raises(ResponseInvalid) as caught,
     ):
         ask(model)
     line = str(caught.value)
     assert len(server.asked) == BRIEF.attempts
     assert line.startswith(f"agent: named at {server.base_url}: ")
     assert "gave up after 3 requests" in line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("fault", DOWN.values(), ids=DOWN.keys())
+def test_a_model_that_is_down_is_waited_for_as_long_as_patience_lasts(fault: Step) -> None:
+    patience = Patience()
+    with (
+        MisbehavingServer(fault) as server,
+        model_on(server, patience) as model,
+        pytest.raises(LanguageModelUnavailable) as caught,
+    ):
+        ask(model)
+    line = str(caught.value)
+    assert sum(patience.slept) < BRIEF.patience
+    assert len(server.asked) == len(patience.slept) + 1
+    assert line.startswith(f"agent: named at {server.base_url}: ")
+    assert f"gave up after {len(server.asked)} requests" in line
+    assert line.endswith("; llm.patience says how long it is waited for")
     assert "\n" not in line
 
 
@@ -83,7 +105,7 @@ def test_a_refused_connection_is_tried_again_and_then_said() -> None:
             pytest.raises(LanguageModelUnavailable, match=r"refused\): is the server running there\?; gave up"),
         ):
             ask(model)
-    assert len(patience.slept) == 2
+    assert len(patience.slept) >= 2
 
 
 @pytest.mark.parametrize(
@@ -177,12 +199,13 @@ def test_the_server_says_how_long_to_wait(form: str) -> None:
     header = "30" if form == "seconds" else format_datetime(in_half_a_minute, usegmt=True)
     patience = Patience()
     busy = says_error(429, "busy", headers={"Retry-After": header})
-    with MisbehavingServer(busy, GOOD) as server, model_on(server, patience) as model:
+    limits = Limits(patience=60.0)
+    with MisbehavingServer(busy, GOOD) as server, model_on(server, patience, limits=limits) as model:
         ask(model)
     assert patience.slept == [pytest.approx(30.0, abs=3.0)]
 
 
-def test_a_wait_beyond_the_total_time_is_not_begun() -> None:
+def test_a_wait_beyond_ones_patience_is_not_begun() -> None:
     patience = Patience()
     busy = says_error(503, "busy", headers={"Retry-After": "3600"})
     with (
@@ -194,17 +217,58 @@ def test_a_wait_beyond_the_total_time_is_not_begun() -> None:
     assert patience.slept == []
 
 
-def test_retries_end_with_the_total_time() -> None:
+def test_patience_may_last_a_night_and_is_spoken_of_as_it_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     patience = Patience()
-    limits = Limits(total=10.0, attempts=1000)
-    busy = says_error(503, "busy", headers={"Retry-After": "3"})
+    limits = Limits(total=10.0, patience=8 * 3600.0, attempts=1)
+    busy = says_error(429, "come back tomorrow", headers={"Retry-After": "600"})
+    script = [busy] * 40
+    with MisbehavingServer(*script, GOOD) as server, model_on(server, patience, limits=limits) as model:
+        assert ask(model).requests == 41
+        place = f"agent: named at {server.base_url}"
+    assert patience.slept == [600.0] * 40
+    waiting = f"{place}: 429: come back tomorrow; waiting for it, at most 8 h"
+    assert caplog.messages == [*[waiting] * 6, f"{place}: answers again, after 6.67 h"]
+
+
+def test_a_short_wait_is_not_spoken_of(caplog: pytest.LogCaptureFixture) -> None:
+    busy = says_error(503, "busy", headers={"Retry-After": "2"})
+    with MisbehavingServer(busy, GOOD) as server, model_on(server) as model:
+        ask(model)
+    assert caplog.messages == []
+
+
+def test_patience_is_for_each_time_that_the_model_is_down() -> None:
+    patience = Patience()
+    busy = says_error(503, "busy", headers={"Retry-After": "5"})
+    with MisbehavingServer(busy, Streams(()), busy, GOOD) as server, model_on(server, patience) as model:
+        assert ask(model).requests == 4
+    assert patience.slept[0] == patience.slept[2] == 5.0
+
+
+def test_the_total_time_stands_still_while_the_model_is_down() -> None:
+    patience = Patience()
+    limits = Limits(total=60.0, patience=1000.0, attempts=1000)
+    busy = says_error(503, "busy", headers={"Retry-After": "900"})
     with (
-        MisbehavingServer(busy) as server,
+        MisbehavingServer(Streams(()), busy, Streams(())) as server,
         model_on(server, patience, limits=limits) as model,
-        pytest.raises(LanguageModelUnavailable, match="gave up after 4 requests in 9 s"),
+        pytest.raises(ResponseInvalid, match="the answer is empty; gave up after"),
     ):
         ask(model)
-    assert patience.slept == [3.0, 3.0, 3.0]
+    waited = sum(pause for pause in patience.slept if pause != 900.0)
+    assert 900.0 in patience.slept
+    assert 0 < waited < 60.0
+
+
+def test_an_answer_that_takes_the_total_time_is_not_asked_for_again() -> None:
+    limits = Limits(request=5.0, stall=5.0, total=0.2)
+    with MisbehavingServer(Drips()) as server:
+        settings = RoleSettings("named", server.base_url, limits=limits)
+        with (
+            OpenAIModel({"agent": settings}) as model,
+            pytest.raises(LanguageModelUnavailable, match="after 1 requests"),
+        ):
+            ask(model)
 
 
 class Stopped(LanguageModelUnavailable):
@@ -229,11 +293,11 @@ def test_a_sleep_that_raises_ends_the_retries_in_its_own_line() -> None:
 
 def test_pauses_grow_and_are_drawn_by_chance() -> None:
     patience = Patience()
-    limits = Limits(total=1e6, attempts=8)
+    limits = Limits(total=1e6, patience=1e6, attempts=8)
     with (
-        MisbehavingServer(says_error(500)) as server,
+        MisbehavingServer(Streams(())) as server,
         model_on(server, patience, limits=limits) as model,
-        pytest.raises(LanguageModelUnavailable),
+        pytest.raises(ResponseInvalid),
     ):
         ask(model)
     assert len(set(patience.slept)) == 7
@@ -241,7 +305,7 @@ def test_pauses_grow_and_are_drawn_by_chance() -> None:
 
 
 def test_a_stall_is_noticed_after_the_stall_limit_and_not_much_later() -> None:
-    limits = Limits(stall=0.2, attempts=1)
+    limits = Limits(stall=0.2, patience=0.0)
     with MisbehavingServer(Streams((HALF,), ending="stall")) as server, model_on(server, limits=limits) as model:
         start = time.monotonic()
         with pytest.raises(LanguageModelUnavailable, match="fell silent"):
@@ -250,7 +314,7 @@ def test_a_stall_is_noticed_after_the_stall_limit_and_not_much_later() -> None:
 
 
 def test_a_stream_kept_alive_without_an_answer_ends_with_the_time_for_one_request() -> None:
-    limits = Limits(request=0.2, stall=5.0, attempts=1)
+    limits = Limits(request=0.2, stall=5.0, patience=0.0)
     with MisbehavingServer(Drips()) as server:
         settings = RoleSettings("named", server.base_url, limits=limits)
         with (
@@ -293,14 +357,14 @@ def test_an_error_without_end_is_left() -> None:
     flood = Floods("word " * 10_000, '{"error": {"message": "', "application/json", status=400)
     with (
         MisbehavingServer(flood) as server,
-        model_on(server) as model,
+        model_on(server, limits=Limits(patience=0.0)) as model,
         pytest.raises(LanguageModelUnavailable, match="sends more than an error"),
     ):
         ask(model)
 
 
 def test_a_list_of_models_without_end_is_left() -> None:
-    with MisbehavingServer(GOOD) as server, model_on(server, model=None, limits=Limits(attempts=1)) as model:
+    with MisbehavingServer(GOOD) as server, model_on(server, model=None, limits=Limits(patience=0.0)) as model:
         server.listing = Floods('{"id": "model"},' * 1000, '{"data": [', "application/json")
         with pytest.raises(LanguageModelUnavailable, match="sends more than an error or a list of models"):
             ask(model)
@@ -372,7 +436,7 @@ class TestCutAnswer:
             pytest.raises(ResponseInvalid, match="still cut at 100 tokens; raise max_tokens"),
         ):
             ask(model)
-        assert len(server.asked) == 2
+        assert [asked.body["max_tokens"] for asked in server.asked] == [50, 100, 100]
 
     def test_says_so_where_the_limit_is_the_servers_own(self) -> None:
         cut = Streams(("<think>" + "Hm. " * 50,), finish_reason="length")
@@ -382,7 +446,7 @@ class TestCutAnswer:
             pytest.raises(ResponseInvalid, match="the server's own limit of tokens; set max_tokens"),
         ):
             ask(model)
-        assert len(server.asked) == 1
+        assert len(server.asked) == BRIEF.attempts
 
     def test_is_taken_where_its_json_is_whole(self) -> None:
         cut = Streams((MOVE, "And so I"), finish_reason="length")
@@ -413,15 +477,23 @@ class TestUnfitAnswer:
         assert complaint["role"] == "user"
         assert problem in complaint["content"]
 
-    def test_is_an_error_where_the_repair_does_not_fit_either(self) -> None:
+    def test_is_asked_for_again_as_often_as_the_attempts_allow_and_repaired_once(self) -> None:
+        limits = Limits(attempts=5)
         with (
             MisbehavingServer(Streams(("No.",))) as server,
-            model_on(server) as model,
-            pytest.raises(ResponseInvalid, match=r"does not fit Move even after one repair: .*'No\.'") as raised,
+            model_on(server, limits=limits, sampling=Sampling(seed=5)) as model,
+            pytest.raises(ResponseInvalid, match=r"does not fit Move: .*'No\.'; gave up after 5 requests") as raised,
         ):
             ask(model)
-        assert len(server.asked) == 2
-        assert (raised.value.model, raised.value.usage) == ("served", TokenUsage(prompt=14, completion=6))
+        assert [len(asked.body["messages"]) for asked in server.asked] == [2, 4, 2, 2, 2]
+        assert [asked.body["seed"] for asked in server.asked] == [5, 6, 7, 8, 9]
+        assert (raised.value.model, raised.value.usage) == ("served", TokenUsage(prompt=35, completion=15))
+
+    def test_twice_in_a_row_is_not_the_end(self) -> None:
+        stubborn = Streams(("I may not.",), delta_field="refusal")
+        with MisbehavingServer(stubborn, stubborn, GOOD) as server, model_on(server) as model:
+            assert ask(model).value.action == "light lamp"
+        assert server.asked[2].body["messages"] == server.asked[0].body["messages"]
 
     def test_may_be_a_refusal_whose_words_are_shown(self) -> None:
         refusal = Streams(("I may not.",), delta_field="refusal")
