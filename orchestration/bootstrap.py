@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
@@ -18,9 +18,11 @@ from orchestration.run_record import ContinuedRecord, FileWatch, Record, new_man
 from orchestration.story import bind_to_story
 from orchestration.turn import build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, RunPosition, ZorkOrchestrator
+from session.errors import StoreError
 from session.events import MemoryRemoved
 from session.files.journal import Journal, Manifest
 from session.files.run_folders import AT_END, AT_START, RUNS, claimed
+from session.files.snapshot import mark_committed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -54,7 +56,8 @@ def open_run(
         stack.enter_context(claimed(journal.folder))
         stack.callback(journal.close)
         files = shared_files(configuration)
-        files.copy_to(journal.folder / AT_START)
+        files.copy_to(journal.folder / AT_START, durable=True)
+        mark_committed(journal.folder, 0, is_settled=True)
         stack.callback(files.copy_to, journal.folder / AT_END)
         record = ContinuedRecord(journal, show)
         run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal))
@@ -79,7 +82,10 @@ class Run:
 
     def play(self) -> RunEnd:
         """Play the run to its end, or until it is paused. Raises ``StoreError``."""
-        return self.orchestrator.play(self.position)
+        end = self.orchestrator.play(self.position)
+        with suppress(StoreError):  # a run that paused because the disk is full is resumed from its journal
+            self.committer.settle()
+        return end
 
 
 @contextmanager
@@ -103,7 +109,7 @@ def assemble(
     with open_log(folder / "log.jsonl") as log:
         learning = build_learning(configuration, model.door, log, game.facts, parts.vocabulary, model.tokens)
         learning.hold(FileWatch(record))
-        committer = Committer(journal, game, learning, model)
+        committer = Committer(journal, game, learning, model, shared_files(configuration))
 
         def remove_memories() -> None:
             while isinstance(removed := recording.next_event, MemoryRemoved):

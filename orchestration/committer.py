@@ -15,8 +15,10 @@ from game_interface.core.machine.saved_state import SavedState
 from orchestration.guarded_model import GuardedModel
 from orchestration.learning import Learning, LearningState
 from session.errors import StoreError, first_problem
+from session.files.atomic_write import force_to_disk
 from session.files.journal import Journal
-from session.files.snapshot import is_committed, mark_committed, write_snapshot
+from session.files.run_folders import SharedFiles
+from session.files.snapshot import make_checkpoint, mark_committed, read_mark, write_snapshot
 from zorkgpt.llm.breaker import Circuit
 
 
@@ -92,6 +94,7 @@ class Committer:
     game: Game
     learning: Learning
     model: GuardedModel
+    files: SharedFiles
 
     def commit(self, episode_index: int, *, in_episode: bool) -> None:
         """Write a snapshot and then the shared files: the run can be resumed from here. Raises ``StoreError``.
@@ -105,12 +108,27 @@ class Committer:
         write_snapshot(self.journal.folder, self._state(self.journal, episode_index, in_episode).to_json())
         self.learning.commit()
         mark_committed(self.journal.folder, self.journal.seq)
+        if not in_episode:
+            self.settle()
+
+    def settle(self) -> None:
+        """Force all that was committed to the disk, so that no power cut can undo it. Raises ``StoreError``."""
+        if self.journal is None:
+            return
+        self.journal.sync()
+        mark = read_mark(self.journal.folder)
+        if mark is None or mark.is_settled:
+            return
+        for store in self.learning.stores():
+            force_to_disk(store.path)
+        make_checkpoint(self.journal.folder, mark.seq, self.files)
 
     def restore(self, state: SessionState) -> None:
         """Let the parts, the game aside, stand as they did when the snapshot was taken."""
         self.model.tokens.tokens_per_character = state.tokens_per_character
         self.model.breaker.restore(state.circuits)
-        is_done = self.journal is not None and is_committed(self.journal.folder, state.seq)
+        mark = read_mark(self.journal.folder) if self.journal else None
+        is_done = mark is not None and mark.seq == state.seq
         self.learning.restore(state.learning, is_committed=is_done)
         self.learning.commit()
 

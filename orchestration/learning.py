@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from session.context import PromptSection
     from session.events import EpisodeEnd
-    from session.files.document_store import Watch
+    from session.files.document_store import SharedStore, Watch
     from session.game_state import GameState
     from session.values import Observation, TurnRecord
 
@@ -116,5 +116,8 @@ class Learning:
 
     def digests(self) -> dict[str, str]:
         """Return the SHA-256 (64 hex digits) of what each shared file holds as far as this run knows, by its name."""
-        stores = [store for manager in self.managers for store in manager.stores()]
-        return {store.path.name: store.digest for store in stores if store.digest is not None}
+        return {store.path.name: store.digest for store in self.stores() if store.digest is not None}
+
+    def stores(self) -> list[SharedStore[Any]]:
+        """Return what keeps the shared files, in the order in which they are written."""
+        return [store for manager in self.managers for store in manager.stores()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from session.files.run_folders import (
     keep_budgets,
     kept_budgets,
 )
-from session.files.snapshot import SNAPSHOT, read_snapshot
+from session.files.snapshot import SNAPSHOT, boot_id, latest_checkpoint, read_mark, read_snapshot
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import ROLES
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
     from session.configuration.option_groups import ServerOptions
     from session.events import Event
     from session.files.journal import JournalLine, Manifest
+    from session.files.run_folders import SharedFiles
+
+BEFORE_RECOVERY = "before_recovery"
+_LOG = logging.getLogger("zorkgpt")
 
 
 def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:
@@ -111,7 +116,8 @@ def open_resumed_run(
         lines = list(read_journal(folder))
         if any(isinstance(line.event, RunEnded) for line in lines):
             raise StoreError(f"run {manifest.run_id} has ended: there is nothing to resume")
-        snapshot = matching_snapshot(folder, lines)
+        recovers = may_have_lost_writes(folder, lines)
+        snapshot = go_back(folder, shared_files(configuration)) if recovers else matching_snapshot(folder, lines)
         state = SessionState.from_json(snapshot) if snapshot else None
         done = state.seq if state else 0
         journal = Journal.reopen(folder, lines, lines[done - 1] if done else None)
@@ -157,6 +163,32 @@ def matching_snapshot(folder: Path, lines: Sequence[JournalLine]) -> bytes | Non
     if seq > len(lines) or lines[seq - 1].sum != line_sum:
         raise StoreError(f"{folder / SNAPSHOT} and the journal do not belong together: the journal was cut or changed")
     return content
+
+
+def may_have_lost_writes(folder: Path, lines: Sequence[JournalLine]) -> bool:
+    """Tell whether the computer was started anew since the run was played: a power cut may have undone writes."""
+    mark = read_mark(folder)
+    if mark is None or mark.boot in {"", boot_id()}:
+        return False
+    return not mark.is_settled or any(isinstance(line.event, TurnPlayed) for line in lines[mark.seq :])
+
+
+def go_back(folder: Path, files: SharedFiles) -> bytes | None:
+    """Make the shared files what they were at the latest checkpoint of the run, and return its snapshot.
+
+    ``None`` stands for the beginning of the run. What the files hold now, perhaps edited since, is kept in the run
+    folder. Everything played since is repeated from the journal. Raises ``StoreError``.
+    """
+    checkpoint, snapshot = latest_checkpoint(folder) or (folder / AT_START, None)
+    if files.edited_since(checkpoint):
+        files.copy_to(folder / BEFORE_RECOVERY)
+        _LOG.warning(
+            "the computer was started anew since this run was played: it goes on from the last state that is sure to "
+            "be on the disk and repeats its turns; what the shared files held is in %s",
+            folder / BEFORE_RECOVERY,
+        )
+    files.restore_from(checkpoint)
+    return snapshot
 
 
 def _begin_again(record: ContinuedRecord, configuration: GameConfiguration, parts: Parts, manifest: Manifest) -> None:

@@ -26,12 +26,24 @@ def write_atomically(path: Path | str, content: bytes, *, durable: bool = True, 
         _write(temporary, content, target, durable=durable, mode=mode)
         temporary.replace(target)
         if durable:
-            _sync_folder(target.parent)
+            sync_folder(target.parent)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def force_to_disk(path: Path) -> None:
+    """Wait until a file is on the disk under its name, if there is one. Raises ``StoreError``."""
+    try:
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        sync_folder(path.parent)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 def permissions(path: Path) -> int | None:
@@ -66,8 +78,8 @@ def _hand_over(descriptor: int, replaced: Path, mode: int | None) -> None:
         os.fchmod(descriptor, wanted)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Wait until the rename itself is on the disk: without this a power cut could undo it."""
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk: without this a power cut could undo a rename."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

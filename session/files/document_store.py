@@ -98,7 +98,8 @@ class SharedStore(ABC, Generic[S]):
     """Keeps what a manager learns in one file of the work folder.
 
     path: the file
-    holds: changes wait for :meth:`commit`, so that a snapshot can be taken before the file changes
+    holds: changes wait for :meth:`commit`, so that a snapshot can be taken before the file changes, and are not
+        forced to the disk: what a power cut undoes is made again from the journal (ADR 18)
     watch: told of looks at the file
     states: reads and writes what :meth:`state` returns, as JSON
     """
@@ -159,10 +160,8 @@ class SharedStore(ABC, Generic[S]):
     def _replace(self, content: bytes, before: bytes | None) -> None:
         """Write ``content``; ``NAME.backup`` holds what was there before, where something was."""
         if before is not None:
-            write_atomically(
-                self.path.with_name(f"{self.path.name}.backup"), before, durable=False, mode=permissions(self.path)
-            )
-        write_atomically(self.path, content)
+            write_atomically(backup_of(self.path), before, durable=False, mode=permissions(self.path))
+        write_atomically(self.path, content, durable=not self.holds)
         self._signature = self._stat()
 
 

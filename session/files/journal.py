@@ -25,7 +25,7 @@ from pydantic_core import PydanticSerializationError
 
 from session.errors import StoreError
 from session.events import EVENTS, EpisodeStarted, Event, TurnPlayed
-from session.files.atomic_write import write_atomically
+from session.files.atomic_write import force_to_disk, write_atomically
 from session.files.shared_files import open_to_append, read_whole
 from session.values import Observation
 
@@ -119,8 +119,10 @@ class Journal:
             raise StoreError(f"a path or an argument is not UTF-8: {', '.join(map(ascii, given))}") from error
         except OSError as error:
             raise StoreError(f"cannot make the run folder {folder}: {error.strerror}") from error
-        write_atomically(folder / "manifest.json", content, mode=0o600)
-        return cls(folder)
+        journal = cls(folder)
+        force_to_disk(folder / JOURNAL_FILE)
+        write_atomically(folder / "manifest.json", content, mode=0o600)  # last: with it the folder is a run
+        return journal
 
     @classmethod
     def reopen(cls, folder: Path, lines: Sequence[JournalLine], last: JournalLine | None) -> Self:
@@ -134,7 +136,7 @@ class Journal:
         return journal
 
     def append(self, event: Event) -> None:
-        """Write the event to the file, and after a played turn wait for the disk (fsync). Raises ``StoreError``."""
+        """Write the event to the file; see :meth:`sync`. Raises ``StoreError``."""
         body = json.dumps(
             {
                 "v": JOURNAL_VERSION,
@@ -147,8 +149,6 @@ class Journal:
         line_sum = _sum(self.sum, body.encode("ascii"))
         with self._translated():
             self._write(f"{body[:-1]}{_SUM_FIELD % line_sum}\n".encode("ascii"))
-            if isinstance(event, TurnPlayed):
-                os.fsync(self._file.fileno())
         self.seq, self.sum = self.seq + 1, line_sum
         self._seen = observation_in(event) or self._seen
 

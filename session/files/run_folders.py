@@ -178,24 +178,29 @@ class SharedFiles:
     workdir: Path
     files: Sequence[SharedFile]
 
-    def copy_to(self, copies: Path) -> None:
-        """Copy every file into the folder ``copies``; one that is not there becomes an empty one."""
+    def copy_to(self, copies: Path, *, durable: bool = False) -> None:
+        """Copy every file into the folder ``copies``; one that is not there becomes an empty one.
+
+        durable: wait until the copies are on the disk
+        """
         try:
             copies.mkdir(exist_ok=True)
         except OSError as error:
             raise StoreError(f"cannot make the folder {copies}: {error.strerror or error}") from error
         for file, copy in self._with_copies(copies):
-            write_atomically(copy, read_shared(file) or b"", durable=False, mode=permissions(file))
+            write_atomically(copy, read_shared(file) or b"", durable=durable, mode=permissions(file))
 
     def restore_from(self, copies: Path) -> None:
-        """Put the files of the folder ``copies`` into the work folder, none for an empty one."""
+        """Make the files of the work folder what the folder ``copies`` has of them, none for an empty one."""
         try:
             self.workdir.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"cannot make the folder {self.workdir}: {error.strerror or error}") from error
         for file, copy in self._with_copies(copies):
             content = read_shared(copy)
-            if content:
+            if not content:
+                file.unlink(missing_ok=True)
+            else:
                 write_atomically(file, content, durable=False, mode=permissions(copy))
 
     def edited_since(self, copies: Path) -> str:

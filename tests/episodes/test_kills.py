@@ -10,13 +10,14 @@ import pytest
 from session.events import RunEnded
 from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import STORY, effects_of_a_run, go_on, killed
+from tests.fixtures.power_cut import start_anew
 from tests.fixtures.run_traces import files_of, journal_of
 from tests.fixtures.whole_run import verify_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FEW, MANY = 3, 100
+FEW, MANY, CUTS = 3, 100, 50
 
 
 @pytest.fixture(scope="module")
@@ -26,19 +27,28 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     return folder, effects_of_a_run(folder)
 
 
-def survives(folder: Path, uninterrupted: tuple[Path, int], seed: int) -> None:
+def survives(folder: Path, uninterrupted: tuple[Path, int], seed: int, *, disks: Path | None = None) -> None:
+    """A run is killed and resumed; where there is a folder for ``disks``, what was not forced to the disk is lost."""
     chance = random.Random(seed)
     whole, effects = uninterrupted
     kill_at = chance.randint(2, effects)
-    assert killed(folder, kill_at=kill_at)
+    assert killed(folder, kill_at=kill_at, disk=new_disk(disks))
     if list((folder / "runs").glob("*/manifest.json")):
         while chance.random() < 0.3 and not has_ended(folder):
-            killed(folder, kill_at=chance.randint(1, effects // 4), resumes=True)
+            killed(folder, kill_at=chance.randint(1, effects // 4), resumes=True, disk=new_disk(disks))
         if not has_ended(folder):
             tear(folder, chance)
             go_on(folder)
         assert journal_of(folder) == journal_of(whole), f"killed before effect {kill_at}"
         assert files_of(folder) == files_of(whole), f"killed before effect {kill_at}"
+
+
+def new_disk(disks: Path | None) -> Path | None:
+    if disks is None:
+        return None
+    disk = disks / str(len(list(disks.iterdir())))
+    disk.mkdir()
+    return disk
 
 
 def has_ended(folder: Path) -> bool:
@@ -66,6 +76,36 @@ def test_a_hundred_killed_runs_equal_one_that_was_never_stopped(
     tmp_path: Path, uninterrupted: tuple[Path, int], seed: int
 ) -> None:
     survives(tmp_path, uninterrupted, seed)
+
+
+@pytest.mark.parametrize("seed", range(FEW))
+def test_after_a_power_cut_a_run_is_resumed_as_if_it_had_never_stopped(
+    tmp_path_factory: pytest.TempPathFactory, uninterrupted: tuple[Path, int], seed: int
+) -> None:
+    survives(tmp_path_factory.mktemp("work"), uninterrupted, seed, disks=tmp_path_factory.mktemp("disks"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(FEW, FEW + CUTS))
+def test_after_fifty_power_cuts_runs_are_resumed_as_if_they_had_never_stopped(
+    tmp_path_factory: pytest.TempPathFactory, uninterrupted: tuple[Path, int], seed: int
+) -> None:
+    survives(tmp_path_factory.mktemp("work"), uninterrupted, seed, disks=tmp_path_factory.mktemp("disks"))
+
+
+def test_where_the_computer_was_started_anew_a_run_goes_on_from_what_is_sure_to_be_on_the_disk(
+    tmp_path: Path, uninterrupted: tuple[Path, int]
+) -> None:
+    whole, effects = uninterrupted
+    assert killed(tmp_path, kill_at=effects * 2 // 3)
+    run = find_run(tmp_path)
+    start_anew(tmp_path)
+    (tmp_path / "Memories.md").unlink()
+    (tmp_path / "lexicon.json").write_text("{}")
+    go_on(tmp_path)
+    assert journal_of(tmp_path) == journal_of(whole)
+    assert files_of(tmp_path) == files_of(whole)
+    assert (run / "before_recovery" / "lexicon.json").read_text() == "{}"
 
 
 def test_a_resumed_run_can_be_replayed(tmp_path: Path, uninterrupted: tuple[Path, int]) -> None:
