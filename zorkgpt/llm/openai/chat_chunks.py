@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError, WrapValidator
 
 from session.errors import ResponseInvalid
 from zorkgpt.llm.language_model import TokenUsage
+from zorkgpt.llm.openai.faults import ReplyUnreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 MOST_TOKENS = 10**9  # that any request can have
 _WRITTEN = 8
 """Bytes on the wire, at most, for a character of an answer: JSON may escape it, and has its own beside it."""
+_FIELDS = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
+"""Of an event; a comment has no name, and ``error`` is llama.cpp's own."""
 
 
 class AnswerTooLong(ResponseInvalid):
     """The answer is longer than may be: it was not read to its end."""
+
+
+def _or_missing(told: object, validate: Callable[[object], object]) -> object:
+    try:
+        return validate(told)
+    except ValidationError:
+        return None
+
+
+_OrMissing = WrapValidator(_or_missing)
+"""Marks what no answer fails for: a value that makes no sense is as if it were not there."""
+_Count = Annotated[int | None, _OrMissing]
 
 
 class _Message(BaseModel):
@@ -36,21 +51,21 @@ class _Choice(BaseModel):
 
 
 class _PromptDetails(BaseModel):
-    cached_tokens: int | None = None
+    cached_tokens: _Count = None
 
 
 class _Usage(BaseModel):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    prompt_tokens_details: _PromptDetails | None = None
+    prompt_tokens: _Count = None
+    completion_tokens: _Count = None
+    prompt_tokens_details: Annotated[_PromptDetails | None, _OrMissing] = None
 
 
 class _Timings(BaseModel):
     """llama.cpp's own count, sent even where ``usage`` is not."""
 
-    prompt_n: int = 0
-    predicted_n: int = 0
-    cache_n: int = 0
+    prompt_n: _Count = None
+    predicted_n: _Count = None
+    cache_n: _Count = None
 
 
 class ChatChunk(BaseModel):
@@ -58,8 +73,8 @@ class ChatChunk(BaseModel):
 
     model: str | None = None
     choices: list[_Choice] = []
-    usage: _Usage | None = None
-    timings: _Timings | None = None
+    usage: Annotated[_Usage | None, _OrMissing] = None
+    timings: Annotated[_Timings | None, _OrMissing] = None
     error: JsonValue = None
 
 
@@ -129,9 +144,12 @@ def event_payloads(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
     Comments, which keep a connection alive, are left out (WHATWG HTML §9.2.6).
 
     longest: characters that an answer may have; a line that must hold more raises ``AnswerTooLong``
+    Raises ``ReplyUnreadable`` for a line that is no part of an event: an answer that is no stream, or no text.
     """
     for line in _lines(chunks, longest):
-        field_name, _, value = line.partition(b":")
+        field_name, _, value = line.rstrip(b"\r").partition(b":")
+        if field_name not in _FIELDS:
+            raise ReplyUnreadable("the server sent what is no stream of events")
         payload = value.strip() if field_name in {b"data", b"error"} else b""
         if payload == b"[DONE]":
             return
@@ -165,11 +183,11 @@ def _usage(chunk: ChatChunk) -> TokenUsage | None:
         details = usage.prompt_tokens_details
         cached = details.cached_tokens if details else None
         if cached is None:
-            cached = timings.cache_n if timings else 0
+            cached = timings.cache_n if timings else None
         return TokenUsage(_count(usage.prompt_tokens), _count(usage.completion_tokens), _count(cached))
     if timings is not None:
-        prompt, cached = _count(timings.cache_n + timings.prompt_n), _count(timings.cache_n)
-        return TokenUsage(prompt, _count(timings.predicted_n), cached)
+        cached = _count(timings.cache_n)
+        return TokenUsage(cached + _count(timings.prompt_n), _count(timings.predicted_n), cached)
     return None
 
 

@@ -116,6 +116,11 @@ def test_the_question_is_counted_alike_however_often_it_had_to_be_asked(before: 
         ({"usage": {"prompt_tokens": -70, "completion_tokens": 10**30}}, TokenUsage()),
         ({"timings": {"prompt_n": -3, "predicted_n": -2}}, TokenUsage()),
         ({"usage": {"prompt_tokens": None, "prompt_tokens_details": {"cached_tokens": None}}}, TokenUsage()),
+        ({"usage": {"prompt_tokens": "many", "completion_tokens": 9}}, TokenUsage(0, 9)),
+        ({"usage": {"prompt_tokens": 1.5, "completion_tokens": [9], "prompt_tokens_details": "none"}}, TokenUsage()),
+        ({"usage": "unknown", "timings": {"prompt_n": 5, "predicted_n": 9}}, TokenUsage(5, 9)),
+        ({"usage": [], "timings": "unknown"}, TokenUsage()),
+        ({"timings": {"prompt_n": None, "cache_n": {}, "predicted_n": 9}}, TokenUsage(0, 9)),
     ],
 )
 def test_usage_is_read_where_a_server_writes_it(extra: Mapping[str, object], usage: TokenUsage) -> None:

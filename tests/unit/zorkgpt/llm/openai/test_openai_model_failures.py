@@ -16,6 +16,7 @@ from session.values import TokenUsage
 from tests.fixtures.misbehaving_server import (
     Drips,
     Floods,
+    Handler,
     MisbehavingServer,
     Resets,
     Says,
@@ -378,6 +379,25 @@ def test_an_error_within_errors_is_read_as_deep_as_any_is() -> None:
         pytest.raises(LanguageModelUnavailable, match="400: no reason given"),
     ):
         ask(model)
+
+
+class Garbage:
+    """Sends bytes that are no text, as if they were a stream of events."""
+
+    def play(self, handler: Handler) -> None:
+        handler.start(200, {"Content-Type": "text/event-stream"})
+        handler.wfile.write(bytes(range(256)) * 20)
+
+
+@pytest.mark.parametrize("step", [Garbage(), Says(200, "I light the lamp.", {"Content-Type": "text/plain"})])
+def test_what_is_no_stream_is_not_called_an_empty_answer(step: Step) -> None:
+    with (
+        MisbehavingServer(step) as server,
+        model_on(server) as model,
+        pytest.raises(ResponseInvalid, match="the server sent what is no stream of events; gave up"),
+    ):
+        ask(model)
+    assert len(server.asked) == BRIEF.attempts
 
 
 class TestRedirect:
