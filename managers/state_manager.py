@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from session.game_state import GameState
 
 CURRENT_STATE_FILE = "current_state.json"
+SHORTEST_PAUSE = 0.5  # seconds between two writes of the file, but for the end of an episode and of a run
 
 
 class StateManager(BaseManager):
@@ -41,6 +44,7 @@ class StateManager(BaseManager):
         self._managers: tuple[BaseManager, ...] = ()
         self._failures = 0
         self._warned = False
+        self._shown_at = -math.inf
 
     def reset(self, game_state: GameState | None = None) -> None:
         """Begin a new episode, in which a failure to write is worth a warning again."""
@@ -52,8 +56,9 @@ class StateManager(BaseManager):
         self._managers = (*(manager for manager in managers if manager is not self), self)
 
     def commit(self) -> None:
-        """Show how things stand after a turn."""
-        self.export_current_state()
+        """Show how things stand after a turn, unless that was shown a moment ago: nobody reads so fast."""
+        if time.monotonic() - self._shown_at >= SHORTEST_PAUSE:
+            self.export_current_state()
 
     def export_current_state(self) -> None:
         """Write the file; where that fails, warn once in the episode.
@@ -61,6 +66,7 @@ class StateManager(BaseManager):
         The file is not forced to the disk, which would cost more than the rest of a turn's bookkeeping: no run is
         ever resumed from it, and the journal holds all of it.
         """
+        self._shown_at = time.monotonic()
         content = json.dumps(self._current_state(), indent=2).encode()
         try:
             write_atomically(self.path, content, durable=False)

@@ -83,6 +83,7 @@ class Run:
     def play(self) -> RunEnd:
         """Play the run to its end, or until it is paused. Raises ``StoreError``."""
         end = self.orchestrator.play(self.position)
+        self.orchestrator.learning.show()
         with suppress(StoreError):  # a run that paused because the disk is full is resumed from its journal
             self.committer.settle()
         return end

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from managers.base_manager import BaseManager, M, ManagerSnapshot
 from managers.simple_memory_manager import SimpleMemoryManager
+from managers.state_manager import StateManager
 from session.errors import ConfigurationError, StoreError, first_problem
 from zorkgpt.players.critic import Critic
 
@@ -87,6 +88,10 @@ class Learning:
         """Write what was learnt since the last time into the shared files. Raises ``StoreError``."""
         for manager in self.managers:
             manager.commit()
+
+    def show(self) -> None:
+        """Show whoever watches from outside how things stand now."""
+        self.get(StateManager).export_current_state()
 
     def remove_memory(self, title: str) -> None:
         """Forget every memory of that title. Raises ``ConfigurationError`` where there is none."""
