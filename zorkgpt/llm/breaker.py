@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from session.errors import LanguageModelUnavailable, ResponseInvalid
+from session.text import counted
 from zorkgpt.llm.language_model import ROLES
 
 if TYPE_CHECKING:
@@ -70,9 +71,8 @@ class CircuitBreaker:
 
 
 def _refused(role: Role, circuit: Circuit) -> LanguageModelUnavailable:
-    wait = circuit.refusals_left
+    calls = counted(circuit.refusals_left, "call")
     circuit.refusals_left -= 1
-    calls = "1 call" if wait == 1 else f"{wait} calls"
     return LanguageModelUnavailable(
         f"{role}: {circuit.failures} failures in a row; not asked again until {calls} later"
     )

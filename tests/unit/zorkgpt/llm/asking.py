@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from session.configuration.option_groups import Sampling
 
 PROMPT = Prompt(system="You play.", user="A dark room.")
-BRIEF = Limits(request=5.0, stall=0.1, total=60.0, patience=8.0, attempts=3)
+BRIEF = Limits(request=5.0, stall=0.3, total=60.0, patience=8.0, attempts=3)
 
 
 class Move(BaseModel):
