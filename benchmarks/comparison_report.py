@@ -1,6 +1,6 @@
 """Every benchmark that needs no model, as one report.
 
-    python benchmarks/comparison_report.py [NAME ...]
+    python benchmarks/comparison_report.py [--json FILE] [--markdown FILE] [NAME ...]
 
 Stories are those of the folder ZORKGPT_STORIES and our own; what cannot be measured without that folder is left out,
 and the report says so. Exit status 1: a benchmark failed, or what it measures does not hold.
@@ -8,21 +8,27 @@ and the report says so. Exit status 1: a benchmark failed, or what it measures d
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib.resources import files
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-OWN_STORY = str(files("game_interface.stories") / "tidehouse.z5")
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # for whoever runs this file and not the module
+
+from benchmarks.stories import STORIES_VARIABLE, user_stories  # noqa: E402  the path comes first
+from benchmarks.tables import TABLES_VARIABLE, Table  # noqa: E402  the same
 
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """A command with its figures on standard output.
+    """A command that prints figures.
 
     question: what the figures answer
     missing: why it cannot be run here; "" where it can
@@ -33,54 +39,104 @@ class Benchmark:
     missing: str = ""
 
 
-def benchmarks(stories: Path | None) -> Mapping[str, Benchmark]:
-    """The benchmarks that need no model, by name; ``stories`` is the folder of the user's stories."""
-    known = [] if stories is None else sorted(map(str, stories.glob("*.z?")))
-    missing = "" if known else "ZORKGPT_STORIES names no folder of story files"
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What came of a benchmark. ``seconds`` is how long it took."""
+
+    question: str
+    failed: bool
+    missing: str
+    seconds: float
+    tables: Sequence[Table]
+
+
+def benchmarks(*, has_stories: bool) -> Mapping[str, Benchmark]:
+    """Return the benchmarks that need no model, by name. ``has_stories``: there are stories of the user's own."""
+    missing = "" if has_stories else f"{STORIES_VARIABLE} names no folder of story files"
+    questions = {
+        "performance_metrics": "How fast is a story played?",
+        "turn_cost": "What does a turn cost?",
+        "critic_verdicts": "What does the critic refuse?",
+        "going_in_circles": "Is it noticed that play goes in circles?",
+        "map_truth": "Is the map true?",
+        "general_way": "Are unknown stories read rightly?",
+        "memories_file": "How fast is Memories.md read and edited?",
+        "memory_writes": "What does it cost to keep a memory?",
+        "memory_reader": "What is memory worth to a player that needs it?",
+    }
     return {
-        "performance_metrics": Benchmark("How fast is a story played?", _module("performance_metrics")),
-        "turn_cost": Benchmark("What does a turn cost in calls and tokens?", _module("turn_cost")),
-        "critic_verdicts": Benchmark("What does the critic refuse?", _module("critic_verdicts", OWN_STORY, *known)),
-        "going_in_circles": Benchmark("Is it noticed that play goes in circles?", _module("going_in_circles")),
-        "map_truth": Benchmark("Is the map true?", _module("map_truth", *known), missing),
-        "general_way": Benchmark("Are unknown stories read rightly?", _module("general_way"), missing),
-        "memories_file": Benchmark("How fast is Memories.md read and edited?", _module("memories_file")),
-        "memory_writes": Benchmark("What does it cost to keep a memory?", _module("memory_writes")),
-        "memory_reader": Benchmark("What is memory worth to a player that needs it?", _module("memory_reader")),
+        name: Benchmark(
+            question,
+            (sys.executable, "-m", f"benchmarks.{name}"),
+            missing if name in {"map_truth", "general_way"} else "",
+        )
+        for name, question in questions.items()
     }
 
 
-def report(chosen: Mapping[str, Benchmark]) -> int:
-    """Each benchmark's figures, or why there are none, are printed; 1 where one failed."""
-    failed = []
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+def report(chosen: Mapping[str, Benchmark]) -> dict[str, Measurement]:
+    """Run each benchmark, which prints its figures, and return what came of it."""
+    found = {}
     for name, benchmark in chosen.items():
         print(f"\n## {name}: {benchmark.question}\n", flush=True)
-        if benchmark.missing:
-            print(f"Left out: {benchmark.missing}.")
-            continue
-        start = time.monotonic()
-        if subprocess.run(benchmark.command, env=environment, check=False).returncode:
-            failed.append(name)
-        print(f"({time.monotonic() - start:.0f} s)")
+        found[name] = _run(benchmark)
+        print(f"Left out: {benchmark.missing}." if benchmark.missing else f"({found[name].seconds:.0f} s)")
+    failed = [name for name, measurement in found.items() if measurement.failed]
     print(f"\nFailed: {', '.join(failed)}" if failed else "\nNone failed.")
-    return 1 if failed else 0
+    return found
 
 
-def main(names: Sequence[str]) -> int:
-    """The report on the benchmarks of these names, or on all, is printed."""
-    folder = os.environ.get("ZORKGPT_STORIES")
-    known = benchmarks(Path(folder) if folder else None)
-    unknown = [name for name in names if name not in known]
+def main(arguments: Sequence[str]) -> int:
+    """Print the report on the benchmarks of these names, or on all; return 1 where one failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write them as Markdown tables, too")
+    options = parser.parse_args(arguments)
+    known = benchmarks(has_stories=bool(user_stories()))
+    unknown = [name for name in options.names if name not in known]
     if unknown:
         print(f"no benchmark: {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)
         return 2
-    print(f"# Benchmarks, Python {sys.version.split()[0]} on {sys.platform}, {os.cpu_count()} processors")
-    return report({name: known[name] for name in names or known})
+    machine = f"Python {sys.version.split()[0]} on {sys.platform}, {os.cpu_count()} processors"
+    print(f"# Benchmarks, {machine}")
+    found = report({name: known[name] for name in options.names or known})
+    if options.json:
+        options.json.write_text(as_json(machine, found), encoding="utf-8")
+    if options.markdown:
+        options.markdown.write_text(as_markdown(machine, found), encoding="utf-8")
+    return 1 if any(measurement.failed for measurement in found.values()) else 0
 
 
-def _module(name: str, *arguments: str) -> Sequence[str]:
-    return sys.executable, "-m", f"benchmarks.{name}", *arguments
+def _run(benchmark: Benchmark) -> Measurement:
+    start = time.monotonic()
+    tables: list[Table] = []
+    failed = False
+    if not benchmark.missing:
+        with tempfile.TemporaryDirectory() as folder:
+            lines = Path(folder) / "tables.jsonl"
+            lines.touch()
+            environment = os.environ | {"PYTHONPATH": str(ROOT), TABLES_VARIABLE: str(lines)}
+            failed = subprocess.run(benchmark.command, env=environment, check=False).returncode != 0
+            tables = [Table(**json.loads(line)) for line in lines.read_text(encoding="utf-8").splitlines()]
+    seconds = round(time.monotonic() - start, 1)
+    return Measurement(benchmark.question, failed, benchmark.missing, seconds, tables)
+
+
+def as_json(machine: str, found: Mapping[str, Measurement]) -> str:
+    """Return all figures as one object."""
+    figures = {"machine": machine, "benchmarks": {name: asdict(each) for name, each in found.items()}}
+    return json.dumps(figures, indent=2) + "\n"
+
+
+def as_markdown(machine: str, found: Mapping[str, Measurement]) -> str:
+    """Return all figures as tables in Markdown, each with the command that printed it."""
+    parts = [f"{machine}."]
+    for name, measurement in found.items():
+        parts += [f"## {measurement.question}", f"`python -m benchmarks.{name}`"]
+        parts += [f"Left out: {measurement.missing}."] if measurement.missing else []
+        parts += [table.markdown() for table in measurement.tables]
+    return "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":

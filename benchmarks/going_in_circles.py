@@ -9,18 +9,17 @@ tree. No model, no network.
 
 from __future__ import annotations
 
-import os
 import random
 import statistics
 import sys
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
 
-from benchmarks.critic_verdicts import Play, walkthrough_of
+from benchmarks.stories import OWN_STORY, Walkthrough, walkthrough_of, zork_or_own
+from benchmarks.tables import Row, show
 from game_interface.core.jericho_interface import JerichoInterface
 from managers.circling import CirclingDetector
 from session.game_configuration import GameConfiguration
@@ -41,7 +40,7 @@ _VERBS = ("take", "open", "examine", "push")
 
 
 @dataclass(slots=True)
-class Watch:
+class Notices:
     """What was noticed in one game.
 
     changed: turns after which all was not as before
@@ -60,23 +59,29 @@ class Watch:
     doubted: int = 0
     tokens: list[float] = field(default_factory=list)
 
-    def row(self) -> str:
-        """The figures in one line."""
-        mean, most = statistics.fmean(self.tokens), max(self.tokens)
-        return (
-            f"{self.turns:>5} {self.changed:>8} {self.circling:>9} {f'{self.warned}/{self.repeated}':>15}"
-            f" {self.doubted:>8} {sum(map(bool, self.tokens)):>6} {mean:>6.0f} {most:>5.0f}"
-        )
+    def row(self) -> Row:
+        """Return the figures by their headings."""
+        return {
+            "turns": self.turns,
+            "something changed": self.changed,
+            "circling noticed": self.circling,
+            "failures repeated": self.repeated,
+            "warned of": self.warned,
+            "asked of the critic": self.doubted,
+            "turns with advice": sum(map(bool, self.tokens)),
+            "tokens a turn": statistics.fmean(self.tokens),
+            "at most": max(self.tokens),
+        }
 
 
-def walkthrough_turns(play: Play) -> Iterator[TurnRecord]:
-    """The turns of the walkthrough."""
+def walkthrough_turns(play: Walkthrough) -> Iterator[TurnRecord]:
+    """Yield the turns of the walkthrough."""
     remaining = iter(play.commands)
-    return _turns(play.story, play.seed, lambda _: next(remaining, None))
+    return _turns(play.open(), lambda _: next(remaining, None))
 
 
 def aimless_turns(story: Path, seed: int) -> Iterator[TurnRecord]:
-    """Turns of somebody who tries anything on whatever is there."""
+    """Yield turns of somebody who tries anything on whatever is there."""
     chance = random.Random(seed)
 
     def choose(observation: Observation) -> str:
@@ -84,13 +89,13 @@ def aimless_turns(story: Path, seed: int) -> Iterator[TurnRecord]:
         names = [each.name.split()[-1].lower() for each in at_hand if each.name.strip()]
         return chance.choice((*_ALWAYS, *(f"{verb} {name}" for verb in _VERBS for name in names)))
 
-    return _turns(story, seed, choose, AIMLESS_TURNS)
+    return _turns(JerichoInterface(story, seed=seed), choose, AIMLESS_TURNS)
 
 
 def _turns(
-    story: Path, seed: int, choose: Callable[[Observation], str | None], most: int = sys.maxsize
+    game: JerichoInterface, choose: Callable[[Observation], str | None], most: int = sys.maxsize
 ) -> Iterator[TurnRecord]:
-    with JerichoInterface(story, seed=seed) as game:
+    with game:
         for number in range(1, most + 1):
             before = game.observation
             command = choose(before)
@@ -99,9 +104,13 @@ def _turns(
             yield TurnRecord(1, number, before, (Proposal(command),), (Verdict(accepted=True),), game.step(command))
 
 
-def watch(turns: Sequence[TurnRecord], *, whole_tree: bool) -> Watch:
-    """What was noticed in these turns of one game; a failure is one that the player noticed, whatever is watched."""
-    seen, ledger, repetitions = Watch(len(turns)), FailedCommands(), Repetitions()
+def noticed_in(turns: Sequence[TurnRecord], *, whole_tree: bool) -> Notices:
+    """Count what is noticed in these turns of one game.
+
+    whole_tree: by the story's whole object tree instead of what the player can notice; failures are those that the
+        player noticed in either case
+    """
+    seen, ledger, repetitions = Notices(len(turns)), FailedCommands(), Repetitions()
     circling = CirclingDetector(structlog.get_logger(), GameConfiguration(), GameState())
     for turn in turns:
         known = _by_the_tree(turn) if whole_tree else turn
@@ -120,28 +129,24 @@ def watch(turns: Sequence[TurnRecord], *, whole_tree: bool) -> Watch:
 
 
 def _by_the_tree(turn: TurnRecord) -> TurnRecord:
-    """The turn of a player who knows neither belongings nor sight, so that the tree's hash stands in."""
+    """Return the turn of a player who knows neither belongings nor sight, so that the tree's hash stands in."""
     before, after = (replace(each, inventory=None, visible=None) for each in (turn.before, turn.after))
     return replace(turn, before=before, after=after)
 
 
 def main(stories: Sequence[Path]) -> None:
     """Print the figures for each story."""
-    print(f"{'':<34} turns  changed  circling  warned/repeated  doubted  shown  tokens: mean, most")
+    rows: list[Row] = []
     for story in stories:
         games = {"walkthrough": list(walkthrough_turns(walkthrough_of(story)))}
         for seed in range(1, AIMLESS_GAMES + 1):
             games[f"aimless {seed}"] = list(aimless_turns(story, seed))
         for name, turns in games.items():
-            for basis, whole_tree in (("whole tree", True), ("noticed", False)):
-                print(f"{story.stem:<10} {name:<12} {basis:<10} {watch(turns, whole_tree=whole_tree).row()}")
-
-
-def _known_stories() -> list[Path]:
-    ours = Path(str(files("game_interface.stories") / "tidehouse.z5"))
-    zork = Path(os.environ.get("ZORKGPT_STORIES", "")) / "zork1.z5"
-    return [ours, *([zork] if zork.is_file() else [])]
+            for basis, whole_tree in (("whole tree", True), ("player", False)):
+                found = noticed_in(turns, whole_tree=whole_tree).row()
+                rows.append({"story": story.stem, "commands": name, "noticed by": basis, **found})
+    show(rows)
 
 
 if __name__ == "__main__":
-    main([Path(argument) for argument in sys.argv[1:]] or _known_stories())
+    main([Path(argument) for argument in sys.argv[1:]] or list(dict.fromkeys((OWN_STORY, zork_or_own()))))

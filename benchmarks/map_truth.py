@@ -8,25 +8,24 @@ every edge of the map again from the state saved just before it was learnt. Exit
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 import time
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import jericho
 import structlog
 
-from game_interface.core.jericho_interface import JerichoInterface
+from benchmarks.stories import user_stories, walkthrough_of
+from benchmarks.tables import Row, show
 from game_interface.core.machine.saved_state import SavedState
 from managers.map_manager import MapManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict
 from zorkgpt.mapping.map_graph import Edge
-from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Walk:
-    """Every move of a replay, by its edge: where it led last, and the state just before."""
+    """Every move of a replay that a command made, by its edge: where it led last, and the state just before."""
 
     destinations: dict[Edge, int] = field(default_factory=dict)
     states: dict[Edge, SavedState] = field(default_factory=dict)
@@ -49,7 +48,7 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class MapTruth:
-    """What a replay showed; a true map has zero of the last four.
+    """What a replay showed of a map; a true one has zero of the last four.
 
     unlearnt: moves taken that were no edge, to the right room, just after
     unwalked: edges that nobody walked, or not last to where they say
@@ -76,7 +75,7 @@ class MapTruth:
 
 
 def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
-    """The truth of the map that these commands draw in an empty work folder."""
+    """Return how true the map is that these commands draw in an empty work folder."""
     config = GameConfiguration(zork_game_workdir=workdir)
     manager = MapManager(structlog.get_logger(), config, GameState(), directions=game.facts.directions)
     walk = replay(game, commands, manager)
@@ -98,20 +97,23 @@ def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
 
 
 def replay(game: Game, commands: Sequence[str], manager: MapManager) -> Walk:
-    """The commands were played, or as many as the story took, and the map has learnt from each."""
+    """Play the commands, as many as the story takes, and let the map learn from each."""
     walk = Walk()
     movements = MovementAnalyzer(game.facts.directions)
+    previous = ""
     for number, command in enumerate(commands, 1):
         if game.observation.ending is not None:
             break
         before, state = game.observation, game.save()
+        previous = repeated(command, previous)
         turn = TurnRecord(1, number, before, (Proposal(command),), (Verdict(accepted=True),), game.step(command))
         started = time.perf_counter()
         manager.learn(turn)
         walk.learning_seconds += time.perf_counter() - started
         walk.commands += 1
-        if turn.moved and not turn.after.died and before.location and turn.after.location:
-            edge = Edge(before.location.num, movements.exit_of(command))
+        exit_ = movements.exit_of(previous)
+        if exit_ and turn.moved and not turn.after.died and before.location and turn.after.location:
+            edge = Edge(before.location.num, exit_)
             walk.moves += 1
             walk.destinations[edge] = turn.after.location.num
             walk.states[edge] = state
@@ -132,7 +134,7 @@ def _leads(game: Game, state: SavedState, edge: Edge, to_id: int) -> bool:
 
 
 def _connected(destinations: dict[Edge, int]) -> Iterator[tuple[int, int]]:
-    """Every pair of different rooms with walked moves from the first to the second, found by plain search."""
+    """Yield every pair of different rooms with walked moves from the first to the second, found by plain search."""
     for from_id in {edge.location_id for edge in destinations}:
         found, open_ids = {from_id}, [from_id]
         while open_ids:
@@ -152,22 +154,18 @@ def _route_leads(manager: MapManager, from_id: int, to_id: int) -> bool:
 
 
 def main(paths: Sequence[Path]) -> int:
-    """The figures of these stories are printed; 1 where a map is not true."""
-    columns = [field.name for field in fields(MapTruth)]
-    print(f"{'story':<10}", *columns, sep="  ")
+    """Print the figures of these stories; return 1 where a map is not true."""
+    rows: list[Row] = []
     true = True
     for path in paths:
-        profile = jericho.FrotzEnv(str(path))
-        seed, commands = max(1, profile.bindings["seed"]), profile.get_walkthrough()
-        profile.close()
-        with JerichoInterface(path, seed=seed) as game, tempfile.TemporaryDirectory() as folder:
-            truth = measure(game, commands, Path(folder))
-        figures = [f"{figure:>{len(column)}.4g}" for column, figure in zip(columns, astuple(truth), strict=True)]
-        print(f"{path.stem:<10}", *figures, sep="  ")
+        play = walkthrough_of(path)
+        with play.open() as game, tempfile.TemporaryDirectory() as folder:
+            truth = measure(game, play.commands, Path(folder))
+        rows.append({"story": path.stem, **{name.replace("_", " "): value for name, value in asdict(truth).items()}})
         true &= truth.holds
+    show(rows)
     return 0 if true else 1
 
 
 if __name__ == "__main__":
-    named = [Path(argument) for argument in sys.argv[1:]]
-    sys.exit(main(named or sorted(Path(os.environ["ZORKGPT_STORIES"]).glob("*.z?"))))
+    sys.exit(main([Path(argument) for argument in sys.argv[1:]] or user_stories()))

@@ -10,20 +10,20 @@ from statistics import median
 from time import process_time
 from typing import TYPE_CHECKING
 
+from benchmarks.tables import Row, show
 from managers.memory.document import parse_memories
 from session.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from managers.memory.document import MemoriesDocument
-
 MEMORIES_A_LOCATION = 8
+MOST = {100: 10.0}  # ms for either, by locations
 TEXT = "The lamp is lit with one command and lasts for long; without it what lives in the dark comes near. " * 3
 
 
 def memory(number: int) -> Memory:
-    """A memory of the usual size."""
+    """Return a memory of the usual size."""
     return Memory(
         category="DISCOVERY",
         title=f"Brass lamp number {number} lights the way down",
@@ -36,7 +36,7 @@ def memory(number: int) -> Memory:
 
 
 def file_of(locations: int) -> str:
-    """A whole file as the program writes it."""
+    """Return a whole file as the program writes it."""
     document = parse_memories("").add_memory(0, "Lamp Room", memory(0))
     for number in range(1, MEMORIES_A_LOCATION):
         document = document.add_memory(0, "Lamp Room", memory(number))
@@ -46,7 +46,7 @@ def file_of(locations: int) -> str:
 
 
 def milliseconds(work: Callable[[], object], times: int) -> float:
-    """The median processor time of ``times`` runs: nothing here waits, and the machine may be shared."""
+    """Return the median processor time of ``times`` runs: nothing here waits, and the machine may be shared."""
     seconds = []
     for _ in range(times):
         start = process_time()
@@ -60,24 +60,21 @@ def superseded(memory_there: Memory) -> Memory:
     return memory_there.superseded("Better", 9) if memory_there.title == memory(3).title else memory_there
 
 
-def report(locations: int, times: int) -> None:
-    """Prints the durations for a file of so many locations."""
+def row(locations: int, times: int) -> Row:
+    """Return the durations for a file of so many locations."""
     text = file_of(locations)
-    document: MemoriesDocument = parse_memories(text)
+    document = parse_memories(text)
     count = sum(map(len, document.memories().values()))
     added = memory(count)
-    rows = {
-        "parse": milliseconds(lambda: parse_memories(text), times),
-        "add a memory": milliseconds(lambda: document.add_memory(locations // 2, "", added).render(), times),
-        "add a section": milliseconds(lambda: document.add_memory(locations + 1, "Quay", added).render(), times),
-        "supersede": milliseconds(lambda: document.revise(locations // 2, superseded).render(), times),
+    works: dict[str, Callable[[], object]] = {
+        "read": lambda: parse_memories(text),
+        "add a memory": lambda: document.add_memory(locations // 2, "", added).render(),
+        "add a section": lambda: document.add_memory(locations + 1, "Quay", added).render(),
+        "supersede": lambda: document.revise(locations // 2, superseded).render(),
     }
-    print(f"{count:,} memories at {locations:,} locations, {len(text) // 1000:,} KB (medians of {times})")
-    for name, duration in rows.items():
-        print(f"  {name:<14}{duration:9.2f} ms{duration * 1000 / count:9.2f} µs a memory")
+    durations = {f"to {name}, ms": milliseconds(work, times) for name, work in works.items()}
+    return {"memories": count, "kB": len(text) // 1000, **durations, "at most": MOST.get(locations)}
 
 
 if __name__ == "__main__":
-    report(locations=100, times=51)
-    report(locations=1_250, times=9)
-    report(locations=12_500, times=3)
+    show([row(100, times=51), row(1_250, times=9), row(12_500, times=3)])

@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from importlib.resources import files
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
 
+from benchmarks.stories import OWN_STORY
+from benchmarks.tables import Row, show
 from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.comparison import compare_all
 from zorkgpt.ablation.runners import LocalRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from zorkgpt.ablation.comparison import Comparison
     from zorkgpt.ablation.measures import RunMeasures
@@ -31,29 +32,20 @@ EPISODES, TURNS = 6, 30
 
 
 def main() -> None:
-    """The figures are printed."""
+    """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=20_001)
     options = parser.parse_args()
     runs = played(options.pairs, options.seed)
-    for found in compare_all(runs, detect=5):
-        if found.measure == "score":
-            print(f"score, full minus {found.other}: {in_words(found)}, {found.pairs} pairs")
-    print_learning([run for run in runs if run.arm == "full"])
-
-
-def in_words(found: Comparison) -> str:
-    """The difference in points, its interval and p; where these cannot be had, why."""
-    if found.difference is None or found.low is None or found.high is None or found.p is None:
-        return found.why_not
-    return f"{found.difference:.2f} ({found.low:.2f} to {found.high:.2f}), p {found.p:.4f}"
+    scores = [found for found in compare_all(runs, detect=5) if found.measure == "score"]
+    show([_score_row(found) for found in scores], "Score, with all memories minus otherwise")
+    show(list(_third_episodes([run for run in runs if run.arm == "full"])), "With all memories")
 
 
 def played(pairs: int, seed: int) -> list[RunMeasures]:
-    """Every run of every arm."""
-    story = Path(str(files("game_interface.stories") / "tidehouse.z5"))
-    plan = scripted_plan(story, ARMS, pairs=pairs, episodes=EPISODES, turns=TURNS, seed=seed)
+    """Play every run of every arm, and return what came of each."""
+    plan = scripted_plan(OWN_STORY, ARMS, pairs=pairs, episodes=EPISODES, turns=TURNS, seed=seed)
     with tempfile.TemporaryDirectory() as folder:
         ablation = Ablation(plan, Path(folder))
         for _ in ablation.play(LocalRunner(2)):
@@ -61,17 +53,27 @@ def played(pairs: int, seed: int) -> list[RunMeasures]:
         return ablation.runs()
 
 
-def print_learning(runs: Sequence[RunMeasures]) -> None:
-    """Of third episodes, repeated failures and tokens of location memory a turn: mean, least and most of the runs.
+def _score_row(found: Comparison) -> Row:
+    return {
+        "otherwise": found.other,
+        "pairs": found.pairs,
+        "points": found.difference,
+        "from": found.low,
+        "to": found.high,
+        "p": found.p,
+    }
 
-    Then the least share of visited locations that have a memory at the end of a run.
-    """
+
+def _third_episodes(runs: Sequence[RunMeasures]) -> Iterator[Row]:
+    """Yield figures of the runs' third episodes, and which part of the visited locations has a memory at their ends."""
     third = [run.episodes[2] for run in runs]
-    repeats = [100 * (episode.repeated_actions or 0) for episode in third]
-    tokens = [episode.memory_tokens or 0 for episode in third]
-    print(f"third episode of full, repeats  {mean(repeats):.1f} % ({min(repeats):.1f} to {max(repeats):.1f})")
-    print(f"third episode of full, memory   {mean(tokens):.0f} tokens a turn ({min(tokens):.0f} to {max(tokens):.0f})")
-    print(f"locations with a memory         {100 * min(run.memory_coverage or 0 for run in runs):.0f} % or more")
+    figures = {
+        "third episode: failures repeated, %": [100 * (episode.repeated_actions or 0) for episode in third],
+        "third episode: location memory, tokens a turn": [episode.memory_tokens or 0 for episode in third],
+        "visited locations with a memory, %": [100 * (run.memory_coverage or 0) for run in runs],
+    }
+    for name, values in figures.items():
+        yield {"figure": name, "mean": mean(values), "least": min(values), "most": max(values)}
 
 
 if __name__ == "__main__":

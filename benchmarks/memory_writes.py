@@ -13,15 +13,18 @@ from time import perf_counter, process_time
 import structlog
 
 from benchmarks.memories_file import MEMORIES_A_LOCATION, file_of, memory
+from benchmarks.tables import Row, show
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 
 TIMES = 21
+SIZES = (100, 1_250, 4_000)  # locations; a file of more memories is refused for its length
+MOST = {100: 10.0}  # ms
 
 
-def report(locations: int) -> None:
-    """Prints the durations of additions to a file of so many locations."""
+def row(locations: int) -> Row:
+    """Return how long additions to a file of so many locations take."""
     working, waiting = [], []
     with TemporaryDirectory() as folder:
         (Path(folder) / "Memories.md").write_text(file_of(locations), encoding="utf-8")
@@ -32,10 +35,13 @@ def report(locations: int) -> None:
             manager.add_memory(locations // 2, "Lamp Room", memory(1_000_000 + number))
             working.append(process_time() - work)
             waiting.append(perf_counter() - wall)
-    count = locations * MEMORIES_A_LOCATION
-    print(f"{count:>8,} memories{median(working) * 1000:9.2f} ms{median(waiting) * 1000:9.2f} ms with the disk")
+    return {
+        "memories": locations * MEMORIES_A_LOCATION,
+        "to add one, ms": median(working) * 1000,
+        "at most": MOST.get(locations),
+        "with the disk, ms": median(waiting) * 1000,
+    }
 
 
 if __name__ == "__main__":
-    for size in (100, 1_250, 12_500):
-        report(size)
+    show([row(locations) for locations in SIZES])

@@ -1,59 +1,112 @@
-"""What a turn costs in model calls and prompt tokens, over a whole walkthrough.
+"""What a turn costs: model calls, prompt tokens, time, disk. Everything that can be learnt is on.
 
     python -m benchmarks.turn_cost [STORY]
 
-plays the walkthrough of STORY (Zork I in the folder ZORKGPT_STORIES, else the story that ships) through the real
-loop without memories, with a model that plausibly answers every role. Prints calls a turn by role, prompt tokens a
-turn (estimated at four characters each), and how much of a prompt is a prefix shared with the role's previous one.
-Temporary files only; no network.
+plays the walkthrough of STORY (Zork I in the folder ZORKGPT_STORIES, else the story that ships) as ``zorkgpt run``
+does, with the interpreter in a process of its own and all files on a disk, and with a model that plausibly answers
+every role and takes no time. Once cold, in an empty work folder, and once warm: with 8 memories at each of 100
+locations and 12 kB of knowledge. Tokens are estimated at four characters each. The growth is that of a turn's time
+over 2,000 turns which repeat the same commands. The steps are those of Jericho alone, of the same commands. Temporary
+files only; no network. Exit status 1: a bar that does not depend on the machine is missed.
 """
 
 from __future__ import annotations
 
 import os
-import statistics
+import re
 import sys
 import tempfile
+import time
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from importlib.resources import files
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import fmean, median, quantiles
+from threading import Event as Flag
+from typing import TYPE_CHECKING
 
+from jericho import FrotzEnv
+from jericho.jericho import UnsupportedGameWarning
+
+from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
+from benchmarks.tables import Row, show
+from managers.knowledge.document import parse_knowledge
+from managers.memory.document import parse_memories
+from orchestration.bootstrap import open_run
+from orchestration.model_choice import ChosenModel
+from orchestration.opening import open_story
+from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
+from session.files.journal import JOURNAL_FILE
+from session.game_configuration import GameConfiguration
+from session.knowledge import SECTIONS, KnowledgeEntry, KnowledgeLine, Source
+from session.memory import Memory
 from session.token_counter import FIRST_GUESS
-from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.walkthrough import get_zork1_walkthrough
-from tests.fixtures.whole_run import play_run
 from zorkgpt.llm.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import FrameType
+
     from pydantic import BaseModel
+    from typing_extensions import Self
 
-    from zorkgpt.llm.language_model import Prompt, Role
+    from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role
 
-ZORK_SEED = 12
-PERCENTILE = 95
+LONG_RUN = 2000  # turns
+TOUR = ("look", "inventory", "north", "south", "east", "west", "wait")
+WARM_LOCATIONS, WARM_MEMORIES, WARM_KNOWLEDGE = 100, 8, 12_000  # the last in characters
 REASONING = (
     "I have looked at what the last response says and at what I carry. The way on is to do this now, "
     "because it follows from the plan that I made when I came here, and nothing speaks against it yet."
 )
+_LARGE_DISK = Path("/var/tmp")  # noqa: S108  a disk on systems whose folder for temporary files is in memory
 
 
 @dataclass(frozen=True, slots=True)
-class TurnCost:
-    """The figures of one replay.
+class Bar:
+    """The most that a figure may be, cold and warm. ``is_time``: it depends on the machine."""
+
+    cold: float
+    warm: float
+    is_time: bool = False
+
+
+GROWTH = "growth of the time, last fifth to first"
+BARS: Mapping[str, Bar] = {
+    "model calls": Bar(1.4, 1.3),
+    "prompt tokens": Bar(2500, 3600),
+    "prompt tokens, p95": Bar(5000, 8000),
+    "time, p50, in Jericho steps": Bar(100, 100, is_time=True),
+    "time, p95, in Jericho steps": Bar(250, 250, is_time=True),
+    "forced writes": Bar(1.3, 1.3),
+    "file replacements": Bar(2, 2),
+    "journal, bytes": Bar(2600, 2600),
+    GROWTH: Bar(1.2, 1.2, is_time=True),
+}
+"""All but the growth are of a turn."""
+
+
+@dataclass(slots=True)
+class Cost:
+    """What a run cost.
 
     calls: model calls, by role
-    tokens: of each turn's prompts, all roles together
+    tokens: of the prompts of each turn, by role; what was learnt from a turn is part of the next one
     shared: by role, the share of each prompt's characters that its predecessor began with
+    seconds: of each turn, without the model's
+    rooms: the names of the locations in which a turn was begun, by id
     """
 
-    turns: int
-    score: int | None
-    calls: Counter[str]
-    tokens: list[int]
-    shared: dict[str, list[float]]
+    turns: int = 0
+    score: int | None = None
+    calls: Counter[str] = field(default_factory=Counter)
+    tokens: defaultdict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+    shared: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    seconds: list[float] = field(default_factory=list)
+    journal_bytes: int = 0
+    rooms: dict[int, str] = field(default_factory=dict)
 
     @property
     def calls_a_turn(self) -> float:
@@ -61,83 +114,351 @@ class TurnCost:
         return self.calls.total() / self.turns
 
     @property
+    def all_tokens(self) -> list[int]:
+        """The prompt tokens of each turn, of all roles together."""
+        return [sum(of_turn) for of_turn in zip(*self.tokens.values(), strict=True)]
+
+    @property
     def shared_on_average(self) -> float:
         """The share over all prompts of all roles but each role's first."""
-        return statistics.fmean(share for shares in self.shared.values() for share in shares)
+        return fmean(share for shares in self.shared.values() for share in shares)
 
 
-@dataclass
-class _Player:
-    """Answers as a model that follows the walkthrough would, and measures what it is asked."""
+class Player:
+    """Answers as a model that plays ``commands`` would, again and again, and measures what a turn costs meanwhile."""
 
-    commands: Sequence[str]
-    calls: Counter[str] = field(default_factory=Counter)
-    tokens: list[int] = field(default_factory=list)
-    shared: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    _previous: dict[str, str] = field(default_factory=dict)
+    def __init__(self, commands: Sequence[str]) -> None:
+        self.cost = Cost()
+        self._commands = commands
+        self._model = ScriptedLLM(self._reply)
+        self._previous: dict[str, str] = {}
+        self._asked: Counter[str] = Counter()
+        self._since = 0.0
+        self._thinking = 0.0
 
-    def answer(self, role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
-        text = prompt.system + prompt.user
-        if role == "agent":
-            self.tokens.append(0)
-        self.tokens[-1] += round(len(text) * FIRST_GUESS)
-        self.calls[role] += 1
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        """Answer, and measure the prompt; the time that this takes is the model's."""
+        start = time.perf_counter()
+        self._measure(role, prompt.system + prompt.user)
+        answer = self._model.complete(role, prompt, schema)
+        self._model.calls.clear()
+        self._thinking += time.perf_counter() - start
+        return answer
+
+    def show(self, event: Event) -> None:
+        """Take the time between turns, from the moment when one is in the journal to that of the next."""
+        now = time.perf_counter()
+        cost = self.cost
+        if isinstance(event, TurnPlayed):
+            cost.seconds.append(now - self._since - self._thinking)
+            cost.turns += 1
+            location = event.record.before.location
+            if location is not None:
+                cost.rooms[location.num] = location.name
+            self._close_turn()
+        elif isinstance(event, EpisodeEnded):
+            cost.score = event.score
+            for role, asked in self._asked.items():
+                cost.tokens[role][-1] += asked
+        if isinstance(event, EpisodeStarted | TurnPlayed):
+            self._since, self._thinking = time.perf_counter(), 0.0
+
+    def _measure(self, role: Role, text: str) -> None:
+        self.cost.calls[role] += 1
+        self._asked[role] += round(len(text) * FIRST_GUESS)
         if role in self._previous:
-            self.shared[role].append(_common_prefix(text, self._previous[role]) / len(text))
+            self.cost.shared[role].append(_shared_prefix(text, self._previous[role]) / len(text))
         self._previous[role] = text
-        return self._reply(role, schema)
 
-    def _reply(self, role: Role, schema: type[BaseModel]) -> dict[str, object]:
+    def _close_turn(self) -> None:
+        tokens = self.cost.tokens
+        for role in self._asked.keys() | tokens.keys():
+            of_role = tokens[role]
+            of_role += [0] * (self.cost.turns - 1 - len(of_role))
+            of_role.append(self._asked[role])
+        self._asked.clear()
+
+    def _reply(self, role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        number = self.cost.calls[role]
         if role == "agent":
-            exits = {"is_room_description": True, "exits": ["north", "south", "up"], "in_combat": False}
-            return {"reading": exits, "reasoning": REASONING, "action": self.commands[self.calls["agent"] - 1]}
+            reading = {"is_room_description": True, "exits": ["north", "south", "up"], "in_combat": False}
+            command = self._commands[self.cost.turns % len(self._commands)]
+            return {"reading": reading, "reasoning": REASONING, "action": command}
         if role == "critic":
             return {"reason": "Nothing speaks against it.", "accepted": True, "confidence": 0.5}
-        return _objectives(self.calls[role]) if "objectives" in schema.model_fields else {}
+        turns = [int(turn) for turn in re.findall(r"^(?:\W*)Turn (\d+)", prompt.user, re.MULTILINE)] or [1]
+        if role == "memory":
+            return {"memories": [_memory(number, turns[-1])]}
+        answers = {"objectives": _objectives, "insights": _insights, "cut": _consolidation, "lines": _knowledge}
+        return next(answer for name, answer in answers.items() if name in schema.model_fields)(number, turns)
 
 
-def _objectives(update: int) -> dict[str, object]:
-    found = [
-        {"text": f"Look for what lies behind the obstacle that turn {update * 20} showed", "location_id": None},
-        {"text": f"Bring what was found by update {update} to where it is worth points", "location_id": None},
-    ]
-    return {"objectives": found, "reasoning": "From what was seen."}
-
-
-def _common_prefix(text: str, other: str) -> int:
-    """Characters that both begin with."""
+def _shared_prefix(text: str, other: str) -> int:
+    """Return how many characters both begin with."""
     pairs = enumerate(zip(text, other, strict=False))
     return next((place for place, (one, two) in pairs if one != two), min(len(text), len(other)))
 
 
-def measure(story: Path, commands: Sequence[str], seed: int) -> TurnCost:
-    """The cost of playing ``commands`` on ``story``, before memories and knowledge."""
-    player = _Player(commands)
-    with tempfile.TemporaryDirectory() as folder:
-        model = ScriptedLLM(player.answer)
-        options: dict[str, Any] = {
-            "max_turns_per_episode": len(commands),
-            "simple_memory": {"enabled": False},
-            "knowledge": {"enabled": False},
+def _memory(number: int, turn: int) -> dict[str, object]:
+    return {
+        "should_remember": True,
+        "category": "DISCOVERY",
+        "memory_title": f"What turn {turn} brought to light, number {number}",
+        "memory_text": "The way on is open once the obstacle is gone; it takes both hands, and it is quick. " * 2,
+        "persistence": "ephemeral" if number % 4 == 0 else "permanent",
+        "turn": turn,
+        "reasoning": "It will be of use whenever the player comes back.",
+    }
+
+
+def _objectives(number: int, turns: Sequence[int]) -> dict[str, object]:
+    found = [
+        {"text": f"Look for what lies behind the obstacle that turn {turns[-1]} showed", "location_id": None},
+        {"text": f"Bring what was found by update {number} to where it is worth points", "location_id": None},
+    ]
+    return {"objectives": found, "reasoning": "From what was seen."}
+
+
+def _knowledge(number: int, turns: Sequence[int]) -> dict[str, object]:
+    section = ("PUZZLE SOLUTIONS", "STRATEGIC PATTERNS", "LESSONS LEARNED", "DANGERS & THREATS")[number % 4]
+    texts = ("opens only after the thing beside it was moved", "is not safe without a light that lasts")
+    lines = [
+        {"section": section, "text": f"What was met in turn {turn} {text}", "turns": [turn]}
+        for turn, text in zip((turns[0], turns[-1]), texts, strict=True)
+    ]
+    return {"lines": lines}
+
+
+def _consolidation(_number: int, _turns: Sequence[int]) -> dict[str, object]:
+    return {"lines": [{"text": "Both are opened by what lies beside them", "replaces": [1, 2]}], "cut": [3]}
+
+
+def _insights(_number: int, turns: Sequence[int]) -> dict[str, object]:
+    insight = {"heading": "Strategic Meta-Patterns", "text": "Take the light first", "turns": turns[:1]}
+    return {"reasoning": "From the summary.", "deaths": [], "insights": [insight]}
+
+
+class DiskCalls:
+    """Counts, while it is open, the calls of this thread that force a file to the disk or replace one.
+
+    Python tells a profiler of every call of a built-in function, so nothing of the program has to be replaced. It makes
+    the program slower.
+    """
+
+    def __init__(self) -> None:
+        self.forced_writes = 0
+        self.replacements = 0
+
+    def __enter__(self) -> Self:
+        sys.setprofile(self._count)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        sys.setprofile(None)
+
+    def _count(self, _frame: FrameType, event: str, called: object) -> None:
+        if event == "c_call":
+            self.forced_writes += called is os.fsync or called is os.fdatasync
+            self.replacements += called is os.replace or called is os.rename
+
+
+def play(walkthrough: Walkthrough, folder: Path, *, turns: int = 0) -> Cost:
+    """Play the commands in that work folder, until ``turns`` turns are played or each command once."""
+    player = Player(walkthrough.commands)
+    configuration = GameConfiguration(
+        zork_game_workdir=folder,
+        game={"file": walkthrough.story, "seed": max(1, walkthrough.seed)},
+        max_turns_per_episode=turns or len(walkthrough.commands),
+    )
+    with (
+        open_story(configuration) as parts,
+        open_run(
+            configuration,
+            replace(parts, model=ChosenModel(player, "scripted")),
+            episodes=1,
+            show=player.show,
+            stop=Flag(),
+        ) as run,
+    ):
+        run.play()
+        player.cost.journal_bytes = (run.folder / JOURNAL_FILE).stat().st_size
+    return player.cost
+
+
+def make_warm(folder: Path, rooms: Mapping[int, str]) -> None:
+    """Put memories of these locations, and of more up to 100, and 12 kB of knowledge into the work folder."""
+    unknown = (number for number in range(1, 1000) if number not in rooms)
+    named = dict(rooms) | {next(unknown): "Lamp Room" for _ in range(WARM_LOCATIONS - len(rooms))}
+    memories = parse_memories("")
+    for location_id, name in named.items():
+        for number in range(WARM_MEMORIES):
+            memories = memories.add_memory(location_id, name, _old_memory(number))
+    (folder / "Memories.md").write_text(memories.render(), encoding="utf-8")
+    knowledge, number = parse_knowledge(""), 0
+    while len(knowledge.render()) < WARM_KNOWLEDGE:
+        number += 1
+        text = f"Whatever is locked in place {number} opens once the thing beside it was moved, and not before"
+        line = KnowledgeLine(text, (Source(1, number, number),))
+        knowledge = knowledge.add(KnowledgeEntry(SECTIONS[number % 3], line))
+    (folder / "knowledgebase.md").write_text(knowledge.render(), encoding="utf-8")
+
+
+def _old_memory(number: int) -> Memory:
+    """Return one of a location's memories; the first is of what is seen on arrival."""
+    text = "The lamp is lit with one command and lasts for long; without it what lives in the dark comes near. " * 2
+    title, persistence = f"Brass lamp number {number} lights the way", "permanent" if number else "core"
+    return Memory("DISCOVERY", title, 1, str(number + 1), 0, text, persistence)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one walkthrough cost.
+
+    forced_writes, replacements: of files, in all
+    """
+
+    cost: Cost
+    forced_writes: int
+    replacements: int
+
+    def figures(self) -> dict[str, float]:
+        """Return the figures of a turn that have a bar and do not depend on the machine."""
+        cost, turns = self.cost, self.cost.turns
+        return {
+            "model calls": cost.calls_a_turn,
+            "prompt tokens": fmean(cost.all_tokens),
+            "prompt tokens, p95": percentile_95(cost.all_tokens),
+            "forced writes": self.forced_writes / turns,
+            "file replacements": self.replacements / turns,
+            "journal, bytes": cost.journal_bytes / turns,
         }
-        (ended,) = play_run(story, model, Path(folder), seed=seed, **options).episodes
-    return TurnCost(ended.turns, ended.score, player.calls, player.tokens, dict(player.shared))
 
 
-def main() -> None:
-    """Print the figures for the story named, or the one there is."""
-    zork = Path(os.environ.get("ZORKGPT_STORIES", "")) / "zork1.z5"
-    if len(sys.argv) > 1 or zork.is_file():
-        cost = measure(Path(sys.argv[1]) if len(sys.argv) > 1 else zork, get_zork1_walkthrough(), ZORK_SEED)
-    else:
-        cost = measure(Path(str(files("game_interface.stories") / "tidehouse.z5")), WALKTHROUGH, 1)
-    print(f"{cost.turns} turns, score {cost.score}")
-    print(f"model calls a turn      {cost.calls_a_turn:.3f}   {dict(cost.calls)}")
-    mean, percentile = statistics.fmean(cost.tokens), statistics.quantiles(cost.tokens, n=100)[PERCENTILE - 1]
-    print(f"prompt tokens a turn    {mean:.0f} on average, {percentile:.0f} at the 95th percentile")
-    shares = ", ".join(f"{role} {statistics.fmean(values):.2f}" for role, values in cost.shared.items())
-    print(f"prefix shared           {cost.shared_on_average:.2f} of a prompt's characters   ({shares})")
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long each turn of a walkthrough took, without the model's time, and a step of Jericho alone, in seconds."""
+
+    turns: Sequence[float]
+    step: float
+
+    def figures(self) -> dict[str, float]:
+        """Return the figures of a turn that have a bar."""
+        return {
+            "time, p50, in Jericho steps": median(self.turns) / self.step,
+            "time, p95, in Jericho steps": percentile_95(self.turns) / self.step,
+        }
+
+
+def measure(walkthrough: Walkthrough, rooms: Mapping[int, str] | None = None) -> Measured:
+    """Play the walkthrough cold, or warm with memories of these rooms, and count."""
+    with work_folder(rooms) as folder, DiskCalls() as disk:
+        return Measured(play(walkthrough, folder), disk.forced_writes, disk.replacements)
+
+
+def measure_times(walkthrough: Walkthrough, rooms: Mapping[int, str] | None = None) -> Times:
+    """Play the walkthrough cold or warm, and Jericho alone before and after, and take the time."""
+    before = step_seconds(walkthrough)
+    with work_folder(rooms) as folder:
+        seconds = play(walkthrough, folder).seconds
+    return Times(seconds, fmean((before, step_seconds(walkthrough))))
+
+
+def growth(walkthrough: Walkthrough, rooms: Mapping[int, str] | None = None) -> float:
+    """Return how many times as long a turn takes in the last fifth of a long run as in the first, at the median."""
+    with work_folder(rooms) as folder:
+        seconds = play(replace(walkthrough, commands=TOUR), folder, turns=LONG_RUN).seconds
+    fifth = len(seconds) // 5
+    return median(seconds[-fifth:]) / median(seconds[:fifth])
+
+
+@contextmanager
+def work_folder(rooms: Mapping[int, str] | None) -> Iterator[Path]:
+    """Make a work folder on a disk: an empty one, or one with memories of these rooms."""
+    with tempfile.TemporaryDirectory(dir=_LARGE_DISK if _LARGE_DISK.is_dir() else None) as name:
+        if rooms is not None:
+            make_warm(Path(name), rooms)
+        yield Path(name)
+
+
+def step_seconds(walkthrough: Walkthrough) -> float:
+    """Return how long Jericho alone takes for one of the commands, the median of five rounds."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnsupportedGameWarning)
+        game = FrotzEnv(str(walkthrough.story), seed=walkthrough.seed)
+    rounds = []
+    for _ in range(5):
+        game.reset()
+        start = time.perf_counter()
+        for command in walkthrough.commands:
+            game.step(command)
+        rounds.append((time.perf_counter() - start) / len(walkthrough.commands))
+    game.close()
+    return median(rounds)
+
+
+def percentile_95(values: Sequence[float]) -> float:
+    """Return the value that 95 of 100 do not exceed."""
+    return quantiles(values, n=100)[94]
+
+
+def main() -> int:
+    """Print the figures; return 1 where a bar that does not depend on the machine is missed."""
+    walkthrough = walkthrough_of(Path(sys.argv[1]) if len(sys.argv) > 1 else zork_or_own())
+    cold = measure(walkthrough)
+    rooms = cold.cost.rooms
+    warm = measure(walkthrough, rooms)
+    times = {"cold": measure_times(walkthrough), "warm": measure_times(walkthrough, rooms)}
+    found = {
+        "cold": {**cold.figures(), **times["cold"].figures(), GROWTH: growth(walkthrough)},
+        "warm": {**warm.figures(), **times["warm"].figures(), GROWTH: growth(walkthrough, rooms)},
+    }
+    print(f"{walkthrough.story.stem}: {cold.cost.turns} turns, score {cold.cost.score}; warm score {warm.cost.score}\n")
+    show([_row(name, found["cold"][name], found["warm"][name]) for name in BARS], "A turn")
+    show([*_role_rows("cold", cold.cost), *_role_rows("warm", warm.cost)], "Models, a turn")
+    show([_time_row(kind, each) for kind, each in times.items()], "Time of a turn, without the model's")
+    missed = [
+        name
+        for name, bar in BARS.items()
+        if not bar.is_time and (found["cold"][name] > bar.cold or found["warm"][name] > bar.warm)
+    ]
+    if missed:
+        print(f"Missed: {', '.join(missed)}")
+    return 1 if missed else 0
+
+
+def _row(name: str, cold: float, warm: float) -> Row:
+    bar = BARS[name]
+    return {"figure": name, "cold": cold, "at most": bar.cold, "warm": warm, "at most, warm": bar.warm}
+
+
+def _role_rows(kind: str, cost: Cost) -> Iterator[Row]:
+    for role, tokens in cost.tokens.items():
+        yield {
+            "": kind,
+            "role": role,
+            "calls": cost.calls[role] / cost.turns,
+            "prompt tokens": fmean(tokens),
+            "p95": percentile_95(tokens),
+            "prefix shared with the prompt before": fmean(cost.shared[role]) if cost.shared[role] else None,
+        }
+    yield {
+        "": kind,
+        "role": "all",
+        "calls": cost.calls_a_turn,
+        "prompt tokens": fmean(cost.all_tokens),
+        "p95": percentile_95(cost.all_tokens),
+        "prefix shared with the prompt before": cost.shared_on_average,
+    }
+
+
+def _time_row(kind: str, times: Times) -> Row:
+    return {
+        "": kind,
+        "p50, ms": median(times.turns) * 1000,
+        "p95, ms": percentile_95(times.turns) * 1000,
+        "Jericho's step, ms": times.step * 1000,
+    }
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

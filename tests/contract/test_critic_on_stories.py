@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.critic_verdicts import catch_refused, pass_walkthrough, walkthrough_of
-from game_interface.core.jericho_interface import JerichoInterface
+from benchmarks.critic_verdicts import catch_refused, pass_walkthrough
+from benchmarks.stories import walkthrough_of
 from tests.fixtures.walkthrough import get_zork1_walkthrough
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def test_every_winning_command_of_other_stories_passes(name: str, story_folder: 
 @pytest.mark.stories
 def test_a_story_that_waits_for_a_key_says_so(story_folder: Path) -> None:
     play = walkthrough_of(story_folder / "yomomma.z8")
-    with JerichoInterface(play.story, seed=play.seed) as game:
+    with play.open() as game:
         opening, asked = game.observation, {"": set[bool](), "look": set[bool]()}
         for command in play.commands:
             asked["look" if command else ""].add(game.observation.awaits_key)

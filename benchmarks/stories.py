@@ -1,0 +1,60 @@
+"""The stories that benchmarks play, and the commands that win them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from jericho.defines import BINDINGS_DICT
+
+from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.machine.story import Story
+from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
+from tests.fixtures.walkthrough import begin_walkthrough
+
+OWN_STORY = Path(str(files("game_interface.stories") / "tidehouse.z5"))
+STORIES_VARIABLE = "ZORKGPT_STORIES"
+
+
+@dataclass(frozen=True, slots=True)
+class Walkthrough:
+    """A story with the commands that win it when its chance is drawn from ``seed``, 0 or more."""
+
+    story: Path
+    seed: int
+    commands: Sequence[str]
+
+    def open(self) -> JerichoInterface:
+        """Open the story at the beginning of the walkthrough; the caller closes it."""
+        game = JerichoInterface(self.story)
+        begin_walkthrough(game, self.seed)
+        return game
+
+
+def walkthrough_of(story: Path) -> Walkthrough:
+    """Return Jericho's walkthrough of ``story``, or ours of the story that ships.
+
+    Raises ``LookupError`` for a story that neither knows.
+    """
+    loaded = Story.load(story)
+    profile = BINDINGS_DICT.get(loaded.md5)
+    if profile is not None:
+        return Walkthrough(story, profile["seed"], profile["walkthrough"].split("/"))
+    if loaded.sha256 != Story.load(OWN_STORY).sha256:
+        raise LookupError(f"nobody knows a walkthrough of {story}")
+    return Walkthrough(story, 1, WALKTHROUGH)
+
+
+def user_stories() -> list[Path]:
+    """Return the stories with a walkthrough in the folder that ZORKGPT_STORIES names; none where it names no folder."""
+    folder = os.environ.get(STORIES_VARIABLE)
+    found = sorted(Path(folder).glob("*.z?")) if folder else []
+    return [story for story in found if Story.load(story).md5 in BINDINGS_DICT]
+
+
+def zork_or_own() -> Path:
+    """Return Zork I where the user has it, else the story that ships."""
+    return next((story for story in user_stories() if story.name == "zork1.z5"), OWN_STORY)
