@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
@@ -14,22 +15,18 @@ from orchestration.guarded_model import GuardedModel
 from orchestration.managers import shared_files
 from orchestration.restoring_game import RestoringGame
 from orchestration.run_log import open_log
-from orchestration.run_record import ContinuedRecord, FileWatch, Record, new_manifest, started
+from orchestration.run_record import ContinuedRecord, FileWatch, Record, Show, new_manifest, started
 from orchestration.story import bind_to_story
 from orchestration.turn import build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, RunPosition, ZorkOrchestrator
-from session.errors import StoreError
-from session.events import MemoryRemoved
 from session.files.journal import Journal, Manifest
-from session.files.run_folders import AT_END, AT_START, RUNS, claimed
-from session.files.snapshot import mark_committed
+from session.files.run_folders import AT_END, RUNS, claimed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from threading import Event as Flag
 
     from orchestration.opening import Parts
-    from session.events import Event
     from session.game_configuration import GameConfiguration
 
 
@@ -39,7 +36,7 @@ def open_run(
     parts: Parts,
     *,
     episodes: int,
-    show: Callable[[Event], None],
+    show: Show,
     stop: Flag,
 ) -> Iterator[Run]:
     """Make a run folder and put the run together; every event goes to the journal, then to ``show``.
@@ -55,12 +52,10 @@ def open_run(
         undoing.callback(rmtree, journal.folder, ignore_errors=True)
         stack.enter_context(claimed(journal.folder))
         stack.callback(journal.close)
-        files = shared_files(configuration)
-        files.copy_to(journal.folder / AT_START, durable=True)
-        mark_committed(journal.folder, 0, is_settled=True)
-        stack.callback(files.copy_to, journal.folder / AT_END)
         record = ContinuedRecord(journal, show)
         run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal))
+        run.committer.begin()
+        stack.callback(run.committer.files.copy_to, journal.folder / AT_END)
         record.emit(started(configuration, parts, manifest, journal.folder))
         undoing.pop_all()
         yield run
@@ -84,8 +79,7 @@ class Run:
         """Play the run to its end, or until it is paused. Raises ``StoreError``."""
         end = self.orchestrator.play(self.position)
         self.orchestrator.learning.show()
-        with suppress(StoreError):  # a run that paused because the disk is full is resumed from its journal
-            self.committer.settle()
+        self.committer.leave()
         return end
 
 
@@ -111,12 +105,6 @@ def assemble(
         learning = build_learning(configuration, model.door, log, game.facts, parts.vocabulary, model.tokens)
         learning.hold(FileWatch(record))
         committer = Committer(journal, game, learning, model, shared_files(configuration))
-
-        def remove_memories() -> None:
-            while isinstance(removed := recording.next_event, MemoryRemoved):
-                model.emit(removed)
-                learning.remove_memory(removed.title)
-
         yield Run(
             folder,
             ZorkOrchestrator(
@@ -127,7 +115,7 @@ def assemble(
                 emit=model.emit,
                 commit=committer.commit,
                 stop=stop,
-                before_turn=remove_memories,
+                before_turn=partial(learning.repeat_removals, recording, model.emit),
             ),
             committer,
         )

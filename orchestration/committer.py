@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -17,7 +18,7 @@ from orchestration.learning import Learning, LearningState
 from session.errors import StoreError, first_problem
 from session.files.atomic_write import force_to_disk
 from session.files.journal import Journal
-from session.files.run_folders import SharedFiles
+from session.files.run_folders import AT_START, SharedFiles
 from session.files.snapshot import make_checkpoint, mark_committed, read_mark, write_snapshot
 from zorkgpt.llm.breaker import Circuit
 
@@ -109,6 +110,17 @@ class Committer:
         self.learning.commit()
         mark_committed(self.journal.folder, self.journal.seq)
         if not in_episode:
+            self.settle()
+
+    def begin(self) -> None:
+        """Keep copies of the shared files as they are when the run begins, to go back to. Raises ``StoreError``."""
+        if self.journal is not None:
+            self.files.copy_to(self.journal.folder / AT_START, durable=True)
+            mark_committed(self.journal.folder, 0, is_settled=True)
+
+    def leave(self) -> None:
+        """Settle the run when it is left, as far as the disk lets one: the journal is enough to resume it."""
+        with suppress(StoreError):
             self.settle()
 
     def settle(self) -> None:

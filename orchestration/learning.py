@@ -11,14 +11,16 @@ from managers.base_manager import BaseManager, M, ManagerSnapshot
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
 from session.errors import ConfigurationError, StoreError, first_problem
+from session.events import MemoryRemoved
 from zorkgpt.players.critic import Critic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from session.context import PromptSection
-    from session.events import EpisodeEnd
+    from session.events import EpisodeEnd, Event
     from session.files.document_store import SharedStore, Watch
+    from session.files.recording import Recording
     from session.game_state import GameState
     from session.values import Observation, TurnRecord
 
@@ -92,6 +94,12 @@ class Learning:
     def show(self) -> None:
         """Show whoever watches from outside how things stand now."""
         self.get(StateManager).export_current_state()
+
+    def repeat_removals(self, recording: Recording, emit: Callable[[Event], None]) -> None:
+        """Forget the memories that a person had the recorded run go on without before its next turn."""
+        while isinstance(removed := recording.next_event, MemoryRemoved):
+            emit(removed)
+            self.remove_memory(removed.title)
 
     def remove_memory(self, title: str) -> None:
         """Forget every memory of that title. Raises ``ConfigurationError`` where there is none."""

@@ -36,7 +36,7 @@ def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
     except OSError as error:
         raise StoreError(f"cannot write the log {path}: {error.strerror}") from error
     log = structlog.wrap_logger(
-        _Lines(file),
+        _LineWriter(file),
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
@@ -73,7 +73,7 @@ class _Forward(logging.Handler):
         self._log.warning(record.getMessage(), logger=record.name)
 
 
-class _Lines:
+class _LineWriter:
     """Writes each message of structlog as a line of ``file``; what the disk refuses is lost."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -65,7 +65,9 @@ class Turn:
             after=self.game.observation,
         )
 
-    def _attempts(self, before: Observation, learnt: Sequence[PromptSection], state: GameState) -> Iterator[_Attempt]:
+    def _attempts(
+        self, before: Observation, learnt: Sequence[PromptSection], state: GameState
+    ) -> Iterator[_JudgedProposal]:
         """Yield proposals with their verdicts, up to the one that was played."""
         valid_actions = self.offer(self.game.valid_actions(), state) if self.offer else None
         rejections: list[Rejection] = []
@@ -75,11 +77,11 @@ class Turn:
             if verdict.accepted or not rejections_left:
                 refusal = self.game.step(proposal.action).refusal
                 if refusal is None:
-                    yield _Attempt(proposal, verdict)
+                    yield _JudgedProposal(proposal, verdict)
                     return
                 verdict = Verdict(accepted=False, reason=refusal, source="parser")
             rejections.append(Rejection(proposal.action, verdict.reason))
-            yield _Attempt(proposal, verdict)
+            yield _JudgedProposal(proposal, verdict)
 
     def _propose(
         self,
@@ -114,7 +116,7 @@ class Turn:
         return (replace(proposals[0], reading=reading), *proposals[1:])
 
 
-class _Attempt(NamedTuple):
+class _JudgedProposal(NamedTuple):
     proposal: Proposal
     verdict: Verdict
 

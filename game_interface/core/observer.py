@@ -30,7 +30,7 @@ class Observer:
         self._reader: StatusReader = (
             ProfileReader(story, table, interpreter)
             if interpreter.known
-            else status_reader(story, table, _Learning(interpreter))
+            else status_reader(story, table, _ExploringEmulator(interpreter))
         )
         player = self._reader.read(memory).player
         self.attribute_names = attribute_table(story, opening, table.attributes(memory, player or 0))
@@ -74,7 +74,7 @@ class Observer:
         self._parents = self._table.parents(memory)
 
 
-class _Learning:
+class _ExploringEmulator:
     """An interpreter as an ``Emulator`` that a status reader is learned on."""
 
     def __init__(self, interpreter: Interpreter) -> None:

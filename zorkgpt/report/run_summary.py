@@ -97,7 +97,7 @@ class _Seen(BaseModel):
     max_score: int | None = None
 
 
-class _Record(BaseModel):
+class _RecordHead(BaseModel):
     after: _Seen
 
 
@@ -106,7 +106,7 @@ class _Event(BaseModel):
 
     kind: str
     opening: _Seen | None = None
-    record: _Record | None = None
+    record: _RecordHead | None = None
     reason: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0

@@ -57,7 +57,7 @@ _LIBRARIES = (_Library(score=5, body=10), _Library(score=3, body=8), _Library(sc
 
 def infer_clues(story: Story, table: ObjectTable, exploration: Exploration) -> Clues | None:
     """Return the clues that ``exploration`` makes certain; ``None`` where not even the room is among them."""
-    evidence = _Evidence(story, table, exploration)
+    evidence = _GlobalsOverTime(story, table, exploration)
     if story.version <= _LAST_STATUS_LINE_VERSION:
         return evidence.defined_clues(shows_time=bool(story.version == 3 and story.content[1] & _SHOWS_TIME))  # noqa: PLR2004
     candidates = evidence.library_clues() or evidence.motion_clues()
@@ -66,7 +66,7 @@ def infer_clues(story: Story, table: ObjectTable, exploration: Exploration) -> C
     return evidence.with_score(candidates[0])
 
 
-class _Evidence:
+class _GlobalsOverTime:
     """All globals in all memories of an exploration, and what they and the object tree say together."""
 
     def __init__(self, story: Story, table: ObjectTable, exploration: Exploration) -> None:
