@@ -157,7 +157,7 @@ class BaseManager(ABC):
         """Return all that cannot be had from the files and the episode's records, as JSON."""
         state = self.state()
         return ManagerSnapshot(
-            None if state is None else TypeAdapter(type(state)).dump_python(state, mode="json"),
+            None if state is None else _adapter(type(state)).dump_python(state, mode="json"),
             {store.path.name: store.states.dump_python(store.state(), mode="json") for store in self.stores()},
         )
 
@@ -192,4 +192,14 @@ class BaseManager(ABC):
 
 def _read(kind: type[object], state: object) -> object:
     """Read a state back; a field of another version is an error, so that nothing is lost in silence."""
-    return TypeAdapter(kind).validate_python(state, extra="forbid")
+    return _adapter(kind).validate_python(state, extra="forbid")
+
+
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: type[object]) -> TypeAdapter[Any]:
+    """Return what writes and reads states of that type: one for all turns, for to make it takes milliseconds."""
+    if kind not in _ADAPTERS:
+        _ADAPTERS[kind] = TypeAdapter(kind)
+    return _ADAPTERS[kind]
