@@ -19,11 +19,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))  # for whoever runs this file and not the module
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for whoever runs this file and not the module
 
-from benchmarks.stories import STORIES_VARIABLE, user_stories  # noqa: E402  the path comes first
-from benchmarks.tables import TABLES_VARIABLE, Table  # noqa: E402  the same
+from benchmarks.stories import STORIES_VARIABLE, user_stories
+from benchmarks.tables import TABLES_VARIABLE, Table
+
+ROOT = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True, slots=True)

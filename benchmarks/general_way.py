@@ -3,9 +3,9 @@
     python -m benchmarks.general_way [STORY ...]
 
 plays the walkthrough of every story in the folder ZORKGPT_STORIES and of every one named, and prints a line for
-each: how much of what is claimed agrees with Jericho's own reading, and (in brackets) at how many of the steps
-anything is claimed. "inside" is the room against everything that the player is in, so it counts rooms around
-vehicles and chairs too. A TextWorld story (``tw-*.z8``) needs the JSON that ``tw-make`` puts beside it.
+each: how much of what is claimed agrees with Jericho's own reading, and at how many of the steps anything is claimed.
+"inside" is the room against everything that the player is in, so it counts rooms around vehicles and chairs too. A
+TextWorld story (``tw-*.z8``) needs the JSON that ``tw-make`` puts beside it.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from jericho import FrotzEnv
 
+from benchmarks.tables import Row, Value, show
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
 from game_interface.core.status.status_reader import status_reader
@@ -83,19 +84,14 @@ class Measurement:
         """Return the share of the claims that agreed; ``None`` if nothing was claimed."""
         return self.agreed[claim] / self.claimed[claim] if self.claimed[claim] else None
 
-    def __str__(self) -> str:
-        shares = [
-            f"{100 * share:5.1f} ({100 * self.claimed[claim] / self.steps:3.0f})"
-            if (share := self.agreement(claim)) is not None
-            else "     -     "
-            for claim in CLAIMS
-        ]
-        return (
-            f"{self.name:20}{self.steps:6}  {'  '.join(shares)}  {1e3 * self.learning:7.1f}  {1e6 * self.reading:6.1f}"
-        )
-
-
-HEADING = f"{'story':20}{'steps':>6}  {'  '.join(f'{claim:^11}' for claim in CLAIMS)}  learn ms  read µs"
+    def row(self) -> Row:
+        """Return the figures by their headings: for each claim how much of it was right and how often it was made."""
+        row: dict[str, Value] = {"story": self.name, "steps": self.steps}
+        for claim in CLAIMS:
+            agreement = self.agreement(claim)
+            row[f"{claim} right, %"] = None if agreement is None else 100 * agreement
+            row[f"{claim} claimed, %"] = 100 * self.claimed[claim] / self.steps
+        return {**row, "to learn, ms": 1e3 * self.learning, "to read, µs": 1e6 * self.reading}
 
 
 def walkthrough(path: Path, environment: FrotzEnv) -> list[str]:
@@ -161,15 +157,21 @@ def stories(arguments: list[str]) -> list[Path]:
 
 
 def main() -> None:
-    """Print the table; a story that cannot be measured gets a line that says why."""
-    print(HEADING)
+    """Print the table, then why stories could not be measured."""
+    rows: list[Row] = []
+    left_out: list[str] = []
     for path in stories(sys.argv[1:]):
         try:
             measurement = measure(path)
         except StoryError as error:
-            print(error)
+            left_out.append(str(error))
             continue
-        print(measurement or f"{path.name:20} Jericho has no walkthrough of it")
+        if measurement is None:
+            left_out.append(f"Jericho has no walkthrough of {path.name}")
+        else:
+            rows.append(measurement.row())
+    show(rows)
+    print("\n".join(left_out))
 
 
 if __name__ == "__main__":

@@ -11,38 +11,30 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
+import sys
 import time
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib.resources import files
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from jericho import FrotzEnv
-from jericho.defines import BINDINGS_DICT
 from jericho.jericho import UnsupportedGameWarning
 
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.machine.story import Story
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for whoever runs this file and not the module
+
+from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
+from benchmarks.tables import show
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _PLAIN_COMMANDS = ("look", "inventory", "north", "south", "east", "west", "wait") * 20
 _TURNS_BETWEEN_VALID_ACTIONS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Play:
-    """A story and the commands to play in it."""
-
-    story: Path
-    seed: int
-    commands: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,36 +49,34 @@ class Repetition:
 def main() -> None:
     """Print the table of figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--game", type=Path, default=default_story())
+    parser.add_argument("--game", type=Path, default=zork_or_own())
     parser.add_argument("--repetitions", type=int, default=25)
     options = parser.parse_args()
-    play = play_of(options.game)
+    play = walkthrough_or_plain(options.game)
     repetitions = measure(play, options.repetitions)
     ratio = median(each.bare / each.observed for each in repetitions)
-    print(f"{play.story.name}: {len(play.commands)} commands, {options.repetitions} repetitions, medians")
-    print(f"bare Jericho step            {1 / median(each.bare for each in repetitions):10,.0f} steps/s")
-    print(f"step with full observation   {1 / median(each.observed for each in repetitions):10,.0f} steps/s")
-    print(f"ratio                        {ratio:10.2f}")
     overhead = median(each.isolated - each.observed for each in repetitions)
-    print(f"child process, overhead      {overhead * 1000:10.3f} ms a turn")
-    print(f"valid actions                {valid_actions_seconds(play) * 1000:10.1f} ms a turn")
+    print(f"{play.story.name}: {len(play.commands)} commands, {options.repetitions} repetitions, medians\n")
+    figures: list[tuple[str, float, str]] = [
+        ("bare Jericho, steps a second", 1 / median(each.bare for each in repetitions), ""),
+        ("with full observation, steps a second", 1 / median(each.observed for each in repetitions), ""),
+        ("ratio of these", ratio, "at least 0.6"),
+        ("child process, ms a turn more", overhead * 1000, "at most 0.2"),
+        ("valid actions, ms", valid_actions_seconds(play) * 1000, ""),
+    ]
+    show([{"figure": name, "value": value, "bar": bar} for name, value, bar in figures])
 
 
-def default_story() -> Path:
-    """Return Zork I if the user's stories have it, else our own story."""
-    zork1 = Path(os.environ.get("ZORKGPT_STORIES", "")) / "zork1.z5"
-    return zork1 if zork1.is_file() else Path(str(files("game_interface.stories") / "tidehouse.z5"))
+def walkthrough_or_plain(story: Path) -> Walkthrough:
+    """Return the walkthrough of ``story``, or plain commands where nobody knows one."""
+    try:
+        found = walkthrough_of(story)
+    except LookupError:
+        return Walkthrough(story, 1, _PLAIN_COMMANDS)
+    return replace(found, seed=max(1, found.seed))
 
 
-def play_of(story: Path) -> Play:
-    """Return Jericho's walkthrough of ``story``, or plain commands where it has none."""
-    bindings = BINDINGS_DICT.get(Story.load(story).md5)
-    if bindings:
-        return Play(story, bindings["seed"] or 1, bindings["walkthrough"].split("/"))
-    return Play(story, 1, _PLAIN_COMMANDS)
-
-
-def measure(play: Play, repetitions: int) -> list[Repetition]:
+def measure(play: Walkthrough, repetitions: int) -> list[Repetition]:
     """Play the commands ``repetitions`` times in each way, the ways by turns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnsupportedGameWarning)
@@ -116,7 +106,7 @@ def turn_seconds(step: Callable[[str], object], commands: Sequence[str]) -> floa
     return (time.perf_counter() - start) / len(commands)
 
 
-def valid_actions_seconds(play: Play) -> float:
+def valid_actions_seconds(play: Walkthrough) -> float:
     """Return the seconds for ``valid_actions``, the median over states along the commands."""
     seconds = []
     with JerichoInterface(play.story, seed=play.seed) as game:
