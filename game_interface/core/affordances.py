@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from game_interface.core.machine.dictionary import Dictionary
     from game_interface.core.machine.interpreter import Interpreter, Snapshot
     from game_interface.core.machine.object_table import ObjectTable
-    from game_interface.core.machine.story import Story
+    from game_interface.core.machine.story import DynamicMemory, Story
     from session.values import GameObject, Observation
 
 _MOST_TRIES = {True: 500, False: 320}
@@ -199,10 +199,10 @@ class _Trial:
         return self._interpreter.send(command.encode("ascii"))
 
     def _changed_bits(self) -> int:
-        return self._world(bytes(self._interpreter.memory)) ^ self._before
+        return self._world(self._interpreter.memory) ^ self._before
 
-    def _world(self, memory: bytes) -> int:
-        return int.from_bytes(self._table.section(memory), "little")
+    def _world(self, memory: DynamicMemory) -> int:
+        return int.from_bytes(self._table.world(memory), "little")
 
 
 def _numbers(attribute_names: Mapping[str, int], names: tuple[str, ...]) -> frozenset[int]:

@@ -47,7 +47,6 @@ _FILLERS = frozenset(
 )
 
 
-@lru_cache(maxsize=4096)
 def normalised(command: str) -> str:
     """Return ``command`` in plain ASCII where that is possible, with one space between words and none around them."""
     if command.isascii():
@@ -58,7 +57,7 @@ def normalised(command: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def refusal(command: str, *, letters: int = DICTIONARY_LETTERS, longest: int = LONGEST_LINE) -> str | None:
+def refusal(command: str, letters: int = DICTIONARY_LETTERS, longest: int = LONGEST_LINE) -> str | None:
     """Return why ``command`` must not reach the story's parser, in words for the player; ``None`` if it may.
 
     letters: how many letters of a word the story's dictionary keeps
@@ -66,6 +65,12 @@ def refusal(command: str, *, letters: int = DICTIONARY_LETTERS, longest: int = L
     """
     line = normalised(command)
     return _unreadable(line, longest) or _leaves_the_story(line.lower(), letters)
+
+
+@lru_cache(maxsize=4096)
+def line_of(command: str) -> bytes:
+    """Return what the story is given of a ``command`` that is not refused, without line break."""
+    return normalised(command).encode("ascii")
 
 
 def keypress(command: str) -> bytes:

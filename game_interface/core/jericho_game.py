@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from game_interface.core.affordances import Affordances
-from game_interface.core.commands import ENDED, keypress, normalised, refusal
+from game_interface.core.commands import ENDED, keypress, line_of, refusal
 from game_interface.core.endings import judge_ending
 from game_interface.core.game import Game, require_command, require_seed
 from game_interface.core.machine.dictionary import Dictionary
@@ -95,7 +95,7 @@ class JerichoGame(Game):
             if reason:
                 self._observation = replace(self._observation, text=reason, died=False, refusal=reason)
                 return self._observation
-            line = normalised(command).encode("ascii")
+            line = line_of(command)
         return self._observe(_without_status_line(self._interpreter.send(line), self._story.version))
 
     @override
@@ -137,7 +137,7 @@ class JerichoGame(Game):
         if self._observation.ending:
             return ENDED
         longest = self._interpreter.line_room() if len(command) > _SHORT_LINE else _SHORT_LINE
-        return refusal(command, letters=self._dictionary.letters, longest=longest)
+        return refusal(command, self._dictionary.letters, longest)
 
     def _observe(self, text: str) -> Observation:
         interpreter = self._interpreter

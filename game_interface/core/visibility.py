@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from session.values import GameObject
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Mapping
 
     from game_interface.core.machine.object_table import ObjectTable
 
-_MOST_NODES = 1000
-"""States that are kept of each object; a long session sees some dozens of most."""
+Objects: TypeAlias = tuple[GameObject, ...]
+
+_MOST_STATES = 1000
+"""States that are kept of each object; a long session sees some dozens of most objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,85 +44,109 @@ class Sight:
         self._holders = _numbers(attributes, "container", "actor")
         self._open = _numbers(attributes, "open")
         self._lit = _numbers(attributes, "lit")
-        self._places_in_memory = [table.place(num) for num in range(table.count + 1)]
-        self._nodes: list[dict[bytes, _Node]] = [{} for _ in self._places_in_memory]
+        self._objects = [(table.place(num), _States(partial(self._node_of, num))) for num in range(table.count + 1)]
 
-    def inventory(self, memory: bytes, player: int) -> tuple[GameObject, ...]:
-        """Return what ``player`` carries, one level deep, in the machine's order."""
-        return tuple([node.object for node in self._within(memory, self._node(memory, player))])
+    def look(self, tree: bytes, room: int | None, player: int | None) -> tuple[Objects | None, Objects | None]:
+        """Return what ``player`` carries, one level deep, and what else can be seen from there in ``room``.
 
-    def around(self, memory: bytes, room: int, player: int | None) -> tuple[GameObject, ...]:
-        """Return what ``player`` in ``room`` can see and does not carry; nothing in the dark.
-
-        Where attributes are not known, that is what lies directly in the room and in the vehicle the player is in.
+        ``None`` where there is no player, or no room. In the dark nothing can be seen. Where attributes are not known,
+        what lies directly in the room and in the vehicle that the player is in can be seen.
         """
-        places = self._places(memory, room, player)
-        inside = {player, *places}
+        bearer = self._node(tree, player) if player else None
+        carried = self._directly_in(tree, bearer) if bearer else []
+        inventory = tuple([node.object for node in carried]) if bearer else None
+        if not room:
+            return inventory, None
+        here = self._node(tree, room)
+        if bearer and bearer.object.parent != room:
+            seen = self._openly_around(tree, bearer, room)
+        else:
+            seen = self._openly_in(tree, here, (player, room))
+        if self._lit and not (here.lit or _is_any_lit(seen) or (bearer and self._bears_light(tree, bearer, carried))):
+            return inventory, ()
+        return inventory, tuple([node.object for node in seen])
+
+    def _openly_around(self, tree: bytes, bearer: _Node, room: int) -> list[_Node]:
+        """Return what ``bearer`` can see in whatever it is in, the nearest first, up to the room."""
+        around = self._table.ancestors(tree, bearer.object.num)
+        holders = around[: around.index(room) + 1] if room in around else [room]
+        left_out = (bearer.object.num, *holders)
+        return [node for num in holders for node in self._openly_in(tree, self._node(tree, num), left_out)]
+
+    def _bears_light(self, tree: bytes, bearer: _Node, carried: list[_Node]) -> bool:
+        return bearer.lit or _is_any_lit(carried) or _is_any_lit(self._openly_in(tree, bearer))
+
+    def _directly_in(self, tree: bytes, holder: _Node) -> list[_Node]:
+        """Return the objects in ``holder``, in the machine's order; a tree that runs in a circle is cut."""
         found: list[_Node] = []
-        for place in places:
-            found += self._openly_in(memory, self._node(memory, place), inside)
-        if self._lit and not self._is_lit(memory, room, player, found):
-            return ()
-        return tuple([node.object for node in found])
+        objects, num = self._objects, holder.child
+        while num and len(found) < self._table.count:
+            place, states = objects[num]
+            node = states[tree[place]]
+            found.append(node)
+            num = node.sibling
+        return found
 
-    def _places(self, memory: bytes, room: int, player: int | None) -> list[int]:
-        """Return what the player is in, from the nearest thing up to the room."""
-        if not player or self._table.parent(memory, player) == room:
-            return [room]
-        around = self._table.ancestors(memory, player)
-        return around[: around.index(room) + 1] if room in around else [room]
-
-    def _openly_in(self, memory: bytes, holder: _Node, left_out: Collection[int | None] = ()) -> list[_Node]:
+    def _openly_in(self, tree: bytes, holder: _Node, left_out: tuple[int | None, ...] = ()) -> list[_Node]:
         """Return what can be seen in ``holder``, each thing before its contents; a tree that is a circle is cut."""
         found: list[_Node] = []
-        pending = self._within(memory, holder)[::-1]
-        while pending and len(found) < self._table.count:
-            node = pending.pop()
-            if not node.hidden and node.object.num not in left_out:
-                found.append(node)
-                if node.shows_contents:
-                    pending += self._within(memory, node)[::-1]
+        objects, num, behind = self._objects, holder.child, [0]
+        for _ in range(2 * self._table.count):
+            if not num:
+                if not behind:
+                    break
+                num = behind.pop()
+                continue
+            place, states = objects[num]
+            node = states[tree[place]]
+            if node.hidden or num in left_out:
+                num = node.sibling
+                continue
+            found.append(node)
+            if node.shows_contents:
+                behind.append(node.sibling)
+                num = node.child
+            else:
+                num = node.sibling
         return found
 
-    def _is_lit(self, memory: bytes, room: int, player: int | None, found: list[_Node]) -> bool:
-        if self._node(memory, room).lit or any(node.lit for node in found):
-            return True
-        if not player:
-            return False
-        bearer = self._node(memory, player)
-        return bearer.lit or any(node.lit for node in self._openly_in(memory, bearer))
+    def _node(self, tree: bytes, num: int) -> _Node:
+        place, states = self._objects[num]
+        return states[tree[place]]
 
-    def _within(self, memory: bytes, node: _Node) -> list[_Node]:
-        """Return the objects directly in ``node``; a corrupt tree that runs in a circle is cut."""
-        found: list[_Node] = []
-        num, nodes, places = node.child, self._nodes, self._places_in_memory
-        while num and len(found) < self._table.count:
-            entry = memory[places[num]]
-            child = nodes[num].get(entry) or self._read(memory, num, entry)
-            found.append(child)
-            num = child.sibling
-        return found
-
-    def _node(self, memory: bytes, num: int) -> _Node:
-        entry = memory[self._places_in_memory[num]]
-        return self._nodes[num].get(entry) or self._read(memory, num, entry)
-
-    def _read(self, memory: bytes, num: int, entry: bytes) -> _Node:
-        """Read the node and keep it for the next time that its entry in memory is the same."""
-        table, kept = self._table, self._nodes[num]
-        attributes = table.attributes(memory, num)
+    def _node_of(self, num: int, entry: bytes) -> _Node:
+        """Return what an object's entry in the tree says of it."""
+        attributes, parent, sibling, child = self._table.read_entry(entry)
         opened = bool(attributes & self._holders and attributes & self._open)
-        if len(kept) >= _MOST_NODES:
-            kept.clear()
-        node = kept[entry] = _Node(
-            object=GameObject(num, table.name(num), table.parent(memory, num), attributes),
-            child=table.child(memory, num),
-            sibling=table.sibling(memory, num),
+        return _Node(
+            object=GameObject(num, self._table.name(num), parent, attributes),
+            child=child,
+            sibling=sibling,
             hidden=bool(attributes & self._hidden),
             shows_contents=opened or bool(attributes & self._see_through),
             lit=bool(attributes & self._lit),
         )
+
+
+class _States(dict[bytes, _Node]):
+    """The states in which one object was seen, by its entry in the tree; a new one is worked out by ``node_of``."""
+
+    def __init__(self, node_of: Callable[[bytes], _Node]) -> None:
+        self._node_of = node_of
+
+    def __missing__(self, entry: bytes) -> _Node:
+        if len(self) >= _MOST_STATES:
+            self.clear()
+        node = self[entry] = self._node_of(entry)
         return node
+
+
+def _is_any_lit(nodes: list[_Node]) -> bool:
+    """Return whether something that can be seen gives light."""
+    for node in nodes:  # noqa: SIM110 - in every step, and any() would take thrice as long
+        if node.lit and not node.hidden:
+            return True
+    return False
 
 
 def _numbers(attributes: Mapping[str, int], *names: str) -> frozenset[int]:

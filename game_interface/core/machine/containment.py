@@ -42,13 +42,14 @@ class Containment:
     """Replaces the dangerous opcodes of a freshly loaded interpreter library.
 
     stop: the opcode at which the story stopped the machine, ``None`` while it runs
+    halted: C's number, above 0 once the machine runs no more, for whatever reason
     """
 
     def __init__(self, library: ctypes.CDLL, version: int) -> None:
         self.stop: Stop | None = None
         self._library = library
         self._version = version
-        self._halted = ctypes.c_int.in_dll(library, "emulator_halted")
+        self.halted = ctypes.c_int.in_dll(library, "emulator_halted")
         library.store.argtypes = [ctypes.c_ushort]
         library.branch.argtypes = [ctypes.c_bool]
         self._kept_alive: list[object] = []
@@ -67,7 +68,7 @@ class Containment:
     def resume(self) -> None:
         """Let the machine run again, after its state was replaced by one that had not stopped."""
         self.stop = None
-        self._halted.value = 0
+        self.halted.value = 0
 
     def close_files(self, story_size: int) -> None:
         """Send transcripts, recordings and auxiliary files to a folder that is not there; to be called after each load.
@@ -99,4 +100,4 @@ class Containment:
     def _halt(self, stop: Stop) -> None:
         self._library.flush_buffer()
         self.stop = stop
-        self._halted.value = 1
+        self.halted.value = 1

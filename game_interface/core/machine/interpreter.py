@@ -22,7 +22,7 @@ from session.errors import GameError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from game_interface.core.machine.story import Story
+    from game_interface.core.machine.story import DynamicMemory, Story
 
 Prompt = Literal["line", "key"]
 Stop = Literal["quit", "restart", "crash"]
@@ -85,7 +85,7 @@ class Interpreter:
     victory, defeat: functions that say whether the profile takes the last text for one. A defeat may be a death that is
         survived. Not to be asked where there is no profile: every story that stops is a defeat then.
     templates: the story's own kinds of commands, with ``OBJ`` where a noun goes; empty where Jericho has none
-    memory: dynamic memory as of the last answer
+    memory: dynamic memory itself, not a copy: it changes with the next line, and is not to be kept
     """
 
     def __init__(self, story: Story, *, use_profile: bool = True) -> None:
@@ -103,9 +103,15 @@ class Interpreter:
         self._environment = _Environment(story, self._file)
         self._library = library = self._environment.frotz_lib
         library.getRngA.restype = ctypes.c_long
-        self._buffer = (ctypes.c_ubyte * story.dynamic_size)()
-        self._stack = (ctypes.c_ubyte * library.getStackSize())()
-        self.memory = memoryview(self._buffer).cast("B").toreadonly()
+        for function in (library.get_moves, library.victory, library.game_over, library.getPC):
+            function.restype = (
+                ctypes.c_int
+            )  # asked in every step; Jericho has C's number made to Python's int once more
+        self._containment = self._environment.containment
+        self._halted = self._containment.halted
+        self._opcode = ctypes.c_ubyte.in_dll(library, "next_opcode")
+        self._stack = ctypes.create_string_buffer(library.getStackSize())
+        self.memory: DynamicMemory = bytes(story.dynamic_size)
         self.known = bool(self._environment.is_fully_supported)
         self.templates = (
             tuple(TemplateActionGenerator(bindings).templates) if (bindings := self._environment.bindings) else ()
@@ -122,23 +128,22 @@ class Interpreter:
         """Begin the story anew, go to its first prompt and return the opening text."""
         if self._closed:
             raise GameError("The story is closed.")
-        if self._open:
-            self._library.shutdown()
+        self._shut_down()
         content = self._story.content
-        self._environment.containment.resume()
+        self._containment.resume()
         text: bytes = self._library.setup(self._environment.story_file, seed, content, len(content))
-        self._environment.containment.close_files(len(content))
+        self._containment.close_files(len(content))
         self._open = True
         self.max_score = int(self._library.get_max_score()) if self.known else None
-        self._library.getRAM(self._buffer)
-        return text.decode("cp1252", "replace")
+        address = ctypes.c_void_p.in_dll(self._library, "zmp").value or 0
+        memory = (ctypes.c_ubyte * self._story.dynamic_size).from_address(address)
+        self.memory = memoryview(memory).cast("B").toreadonly()
+        return _decoded(text)
 
     def send(self, line: bytes) -> str:
         """Let the story read ``line`` (without line break), go to its next prompt and return what it printed."""
         self.require_open()
-        text: bytes = self._library.step(line + b"\n")
-        self._library.getRAM(self._buffer)
-        return text.decode("cp1252", "replace")
+        return _decoded(self._library.step(line + b"\n"))
 
     def snapshot(self) -> Snapshot:
         """Return the whole machine as it is now."""
@@ -155,7 +160,7 @@ class Interpreter:
             library.getRngInterval(),
             library.getRngCounter(),
         )
-        return Snapshot(bytes(self._buffer), bytes(self._stack), registers, library.get_narrative_text())
+        return Snapshot(bytes(self.memory), self._stack.raw, registers, library.get_narrative_text())
 
     def restore(self, snapshot: Snapshot) -> None:
         """Put the machine back to where ``snapshot`` was taken, random numbers included."""
@@ -163,7 +168,7 @@ class Interpreter:
         if not self._fits(snapshot):
             raise GameError("The saved state does not fit the story.")
         library, registers = self._library, snapshot.registers
-        self._environment.containment.resume()
+        self._containment.resume()
         library.setRAM(snapshot.memory)
         library.setStack(snapshot.stack)
         library.setRng(registers.rng, registers.rng_interval, registers.rng_counter)
@@ -173,7 +178,6 @@ class Interpreter:
         library.setFrameCount(registers.frames)
         library.set_opcode(registers.opcode)
         library.set_narrative_text(snapshot.text)
-        library.getRAM(self._buffer)
 
     def require_open(self) -> None:
         """Raise ``GameError`` after ``close``, where C would crash."""
@@ -184,7 +188,7 @@ class Interpreter:
         """Return whether ``snapshot`` is safe to give to C, which checks nothing."""
         registers, stack = snapshot.registers, len(self._stack) // 2
         return (
-            len(snapshot.memory) == len(self._buffer)
+            len(snapshot.memory) == len(self.memory)
             and len(snapshot.stack) == len(self._stack)
             and len(snapshot.text) < _LONGEST_TEXT
             and 0 <= registers.pc < len(self._story.content)
@@ -195,7 +199,7 @@ class Interpreter:
     @property
     def prompt(self) -> Prompt:
         """What the story waits for: a line of text, or a single key."""
-        return "key" if self._library.get_opcode() == READ_KEY else "line"
+        return "key" if self._opcode.value == READ_KEY else "line"
 
     @property
     def prompt_address(self) -> int:
@@ -208,9 +212,9 @@ class Interpreter:
         Z-Machine Standard 1.1 §15, read.
         """
         address = self._first_operand()
-        if not 0 < address < len(self._buffer):
+        if not 0 < address < len(self.memory):
             return LONGEST_LINE
-        room = self._buffer[address]
+        room = self.memory[address]
         return min(room - 1 if self._story.version <= _LAST_VERSION_WITH_TERMINATOR else room, LONGEST_LINE)
 
     def _first_operand(self) -> int:
@@ -219,24 +223,22 @@ class Interpreter:
         Z-Machine Standard 1.1 §4.4.
         """
         at = self.prompt_address
-        code = bytes(self._buffer) if at < len(self._buffer) else self._story.content
+        code = self.memory if at < len(self.memory) else self._story.content
         kind, operand = code[at] >> 6, code[at + 1]
         if kind == _LARGE_CONSTANT:
             return read_word(code, at + 1)
         if kind == _SMALL_CONSTANT:
             return operand
         if operand >= _FIRST_GLOBAL:
-            return read_word(bytes(self._buffer), self._story.globals + 2 * (operand - _FIRST_GLOBAL))
+            return read_word(self.memory, self._story.globals + 2 * (operand - _FIRST_GLOBAL))
         self._library.getStack(self._stack)
         place = self._library.getFP() - operand if operand else self._library.getSP()
-        return int.from_bytes(bytes(self._stack)[2 * place : 2 * place + 2], sys.byteorder)
+        return int.from_bytes(self._stack.raw[2 * place : 2 * place + 2], sys.byteorder)
 
     @property
     def stop(self) -> Stop | None:
         """Why the machine runs no more; ``None`` while it does."""
-        if self._library.halted() <= 0:
-            return None
-        return self._environment.containment.stop or "crash"
+        return (self._containment.stop or "crash") if self._halted.value > 0 else None
 
     @property
     def player(self) -> int | None:
@@ -245,11 +247,19 @@ class Interpreter:
 
     def close(self) -> None:
         """End the machine and remove its files."""
-        if self._open:
-            self._library.shutdown()
-            self._open = False
+        self._shut_down()
         self._closed = True
         self._folder.cleanup()
+
+    def _shut_down(self) -> None:
+        if self._open:
+            self.memory = bytes(self.memory)
+            self._library.shutdown()
+            self._open = False
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("ascii") if text.isascii() else text.decode("cp1252", "replace")
 
 
 def _is_textworld(story: Story) -> bool:

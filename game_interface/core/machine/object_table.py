@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from struct import Struct
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from game_interface.core.machine.story import read_word
@@ -13,10 +15,7 @@ from game_interface.core.machine.zstring import TextDecoder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from game_interface.core.machine.story import Story
-
-Memory: TypeAlias = "bytes | bytearray | memoryview"
-"""A copy of dynamic memory from address 0 on; of a ctypes array take ``memoryview(array).cast("B")``."""
+    from game_interface.core.machine.story import DynamicMemory, Story
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,15 @@ class _Layout:
     most_objects: int
 
 
+class ObjectEntry(NamedTuple):
+    """The attributes that an object has, and where it is in the tree."""
+
+    attributes: frozenset[int]
+    parent: int
+    sibling: int
+    child: int
+
+
 class _Property(NamedTuple):
     """Where the value of a property lies, in bytes."""
 
@@ -42,6 +50,7 @@ class _Property(NamedTuple):
 _NARROW = _Layout(defaults=62, attributes=4, link=1, entry=9, most_objects=0xFF)
 _WIDE = _Layout(defaults=126, attributes=6, link=2, entry=14, most_objects=0xFFFF)
 _FIRST_WIDE_VERSION = 4
+_LOW_BYTE = 0 if sys.byteorder == "little" else 1
 _COMPILER_ADDRESS = 0x3C
 _INFORM_6 = b"6."
 """The compiler signs the header, and puts individual properties between the property tables and the globals."""
@@ -65,7 +74,9 @@ class ObjectTable:
         end = self._property_table_end(max(self._properties, default=self._entries))
         if story.content.startswith(_INFORM_6, _COMPILER_ADDRESS):
             end = max(end, story.globals)
-        self._end = min(end, story.dynamic_size)
+        self._links = Struct(f"{self.count}H")
+        self._tree = slice(0, entries_end)
+        self._world = slice(self._entries, min(end, story.dynamic_size))
         self._text = TextDecoder(story)
         self._names: dict[int, str] = {}
 
@@ -122,15 +133,16 @@ class ObjectTable:
         address = self._properties[num - 1]
         return self._text.decode(address + 1, 2 * self._content[address])
 
-    def parents(self, memory: Memory) -> tuple[int, ...]:
+    def parents(self, memory: DynamicMemory) -> tuple[int, ...]:
         """Return the parents of all objects, each at the object's own number; the first, of object 0, is 0."""
         low = memory[self._low_parents]
-        if self._layout.link == 1:
+        if self._layout is _NARROW:
             return (0, *low)
-        high = memory[self._high_parents]
-        return (0, *(256 * upper + lower for upper, lower in zip(high, low, strict=True)))
+        links = bytearray(2 * self.count)
+        links[_LOW_BYTE::2], links[1 - _LOW_BYTE :: 2] = low, memory[self._high_parents]
+        return (0, *self._links.unpack(links))
 
-    def _link(self, memory: Memory, num: int, place: int) -> int:
+    def _link(self, memory: DynamicMemory, num: int, place: int) -> int:
         """Return the ``place``-th link of an object's entry: 0 parent, 1 sibling, 2 child."""
         if not 0 < num <= self.count:
             return 0
@@ -139,27 +151,27 @@ class ObjectTable:
         other = memory[at] << 8 | memory[at + 1] if layout.link == 2 else memory[at]  # noqa: PLR2004 - bytes of a word
         return other if other <= self.count else 0
 
-    def parent(self, memory: Memory, num: int) -> int:
+    def parent(self, memory: DynamicMemory, num: int) -> int:
         """Return the object that ``num`` is in."""
         return self._link(memory, num, 0)
 
-    def sibling(self, memory: Memory, num: int) -> int:
+    def sibling(self, memory: DynamicMemory, num: int) -> int:
         """Return the next object in the same parent."""
         return self._link(memory, num, 1)
 
-    def child(self, memory: Memory, num: int) -> int:
+    def child(self, memory: DynamicMemory, num: int) -> int:
         """Return the first object in ``num``."""
         return self._link(memory, num, 2)
 
-    def children(self, memory: Memory, num: int) -> list[int]:
+    def children(self, memory: DynamicMemory, num: int) -> list[int]:
         """Return the objects directly in ``num``, in the machine's order; a tree that runs in a circle is cut."""
         return self._chain(memory, self.child(memory, num), place=1)
 
-    def ancestors(self, memory: Memory, num: int) -> list[int]:
+    def ancestors(self, memory: DynamicMemory, num: int) -> list[int]:
         """Return the objects around ``num``, its parent first; a tree that runs in a circle is cut."""
         return self._chain(memory, self.parent(memory, num), place=0)
 
-    def _chain(self, memory: Memory, num: int, place: int) -> list[int]:
+    def _chain(self, memory: DynamicMemory, num: int, place: int) -> list[int]:
         """Return ``num`` and what its ``place``-th link leads to, and so on, each object once."""
         found: list[int] = []
         while num and num not in found:
@@ -167,7 +179,7 @@ class ObjectTable:
             num = self._link(memory, num, place)
         return found
 
-    def attributes(self, memory: Memory, num: int) -> frozenset[int]:
+    def attributes(self, memory: DynamicMemory, num: int) -> frozenset[int]:
         """Return the numbers of the attributes that are set, from 0 to 31 (version 1-3) or 47."""
         if not 0 < num <= self.count:
             return frozenset()
@@ -175,17 +187,28 @@ class ObjectTable:
         return _bits(bytes(memory[at : at + self._layout.attributes]))
 
     def place(self, num: int) -> slice:
-        """Return where the attributes and links of ``num`` lie: equal bytes there mean that none has changed."""
+        """Return where the entry of ``num`` lies, which holds the object's attributes and links."""
         at = self._entries + (num - 1) * self._layout.entry
         return slice(at, at + self._layout.entry)
 
-    def world_hash(self, memory: Memory) -> str:
-        """Return 8 hex digits that are equal while tree, attributes and properties are; globals do not count."""
-        return f"{crc32(self.section(memory)):08x}"
+    def read_entry(self, entry: bytes) -> ObjectEntry:
+        """Return what an object's entry says; a link to an object that there is not counts as none."""
+        size, links = self._layout.link, entry[self._layout.attributes :]
+        found = [int.from_bytes(links[place * size : (place + 1) * size], "big") for place in range(3)]
+        parent, sibling, child = (num if num <= self.count else 0 for num in found)
+        return ObjectEntry(_bits(entry[: self._layout.attributes]), parent, sibling, child)
 
-    def section(self, memory: Memory) -> memoryview:
+    def world_hash(self, memory: DynamicMemory) -> str:
+        """Return 8 hex digits that are equal while tree, attributes and properties are; globals do not count."""
+        return f"{crc32(memory[self._world]):08x}"
+
+    def world(self, memory: DynamicMemory) -> DynamicMemory:
         """Return the part of ``memory`` that holds the tree, the attributes and the properties."""
-        return memoryview(memory)[self._entries : self._end]
+        return memory[self._world]
+
+    def tree(self, memory: DynamicMemory) -> bytes:
+        """Return a copy of ``memory`` as far as the end of the tree, which is all that the tree's readers need."""
+        return bytes(memory[self._tree])
 
 
 @lru_cache(maxsize=4096)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from session.errors import StoryError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+DynamicMemory: TypeAlias = "bytes | bytearray | memoryview"
+"""A story's memory as it can change in play, from address 0 on, or a copy; of a ctypes array take a memoryview."""
 
 HEADER_SIZE = 64
 PLAYABLE_VERSIONS = (1, 2, 3, 4, 5, 7, 8)
@@ -80,7 +83,7 @@ class Story:
         return story
 
 
-def read_word(content: bytes, address: int) -> int:
+def read_word(content: DynamicMemory, address: int) -> int:
     """Return the big-endian 16-bit number at ``address``; 0 beyond the end."""
     return int.from_bytes(content[address : address + 2], "big") if address + 1 < len(content) else 0
 

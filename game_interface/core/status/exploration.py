@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from game_interface.core.machine.object_table import Memory, ObjectTable
+    from game_interface.core.machine.object_table import ObjectTable
+    from game_interface.core.machine.story import DynamicMemory
 
 State = TypeVar("State")
 
@@ -28,7 +29,7 @@ class Emulator(Protocol[State]):
         """Play ``command`` and return the story's answer."""
         ...
 
-    def memory(self) -> Memory:
+    def memory(self) -> DynamicMemory:
         """Return dynamic memory as it is now; the next step may overwrite it."""
         ...
 

@@ -10,8 +10,8 @@ from game_interface.core.status.status_reader import Status, StatusReader
 
 if TYPE_CHECKING:
     from game_interface.core.machine.interpreter import Interpreter
-    from game_interface.core.machine.object_table import Memory, ObjectTable
-    from game_interface.core.machine.story import Story
+    from game_interface.core.machine.object_table import ObjectTable
+    from game_interface.core.machine.story import DynamicMemory, Story
 
 _LAST_VERSION_WITH_STATUS_LINE = 3
 _MANY_ROOMS = 12
@@ -30,25 +30,21 @@ class ProfileReader(StatusReader):
         self._interpreter = interpreter
         self._player = interpreter.player or 0
         self._here = story.globals if story.version <= _LAST_VERSION_WITH_STATUS_LINE else None
-        self._room_holders = _room_holders(table, bytes(interpreter.memory))
+        self._room_holders = _room_holders(table, interpreter.memory)
 
     @override
-    def read(self, memory: Memory) -> Status:
-        return Status(
-            room=self._room(memory) or None,
-            player=self._player,
-            score=self._interpreter.score(),
-            moves=self._interpreter.moves(),
-        )
+    def read(self, memory: DynamicMemory) -> Status:
+        interpreter = self._interpreter
+        return Status(None, self._room(memory) or None, self._player, interpreter.score(), interpreter.moves())
 
-    def _room(self, memory: Memory) -> int:
+    def _room(self, memory: DynamicMemory) -> int:
         if self._here is not None:
             return memory[self._here] << 8 | memory[self._here + 1]
         around = [num for num in self._table.ancestors(memory, self._player) if num not in self._room_holders]
         return around[-1] if around else 0
 
 
-def _room_holders(table: ObjectTable, memory: Memory) -> frozenset[int]:
+def _room_holders(table: ObjectTable, memory: DynamicMemory) -> frozenset[int]:
     """Return the objects that only hold rooms: without a parent, with many children that hold things themselves."""
     roots = (num for num in range(1, table.count + 1) if not table.parent(memory, num))
     return frozenset(

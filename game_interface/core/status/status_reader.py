@@ -7,8 +7,7 @@ tells which object is the player and which globals mean what.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from typing_extensions import override
 
@@ -16,8 +15,8 @@ from game_interface.core.status.exploration import Emulator, State, explore
 from game_interface.core.status.inference import Clues, infer_clues
 
 if TYPE_CHECKING:
-    from game_interface.core.machine.object_table import Memory, ObjectTable
-    from game_interface.core.machine.story import Story
+    from game_interface.core.machine.object_table import ObjectTable
+    from game_interface.core.machine.story import DynamicMemory, Story
 
 __all__ = ["Emulator", "Status", "StatusReader", "status_reader"]
 
@@ -25,8 +24,7 @@ _OPENINGS: tuple[tuple[str, ...], ...] = ((), ("wait",) * 10, ("open door",), ("
 """Commands that may be needed before the first move: none, patience, a door to open, a question to answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
+class Status(NamedTuple):
     """What a story's memory says for certain; ``None`` where it says nothing.
 
     location: the room, while the player stands in it directly
@@ -45,7 +43,7 @@ class Status:
 class StatusReader(Protocol):
     """Reads the status from memory; the same memory always gives the same status."""
 
-    def read(self, memory: Memory) -> Status:
+    def read(self, memory: DynamicMemory) -> Status:
         """Return the status in ``memory``, a copy of dynamic memory."""
         ...
 
@@ -77,7 +75,7 @@ class _EmptyReader(StatusReader):
     """Claims nothing, since nothing could be learned."""
 
     @override
-    def read(self, memory: Memory) -> Status:
+    def read(self, memory: DynamicMemory) -> Status:
         return Status()
 
 
@@ -91,7 +89,7 @@ class _LearnedReader(StatusReader):
         self._turns, self._shown_turns = clues.turns, clues.shown_turns
 
     @override
-    def read(self, memory: Memory) -> Status:
+    def read(self, memory: DynamicMemory) -> Status:
         location, room = self._place(memory)
         changed = self._body is not None and self._value(memory, self._body) != self._player
         score, shown_score = self._value(memory, self._score), self._value(memory, self._shown_score)
@@ -105,7 +103,7 @@ class _LearnedReader(StatusReader):
             moves=turns if just_drawn else None,
         )
 
-    def _value(self, memory: Memory, num: int | None) -> int | None:
+    def _value(self, memory: DynamicMemory, num: int | None) -> int | None:
         """Return the signed value of a global, ``None`` of none."""
         if num is None:
             return None
@@ -113,7 +111,7 @@ class _LearnedReader(StatusReader):
         value = memory[at] << 8 | memory[at + 1]
         return value - 0x10000 if value & 0x8000 else value
 
-    def _place(self, memory: Memory) -> tuple[int | None, int | None]:
+    def _place(self, memory: DynamicMemory) -> tuple[int | None, int | None]:
         """Return the location and the room, as :class:`Status` tells them apart."""
         named = [self._value(memory, num) for num in self._rooms]
         if self._player is None:
