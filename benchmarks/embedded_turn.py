@@ -36,7 +36,7 @@ ROOMS = {
 ALWAYS = ["look", "wait", "inventory", "examine me", "drop coin", "drop map", "read map", "listen"]
 
 
-class Turn(BaseModel):
+class TurnAnswer(BaseModel):
     """What the agent answers; ``action`` is held to the valid actions of the turn."""
 
     reasoning: str = Field(max_length=80)
@@ -44,7 +44,7 @@ class Turn(BaseModel):
 
 
 def main() -> None:
-    """Prints seconds to the first answer, median and worst seconds of the other turns, and tokens."""
+    """Print the seconds to the first answer, median and worst seconds of the other turns, and tokens."""
     path = ModelStore().pull()
     start = time.perf_counter()
     with EmbeddedServer(path, proven=True) as server:
@@ -64,7 +64,7 @@ def main() -> None:
     print(f"load average   {os.getloadavg()[0]:6.2f}")
 
 
-def _play(model: OpenAIModel) -> list[Completion[Turn]]:
+def _play(model: OpenAIModel) -> list[Completion[TurnAnswer]]:
     history: list[str] = []
     turns = []
     for turn in range(TURNS):
@@ -79,9 +79,9 @@ def _play(model: OpenAIModel) -> list[Completion[Turn]]:
     return turns
 
 
-def _answers(valid: list[str]) -> type[Turn]:
+def _answers(valid: list[str]) -> type[TurnAnswer]:
     action = Enum("Action", {name.upper().replace(" ", "_"): name for name in valid}, type=str)  # type: ignore[misc]  # made anew each turn
-    return create_model("Answer", __base__=Turn, action=(action, ...))
+    return create_model("Answer", __base__=TurnAnswer, action=(action, ...))
 
 
 if __name__ == "__main__":

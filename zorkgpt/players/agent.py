@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import (
@@ -77,7 +78,8 @@ class Agent:
         """
         system = self.system_prompt(assisted=context.valid_actions is not None)
         prompt = Prompt(system=system, user=context.render())
-        completion = self.model.complete("agent", prompt, self._schema(context.valid_actions))
+        schema = _answer_schema(context.valid_actions, self.reasoning_length, reads=self.reads)
+        completion = self.model.complete("agent", prompt, schema)
         answer = completion.value
         return Proposal(
             action=answer.action.strip(),
@@ -85,17 +87,22 @@ class Agent:
             reading=answer.reading.reading() if isinstance(answer, ReadingAgentAnswer) else None,
         )
 
-    def _schema(self, valid_actions: tuple[str, ...] | None) -> type[AgentAnswer | ReadingAgentAnswer]:
-        base: type[AgentAnswer | ReadingAgentAnswer] = ReadingAgentAnswer if self.reads else AgentAnswer
-        if not valid_actions and self.reasoning_length is None:
-            return base
-        action: Any = Literal[valid_actions] if valid_actions else str
-        return create_model(
-            base.__name__,
-            __base__=base,
-            reasoning=_reasoning(self.reasoning_length),
-            action=(action, Field(description="The one command to type")),
-        )
+
+@lru_cache(maxsize=128)
+def _answer_schema(
+    valid_actions: tuple[str, ...] | None, reasoning_length: int | None, *, reads: bool
+) -> type[AgentAnswer | ReadingAgentAnswer]:
+    """Return the form of an answer that chooses from the valid actions, if there are any; the same one every time."""
+    base: type[AgentAnswer | ReadingAgentAnswer] = ReadingAgentAnswer if reads else AgentAnswer
+    if not valid_actions and reasoning_length is None:
+        return base
+    action: Any = Literal[valid_actions] if valid_actions else str
+    return create_model(
+        base.__name__,
+        __base__=base,
+        reasoning=_reasoning(reasoning_length),
+        action=(action, Field(description="The one command to type")),
+    )
 
 
 def _reasoning(length: int | None) -> Any:  # noqa: ANN401  what create_model takes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from openai import pydantic_function_tool
 
@@ -25,9 +26,21 @@ _UNSUITED_TO_STRICT = frozenset({"prefixItems", "allOf", "patternProperties"})
 def response_format(schema: type[BaseModel], *, constraints: bool, compact: bool = False) -> dict[str, JsonValue]:
     """Return the ``response_format`` that makes a server hold its answer to ``schema``, strictly where it can be.
 
+    It is made once for each schema.
+
     constraints: keep lengths, ranges and patterns; llama.cpp honours them, OpenAI refuses some
     compact: allow no white space between the fields, as llguidance spells it, which llama.cpp may be built with
     """
+    made = _MADE.setdefault(schema, {})
+    if (constraints, compact) not in made:
+        made[constraints, compact] = _response_format(schema, constraints=constraints, compact=compact)
+    return made[constraints, compact]
+
+
+_MADE: WeakKeyDictionary[type[BaseModel], dict[tuple[bool, bool], dict[str, JsonValue]]] = WeakKeyDictionary()
+
+
+def _response_format(schema: type[BaseModel], *, constraints: bool, compact: bool) -> dict[str, JsonValue]:
     parameters = pydantic_function_tool(schema)["function"].get("parameters", {})
     dropped = _ANNOTATIONS if constraints else _ANNOTATIONS | _CONSTRAINTS
     narrowed = _without(json.loads(json.dumps(parameters)), dropped)

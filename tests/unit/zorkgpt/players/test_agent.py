@@ -40,6 +40,14 @@ def test_valid_actions_are_an_enumeration_in_the_schema() -> None:
     assert properties["action"]["enum"] == ["north", "take oar"]
 
 
+def test_equal_valid_actions_make_one_schema_whatever_the_turn() -> None:
+    """To make one takes a millisecond, and its JSON more."""
+    model, actions = ScriptedLLM([{"reasoning": "", "action": "north"}] * 2), ["north", "take oar"]
+    for _ in range(2):
+        Agent(model).propose(AgentContext(SECTIONS, valid_actions=tuple(actions)))
+    assert model.calls[0].schema is model.calls[1].schema
+
+
 def test_without_any_valid_action_the_agent_may_say_what_it_likes() -> None:
     model = ScriptedLLM([{"reasoning": "", "action": "yes"}])
     assert Agent(model).propose(AgentContext(SECTIONS, valid_actions=())).action == "yes"
