@@ -18,7 +18,7 @@ import secrets
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -30,7 +30,7 @@ from session.files.shared_files import open_to_append, read_whole
 from session.values import Observation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from typing_extensions import Self
@@ -39,6 +39,8 @@ JOURNAL_VERSION = 3
 READ_VERSIONS = (2, JOURNAL_VERSION)
 JOURNAL_FILE = "journal.jsonl"
 _LEFT_OUT = Observation("")
+
+L = TypeVar("L")
 
 
 class Manifest(BaseModel):
@@ -212,29 +214,48 @@ def read_journal(folder: Path) -> Iterator[JournalLine]:
 
     Raises ``StoreError`` naming the line that cannot be understood, that was changed, or that another version wrote.
     """
+    return read_lines(folder, _LineReader().read)
+
+
+def read_lines(folder: Path, read: Callable[[bytes, str], L]) -> Iterator[L]:
+    """Yield what ``read`` makes of each line of a run's journal, but not of a last one that a kill cut short.
+
+    read: takes a line and its place, ``FILE:NUMBER``, and raises ``ValueError`` or the like for what is no line
+    Raises ``StoreError`` naming the line that cannot be understood.
+    """
     path = folder / JOURNAL_FILE
     try:
         lines = read_whole(path).split(b"\n")
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
-    start, chain = 0, ""
-    seen: Observation | None = None
     for number, line in enumerate(lines[:-1], start=1):
+        place = f"{path}:{number}"
         try:
-            entry = json.loads(line)
-            require_known_version(entry["v"], f"{path}:{number}")
-            chain = _sum(chain, line[:-_SUM_LENGTH] + b"}")
-            if entry["sum"] != chain or entry["seq"] != number:
-                raise StoreError(f"{path}:{number}: not what was written: the line or one before it was changed")
-            end = start + len(line) + 1
-            event = _event(_whole(entry["event"], seen))
-            seen = observation_in(event) or seen
-            yield JournalLine(number, entry["at"], event, chain, start, end)
+            found = read(line, place)
         except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-            raise StoreError(f"{path}:{number}: not a line of a journal") from error
-        start = end
+            raise StoreError(f"{place}: not a line of a journal") from error
+        yield found
     if _is_whole(lines[-1][:-1]):
         raise StoreError(f"{path}:{len(lines)}: not what was written: its line end was changed")
+
+
+class _LineReader:
+    """Reads the lines of a journal in order, each whole and checked against its sum."""
+
+    def __init__(self) -> None:
+        self._last = JournalLine(0, "", None)
+        self._seen: Observation | None = None
+
+    def read(self, line: bytes, place: str) -> JournalLine:
+        last, entry = self._last, json.loads(line)
+        require_known_version(entry["v"], place)
+        chain = _sum(last.sum, line[:-_SUM_LENGTH] + b"}")
+        if entry["sum"] != chain or entry["seq"] != last.seq + 1:
+            raise StoreError(f"{place}: not what was written: the line or one before it was changed")
+        event = _event(_whole(entry["event"], self._seen))
+        self._seen = observation_in(event) or self._seen
+        self._last = JournalLine(entry["seq"], entry["at"], event, chain, last.end, last.end + len(line) + 1)
+        return self._last
 
 
 def require_known_version(version: object, place: str) -> None:

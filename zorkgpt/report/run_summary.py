@@ -1,4 +1,4 @@
-"""Sums up runs at a counts, fast enough to list hundreds of them at once."""
+"""Sums up runs at a glance, fast enough to list hundreds of them at once."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from session.errors import StoreError
-from session.files.journal import JOURNAL_FILE, read_manifest, require_known_version
+from session.files.journal import read_lines, read_manifest, require_known_version
 from session.files.run_folders import is_claimed
-from session.files.shared_files import read_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 RunState = Literal["done", "paused", "playing", "killed", "damaged"]
 """``playing``: by a process of this machine; ``killed``: its journal has no end, and nobody plays it; ``damaged``: the
@@ -27,7 +26,7 @@ KILLED = "its journal has no end: it can be resumed"
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """One run at a counts.
+    """One run at a glance.
 
     created: ISO 8601, UTC; like ``story`` and ``model`` "" where the manifest cannot be read
     episodes, planned: those that were played to their end, and those that the run was to play
@@ -59,7 +58,7 @@ def summarise(folder: Path) -> RunSummary:
     state: RunState
     try:
         manifest = read_manifest(folder)
-        for event in _events(folder / JOURNAL_FILE):
+        for event in read_lines(folder, _event):
             counts.count(event)
         state, reason = counts.standing
         if state != "done" and is_claimed(folder):
@@ -160,24 +159,14 @@ class _Counts:
             self.max_score = event.observation.max_score
 
 
-def _events(path: Path) -> Iterator[_Event]:
-    """Yield the events in a tenth of the time of ``read_journal``, which also checks that no line was changed."""
-    try:
-        lines = read_whole(path).split(b"\n")
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror}") from error
-    for number, text in enumerate(lines[:-1], start=1):
-        try:
-            line = _line(text)
-        except (ValueError, RecursionError) as error:
-            raise StoreError(f"{path}:{number}: not a line of a journal") from error
-        require_known_version(line.version, f"{path}:{number}")
-        yield line.event
+def _event(text: bytes, place: str) -> _Event:
+    """Read a line's event in a tenth of the time of ``read_journal``, which also checks that no line was changed.
 
-
-def _line(text: bytes) -> _Line:
-    """Read a line. Half a surrogate pair, which models do write, takes the slower reader. Raises ``ValueError``."""
+    Half a surrogate pair, which models do write, takes the slower way. Raises ``ValueError``.
+    """
     try:
-        return _LINES.validate_json(text)
+        line = _LINES.validate_json(text)
     except ValidationError:
-        return _LINES.validate_python(json.loads(text))
+        line = _LINES.validate_python(json.loads(text))
+    require_known_version(line.version, place)
+    return line.event
