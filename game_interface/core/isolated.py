@@ -98,7 +98,7 @@ class IsolatedGame(Game):
     @override
     def restore(self, state: SavedState) -> Observation:
         self._revive()
-        return self._observe(b"r" + state.to_bytes())
+        return self._observe(b"r" + state.packed())
 
     @override
     def close(self) -> None:
@@ -126,7 +126,7 @@ class IsolatedGame(Game):
             self._open()
 
     def _observe(self, request: bytes) -> Observation:
-        self._latest = SavedState.from_bytes(self._request(request))
+        self._latest = SavedState.unpacked(self._request(request))
         return self._latest.observation
 
     def _request(self, message: bytes, limit: float | None = None) -> bytes:

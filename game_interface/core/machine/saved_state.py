@@ -50,7 +50,20 @@ class SavedState:
     prompt_address: int
 
     def to_bytes(self) -> bytes:
-        """Return the state as bytes, which :meth:`from_bytes` reads on any machine."""
+        """Return the state as bytes to be kept, which :meth:`from_bytes` reads on any machine."""
+        content = self.packed()
+        return _seal(content) + content
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """Read the state that :meth:`to_bytes` wrote. Raises ``GameError`` if ``content`` is anything else."""
+        seal, content = content[:_SEAL_SIZE], content[_SEAL_SIZE:]
+        if seal != _seal(content):
+            raise GameError("This is not a saved state of a story, or it is damaged.")
+        return cls.unpacked(content)
+
+    def packed(self) -> bytes:
+        """Return the state as bytes that nothing can happen to on their way to :meth:`unpacked`, so without a seal."""
         snapshot = self.snapshot
         header = _Header(
             story=self.story,
@@ -61,15 +74,11 @@ class SavedState:
             memory_size=len(snapshot.memory),
             stack_size=len(snapshot.stack),
         )
-        content = _HEADER.dump_json(header) + b"\n" + snapshot.memory + snapshot.stack
-        return _seal(content) + content
+        return _HEADER.dump_json(header) + b"\n" + snapshot.memory + snapshot.stack
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Self:
-        """Read the state that :meth:`to_bytes` wrote. Raises ``GameError`` if ``content`` is anything else."""
-        seal, content = content[:_SEAL_SIZE], content[_SEAL_SIZE:]
-        if seal != _seal(content):
-            raise GameError("This is not a saved state of a story, or it is damaged.")
+    def unpacked(cls, content: bytes) -> Self:
+        """Read the state that :meth:`packed` wrote. Raises ``GameError`` where it is of another version."""
         line, _, arrays = content.partition(b"\n")
         try:
             header = _HEADER.validate_json(line)

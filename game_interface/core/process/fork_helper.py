@@ -21,8 +21,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from multiprocessing.connection import Connection
 
+from game_interface.core.process.messages import receive_message, send_message
 from game_interface.core.process.served_game import serve
 from session.child_processes import child_environment, python_command
 from session.errors import GameError
@@ -46,7 +46,7 @@ class GameProcess:
         ours, theirs = socket.socketpair()
         with theirs:
             socket.send_fds(_running_helper().requests, [os.fsencode(folder)], [theirs.fileno()])
-        self._connection = Connection(ours.detach())
+        self._connection = ours
         self._pid = 0
         self._pid = int(self._receive(_HELLO_LIMIT))
 
@@ -56,7 +56,7 @@ class GameProcess:
         Raises ``GameError`` if the process dies or takes longer; it is gone then.
         """
         try:
-            self._connection.send_bytes(message)
+            send_message(self._connection, message)
         except OSError as error:
             self.kill()
             raise GameError("The interpreter's process is gone.") from error
@@ -64,7 +64,7 @@ class GameProcess:
 
     def kill(self) -> None:
         """End the process, whatever it is doing."""
-        if self._pid and not self._connection.closed:
+        if self._pid and self._connection.fileno() >= 0:
             try:
                 os.kill(self._pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -73,13 +73,13 @@ class GameProcess:
 
     def _receive(self, limit: float) -> bytes:
         try:
-            if self._connection.poll(limit):
-                return self._connection.recv_bytes()
+            return receive_message(self._connection, limit)
+        except TimeoutError as error:
+            self.kill()
+            raise GameError(f"The interpreter gave no answer within {limit:g} seconds.") from error
         except (OSError, EOFError) as error:
             self.kill()
             raise GameError("The interpreter crashed.") from error
-        self.kill()
-        raise GameError(f"The interpreter gave no answer within {limit:g} seconds.")
 
 
 def _running_helper() -> _ForkHelper:
@@ -136,9 +136,9 @@ def _fork_on_request(requests: socket.socket) -> None:
         if os.fork() == 0:
             requests.close()
             _confine(os.fsdecode(folder))
-            connection = Connection(sockets[0])
-            connection.send_bytes(str(os.getpid()).encode())
-            serve(connection)
+            with socket.socket(fileno=sockets[0]) as connection:
+                send_message(connection, str(os.getpid()).encode())
+                serve(connection)
             os._exit(0)
         os.close(sockets[0])
 

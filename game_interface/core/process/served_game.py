@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from game_interface.core.jericho_game import JerichoGame
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
+from game_interface.core.process.messages import receive_message, send_message
 from session.errors import ConfigurationError, GameError, StoryError, ZorkGPTError
 
 if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+    from socket import socket
 
 ERRORS: dict[bytes, type[ZorkGPTError]] = {b"c": ConfigurationError, b"g": GameError, b"s": StoryError}
 
@@ -29,13 +30,13 @@ def opening_request(path: Path, seed: int, *, use_profile: bool) -> bytes:
     return json.dumps([str(path), seed, use_profile]).encode()
 
 
-def serve(connection: Connection) -> None:
+def serve(connection: socket) -> None:
     """Answer every request on ``connection`` until the other side is gone."""
     game: JerichoGame | None = None
     while True:
         try:
-            message = connection.recv_bytes()
-        except EOFError:
+            message = receive_message(connection)
+        except (EOFError, OSError):
             return
         try:
             if game is None:
@@ -45,9 +46,9 @@ def serve(connection: Connection) -> None:
                 answer = _answer(game, message[:1], message[1:])
         except ZorkGPTError as error:
             letter = next(letter for letter, kind in ERRORS.items() if isinstance(error, kind))
-            connection.send_bytes(letter + str(error).encode())
+            send_message(connection, letter + str(error).encode())
         else:
-            connection.send_bytes(b"+" + answer)
+            send_message(connection, b"+" + answer)
 
 
 def _open(message: bytes) -> JerichoGame:
@@ -66,7 +67,7 @@ def _answer(game: JerichoGame, request: bytes, argument: bytes) -> bytes:
     if request == b"s":
         game.step(argument.decode("utf-8", "surrogatepass"))
     elif request == b"r":
-        game.restore(SavedState.from_bytes(argument))
+        game.restore(SavedState.unpacked(argument))
     elif request == b"n":
         game.reset(int(argument))
-    return game.save().to_bytes()
+    return game.save().packed()
