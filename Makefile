@@ -3,13 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+MUTMUT := mutmut==3.8.1
+MUTANTS_INSTALL := .mutants-venv/bin/python -m pip install --quiet --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest
 
 COMPILE := .lock-venv/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
 	--no-emit-index-url --no-header --no-annotate $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model play test test-slow check format lock story clean
+.PHONY: help setup model play test test-slow check mutants format lock story clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -44,6 +46,18 @@ check: setup  ## format, lint, types, layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+.mutants-venv/.complete: requirements-dev.lock requirements.lock
+	$(PYTHON) -m venv .mutants-venv
+	$(MUTANTS_INSTALL) --require-hashes -r requirements.lock
+	$(MUTANTS_INSTALL) --require-hashes -r requirements-dev.lock
+	$(MUTANTS_INSTALL) $(MUTMUT)
+	$(MUTANTS_INSTALL) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+mutants: .mutants-venv/.complete  ## what share of mutants the tests find (SAMPLE=900 SEED=1: of so many; JOBS=1: slowly)
+	PATH="$(CURDIR)/.mutants-venv/bin:$$PATH" .mutants-venv/bin/python -m tests.mutants \
+		$(if $(SAMPLE),--sample $(SAMPLE)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS))
+
 format: setup  ## mend what the formatter and the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -58,4 +72,4 @@ story:  ## compile the story of our own (needs inform6-compiler and inform6-libr
 	inform game_interface/stories/tidehouse.inf game_interface/stories/tidehouse.z5
 
 clean:  ## remove what the targets above have made
-	rm -rf $(VENV) .lock-venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .lock-venv .mutants-venv mutants build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
