@@ -112,6 +112,13 @@ class TestWhatIsShown:
             manager.learn(silent("wait", LONG))
         assert shown(manager) == "Understood, changed nothing so far: wait"
 
+    def test_a_form_that_goes_with_a_change_in_a_fifth_of_its_turns_made_it(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.learn(changing("light loom", LONG))
+        for _ in range(4):
+            manager.learn(silent("light loom", LONG))
+        assert shown(manager) == "Changed something: light OBJECT"
+
     def test_the_text_changes_at_refreshes_only(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
         for turn in range(1, REFRESH_INTERVAL):

@@ -8,7 +8,7 @@ import pytest
 
 from session.values import Observation
 from tests.unit.zorkgpt.players.dye_works import in_the_loft, moment, turn
-from zorkgpt.players.repetitions import LONGEST_OUTCOME, MOST_SHOWN, Repetitions
+from zorkgpt.players.repetitions import Repetitions
 
 INTRODUCTION = "With everything you can see as it is now, you have typed here, and each time this was the answer:"
 
@@ -75,16 +75,25 @@ def test_without_anything_to_compare_nothing_is_told(world: str) -> None:
     assert bool(repetitions.text(fog)) is bool(world)
 
 
-def test_the_latest_commands_are_told_line_by_line_the_last_at_the_end_within_bounds() -> None:
+def test_the_latest_six_commands_are_told_line_by_line_the_last_at_the_end() -> None:
     repetitions = Repetitions()
-    for number in (*range(MOST_SHOWN + 2), 3):
-        repetitions.learn(turn(f"dip {number}", moment(), moment("No. " * LONGEST_OUTCOME)))
-    introduction, *lines = repetitions.text(moment()).splitlines()
-    assert introduction == INTRODUCTION
-    assert len(lines) == MOST_SHOWN
-    assert lines[-2].startswith(f"- `dip {MOST_SHOWN + 1}` (once): No. No.")
-    assert lines[-1].startswith("- `dip 3` (2 times): No. No.")
-    assert len(lines[-1]) < LONGEST_OUTCOME + 30
+    for number in (1, 2, 3, 4, 5, 6, 7, 8, 3):
+        repetitions.learn(turn(f"dip {number}", moment(), moment("No.")))
+    assert repetitions.text(moment()).splitlines() == [
+        INTRODUCTION,
+        "- `dip 4` (once): No.",
+        "- `dip 5` (once): No.",
+        "- `dip 6` (once): No.",
+        "- `dip 7` (once): No.",
+        "- `dip 8` (once): No.",
+        "- `dip 3` (2 times): No.",
+    ]
+
+
+def test_a_long_outcome_is_cut_at_sixty_characters() -> None:
+    told = after("No" * 30), after("No" * 30 + "!")
+    assert told[0].text(moment()).endswith(f"(once): {'No' * 30}")
+    assert told[1].text(moment()).endswith(f"(once): {'No' * 28} […]")
 
 
 def test_a_new_episode_has_typed_nothing() -> None:

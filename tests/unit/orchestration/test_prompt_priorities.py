@@ -1,0 +1,109 @@
+"""What a prompt over its budget loses first: the whole order, written out, with what every manager has to say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+
+from managers.context_manager import ContextManager, Rejection
+from orchestration.building import build_learning
+from session.context import PromptSection
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState, PlayedAction
+from session.token_counter import TokenCounter
+from session.values import Location, Observation
+from tests.fixtures.scripted_game import SCRIPTED_STORY
+from tests.unit.zorkgpt.players.dye_works import vocabulary
+from zorkgpt.llm.scripted import ScriptedLLM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HALL = Observation("It rains.", Location(4, "Hall"))
+WORDS = "word " * 40
+
+
+@pytest.fixture
+def learnt(tmp_path: Path) -> list[PromptSection]:
+    """What the managers of a run have to say, at the same length; those that speak of one thing speak once."""
+    config = GameConfiguration(zork_game_workdir=tmp_path)
+    learning = build_learning(
+        config, ScriptedLLM(), structlog.get_logger(), SCRIPTED_STORY, vocabulary(), TokenCounter()
+    )
+    said = [manager.section(HALL) for manager in learning.managers]
+    return [*{section.title: replace(section, text=WORDS) for section in said if section is not None}.values()]
+
+
+def manager(budget: int) -> ContextManager:
+    """Six turns in a hall whose description is known, with a history window of four."""
+    state = GameState(turn_count=6, opening=WORDS)
+    state.last_room_description, state.last_room_description_location_id = WORDS, 4
+    state.last_room_description_turn = 6
+    for turn in range(1, 7):
+        state.add_reasoning(turn, WORDS, f"act {turn}")
+        state.action_history.append(PlayedAction(f"act {turn}", "Done."))
+    budgets = {"agent": budget, "critic": budget}
+    config = GameConfiguration(prompt_budgets=budgets, agent={"history_window": 4})
+    return ContextManager(structlog.get_logger(), config, state)
+
+
+def test_the_agents_prompt_loses_its_sections_in_the_written_order(learnt: list[PromptSection]) -> None:
+    lost: list[str] = []
+    shown = [section.title for section in manager(10_000).get_agent_context(HALL, learnt).sections]
+    for budget in range(1600, 80, -5):
+        left = [section.title for section in manager(budget).get_agent_context(HALL, learnt).sections]
+        lost += [title for title in shown if title not in left]
+        shown = left
+    assert lost == [
+        "How the story began",
+        "Previous Reasoning and Actions",
+        "What is known of this game",
+        "Map",
+        "COMMAND SYNTAX",
+        "ROOM DESCRIPTION:",
+        "Objectives",
+        "Location Memory",
+        "And then",
+    ]
+    assert shown == ["Present", "Going round in circles"]
+
+
+def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learnt: list[PromptSection]) -> None:
+    weather = PromptSection("Weather", WORDS, 1)
+    shown = manager(10_000).get_agent_context(
+        HALL, [weather, *learnt], valid_actions=("wait",), rejections=[Rejection("save", "no saving")]
+    )
+    assert [section.title for section in shown.sections] == [
+        "How the story began",
+        "What is known of this game",
+        "COMMAND SYNTAX",
+        "Objectives",
+        "Previous Reasoning and Actions",
+        "And then",
+        "Map",
+        "ROOM DESCRIPTION:",
+        "Location Memory",
+        "Weather",
+        "Present",
+        "Going round in circles",
+        "Not played this turn",
+        "Commands that would do something now",
+    ]
+
+
+def test_the_critics_prompt_loses_its_sections_in_the_written_order(learnt: list[PromptSection]) -> None:
+    lost: list[str] = []
+    shown = titles_of(manager(10_000).get_critic_context(HALL, "wait", learnt))
+    for budget in range(1600, 90, -5):
+        left = titles_of(manager(budget).get_critic_context(HALL, "wait", learnt))
+        lost += [title for title in shown if title not in left]
+        shown = left
+    assert lost == ["Map", "ROOM DESCRIPTION:", "Previous Reasoning and Actions", "Location Memory"]
+    assert shown == ["Present", "Going round in circles", "Proposed command"]
+
+
+def titles_of(prompt: str) -> list[str]:
+    return [line.removeprefix("## ") for line in prompt.splitlines() if line.startswith("## ")]
