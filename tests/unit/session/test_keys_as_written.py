@@ -1,0 +1,17 @@
+"""A key stands in ``.env`` as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from session.resolved_configuration import load_configuration
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_dollar_sign_in_a_key_is_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("ZORKGPT_LLM__API_KEY=a${HOME}b\n")
+    key = load_configuration({}, {}, tmp_path).configuration.llm.api_key
+    assert key is not None
+    assert key.get_secret_value() == "a${HOME}b"
