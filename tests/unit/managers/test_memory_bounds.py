@@ -1,0 +1,165 @@
+"""How much a model is shown of a visit and of what is remembered there, and how much of its answer is kept."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.fixtures.dye_works import VATS
+from tests.unit.managers.knowledge_parts import NO_WATCH
+from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.memory import Memory
+    from zorkgpt.llm.scripted import Reply
+
+MARK = len(" […]")
+
+
+def nothing(*_: object) -> Reply:
+    return {"memories": []}
+
+
+def longest(letter: str, text: str) -> int:
+    return max(map(len, re.findall(f"{letter}+", text)), default=0)
+
+
+def asked_about(play: MemoryPlay) -> str:
+    """The latest prompt, after a visit to the vats in which something changed."""
+    play.turn("north", "q" * 9000, location=VATS)
+    play.turn("stir", "r" * 9000, world_hash="1")
+    play.manager.end("over")
+    return play.prompts[-1]
+
+
+def test_of_the_arrival_and_of_a_response(tmp_path: Path) -> None:
+    prompt = asked_about(MemoryPlay(tmp_path, nothing))
+    arrival, sequence, reasoning = (
+        prompt.split("On arrival the story showed: ")[1],
+        prompt.split("RECENT ACTION SEQUENCE:")[1].split("AGENT'S REASONING:")[0],
+        prompt.split("AGENT'S REASONING:")[1].split("WHAT IS NEW HERE:")[0],
+    )
+    assert [longest("q", arrival), longest("r", sequence), longest("r", reasoning)] == [
+        1200 - MARK,
+        800 - MARK,
+        160 - MARK,
+    ]
+
+
+def test_of_the_players_reasons(tmp_path: Path) -> None:
+    play = MemoryPlay(tmp_path, nothing)
+    play.turn("x" * 9000, "Hm.", world_hash="7")  # its reason is "because of" it
+    play.manager.end("over")
+    reason = play.prompts[-1].split("AGENT'S REASONING:")[1].split("Action:")[0]
+    assert longest("x", reason) == 400 - MARK - len("because of ")
+
+
+def test_a_small_model_is_shown_less(tmp_path: Path) -> None:
+    prompt = asked_about(
+        MemoryPlay(
+            tmp_path,
+            lambda *_: {"turn": 2, "category": "NOTE", "persistence": "permanent"},
+            prompt_budgets={"memory": 900},
+        )
+    )
+    assert (longest("q", prompt), longest("r", prompt)) == (160 - MARK, 100 - MARK)
+
+
+def test_of_what_is_remembered(tmp_path: Path) -> None:
+    play = MemoryPlay(tmp_path, nothing)
+    for number in range(20):
+        play.manager.add_memory(VATS.num, VATS.name, memory(f"{number:02}", text="x" * 900))
+    prompt = asked_about(play)
+    lines = re.findall(r"^- \[NOTE - PERMANENT - ACTIVE\] (\d\d): (x+) \[…\]$", prompt, re.MULTILINE)
+    assert {len(text) for _, text in lines} == {240 - MARK}
+    assert [number for number, _ in lines] == [f"{number:02}" for number in range(11)]  # 800 tokens, 70 a line
+
+
+def test_of_an_answer(tmp_path: Path) -> None:
+    """Eight memories are kept, with a title of 120 characters and a text of 1000."""
+    play = MemoryPlay(tmp_path, lambda *_: {"memories": [long_memory(number) for number in range(10)]})
+    play.turn("stir", "It swirls.", world_hash="1")
+    play.manager.end("over")
+    kept: list[Memory] = next(iter(play.manager.memory_cache.values()))
+    assert [each.title[0] for each in kept] == [*"01234567"]
+    assert {(len(each.title), len(each.text)) for each in kept} == {(120, 1000)}
+
+
+def long_memory(number: int) -> dict[str, object]:
+    return learnt(f"{number}{'t' * 900}", memory_text="x" * 9000)
+
+
+def test_of_the_story_in_a_memory_that_a_small_model_chose(tmp_path: Path) -> None:
+    play = MemoryPlay(
+        tmp_path,
+        [{"turn": 1, "category": "NOTE", "persistence": "permanent"}],
+        prompt_budgets={"memory": 900},
+    )
+    play.manager.record_action_outcome(31, "Blue Vats", "stir", "word " * 900, {"world_changed": True})
+    (kept,) = play.manager.memory_cache[VATS.num]
+    assert kept.text == f'"{"word " * 39}[…]"'
+
+
+def test_what_a_small_model_chose_is_of_the_turn_that_it_chose(tmp_path: Path) -> None:
+    play = MemoryPlay(
+        tmp_path,
+        [{"turn": 2, "category": "NOTE", "persistence": "permanent"}],
+        prompt_budgets={"memory": 900},
+    )
+    play.turn("stir", "It swirls.", world_hash="1", score=5)
+    play.turn("pull beam", "You can't.", world_hash="2")
+    play.manager.end("over")
+    ((kept,),) = play.manager.memory_cache.values()
+    assert (kept.turns, kept.score_change) == ("2", 0)
+
+
+def test_responses_beside_reasons_are_on_one_line(tmp_path: Path) -> None:
+    play = MemoryPlay(tmp_path, nothing)
+    play.turn("stir", "It swirls.\n\nBlue  rises.", world_hash="1")
+    play.manager.end("over")
+    assert "Action: stir\nResponse: It swirls. Blue rises.\n" in play.prompts[-1]
+
+
+@pytest.mark.parametrize(("turns", "asked"), [(4, 0), (5, 1)])
+def test_news_wait_for_four_turns_more(tmp_path: Path, turns: int, asked: int) -> None:
+    play = MemoryPlay(tmp_path, nothing)
+    play.turn("stir", "It swirls.", world_hash="1")
+    for _ in range(turns - 1):
+        play.turn()
+    assert len(play.llm.calls) == asked
+
+
+def test_no_memory_takes_more_than_a_quarter_of_what_the_agent_is_shown(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, simple_memory={"max_tokens": 100})
+    for title in ("one", "two", "three"):
+        manager.add_memory(VATS.num, VATS.name, memory(title, text="x" * 900))
+    lines = manager.get_location_memory(VATS.num).splitlines()
+    assert [len(line) for line in lines] == [100, 100, 100]
+
+
+def test_a_title_is_known_whatever_its_case_and_spaces(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    assert manager.add_memory(VATS.num, VATS.name, memory("Mordant first"))
+    assert not manager.add_memory(VATS.num, VATS.name, memory("MORDANT  first"))
+    assert titles(manager.memory_cache) == ["Mordant first"]
+
+
+def test_what_was_considered_in_several_visits_is_written_down_by_one_commit_as_it_always_was(tmp_path: Path) -> None:
+    """A run of another version knows the news by the same keys."""
+    play = MemoryPlay(tmp_path, nothing)
+    play.manager.hold(NO_WATCH)
+    play.turn("stir", "It swirls.", world_hash="1")
+    play.manager.consider()
+    play.turn("pull beam", "You can't.", world_hash="2")
+    play.manager.consider()
+    assert not (tmp_path / "memory_news.txt").exists()
+    play.manager.commit()
+    assert (tmp_path / "memory_news.txt").read_text().split() == [
+        "2f8387f5b4c9b655",
+        "bf989b26882c3c64",
+        "a7a5de7d0df3735f",
+    ]

@@ -1,0 +1,131 @@
+"""What stands in ``Memories.md`` after memories were taken out, proven false, or quoted for a small model."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.memory import MemoryStatus
+from tests.fixtures.dye_works import LOFT, MORDANT, VATS
+from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from managers.simple_memory_manager import ZMachineContext
+
+
+class TestTakingOut:
+    def test_a_title_is_gone_from_every_location_and_both_tiers(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for location in (VATS, LOFT):
+            for title in ("Mordant first", "Alum last"):
+                manager.add_memory(location.num, location.name, memory(title))
+            manager.add_memory(location.num, location.name, memory("Jar left here", "ephemeral"))
+        manager.add_memory(VATS.num, VATS.name, memory("Banner is wet", "ephemeral"))
+        assert manager.remove_memory("mordant  FIRST")
+        assert manager.remove_memory("Jar left here")
+        for location in (VATS, LOFT):
+            assert titles(manager.memory_cache, location) == ["Alum last"]
+            assert titles(manager_in(tmp_path).memory_cache, location) == ["Alum last"]
+        assert titles(manager.ephemeral_cache) == ["Banner is wet"]
+        assert titles(manager.ephemeral_cache, LOFT) == []
+
+    def test_a_title_that_nobody_gave_changes_nothing(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(VATS.num, VATS.name, memory("Mordant first"))
+        manager.add_memory(VATS.num, VATS.name, memory("Jar left here", "ephemeral"))
+        written = (tmp_path / "Memories.md").read_bytes()
+        assert not manager.remove_memory("Alum last")
+        assert (tmp_path / "Memories.md").read_bytes() == written
+        assert titles(manager.ephemeral_cache) == ["Jar left here"]
+
+
+def test_the_file_says_why_and_when_a_memory_was_given_up(tmp_path: Path) -> None:
+    doubted = {"should_remember": False, "invalidate_memory_titles": ["Beam holds"], "invalidation_reason": "it broke"}
+    play = MemoryPlay(tmp_path, [doubted])
+    play.manager.add_memory(VATS.num, VATS.name, memory("Beam holds"))
+    play.manager.record_action_outcome(31, "Blue Vats", "take beam", "You can't.", {})
+    assert '[Invalidated at T1: "it broke"]' in (tmp_path / "Memories.md").read_text()
+
+
+def test_what_a_small_model_chose_is_kept_with_its_category(tmp_path: Path) -> None:
+    play = MemoryPlay(
+        tmp_path,
+        [{"turn": 1, "category": "DANGER", "persistence": "permanent"}],
+        prompt_budgets={"memory": 900},
+    )
+    play.manager.record_action_outcome(31, "Blue Vats", "drink dye", "You can't bear the smell.", {})
+    (kept,) = play.manager.memory_cache[VATS.num]
+    assert (kept.category, kept.title, kept.turns) == ("DANGER", "drink dye was tried", "1")
+
+
+@pytest.mark.parametrize(
+    ("after", "is_asked"), [((MORDANT.name,), False), ((), True), ((MORDANT.name, "grey banner"), True)]
+)
+def test_what_is_carried_as_before_is_no_news(tmp_path: Path, after: tuple[str, ...], *, is_asked: bool) -> None:
+    play = MemoryPlay(tmp_path, [learnt()])
+    context: ZMachineContext = {"inventory_before": (MORDANT.name,), "inventory_after": after}
+    play.manager.record_action_outcome(31, "Blue Vats", "shake jar", "It sloshes.", context)
+    assert bool(play.llm.calls) is is_asked
+
+
+def test_every_memory_that_breaks_a_rule_is_counted(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    added = [manager.add_memory(VATS.num, VATS.name, memory("Mordant first")) for _ in range(3)]
+    assert added == [True, False, False]
+    assert manager.get_status()["metrics"]["refused"] == 2
+
+
+def test_of_the_turns_before_only_the_oldest_that_there_is_no_room_for_are_left_out(tmp_path: Path) -> None:
+    budget, first_shown = 30_000, []
+    for _ in range(5):
+        options = {"prompt_budgets": {"memory": budget}, "memory_sampling": {"memory_history_window": 10}}
+        play = MemoryPlay(tmp_path / str(budget), lambda *_: learnt(), **options)
+        for turn in range(1, 15):
+            play.turn(f"try {turn}", "word " * 200, world_hash=str(turn))
+        play.manager.end("over")
+        prompt = play.llm.calls[-1].prompt
+        shown = re.findall(r"^Turn (\d+): .*\nResponse", prompt.user, re.MULTILINE)
+        assert [int(turn) for turn in shown] == list(range(int(shown[0]), 15))
+        first_shown.append(shown[0])
+        budget = play.manager.tokens.estimate(prompt.system + prompt.user) - 1
+    assert first_shown == ["2", "3", "4", "5", "6"]  # ten turns up to the first that is news, of turn 11
+
+
+def test_a_location_without_a_name_has_its_number_alone(tmp_path: Path) -> None:
+    manager_in(tmp_path).add_memory(31, "", memory("Mordant first"))
+    assert "## Location 31\n" in (tmp_path / "Memories.md").read_text()
+
+
+def test_giving_up_the_last_memory_of_a_file_adds_no_line_end_to_it(tmp_path: Path) -> None:
+    manager_in(tmp_path).add_memory(VATS.num, VATS.name, memory("Beam holds"))
+    file = tmp_path / "Memories.md"
+    file.write_text(file.read_text().removesuffix("\n\n---\n"))
+    manager_in(tmp_path).invalidate_memory(VATS.num, "Beam holds", "it broke")
+    assert file.read_text().endswith("\n~~About Beam holds.~~")
+
+
+def test_tentative_memories_alone_begin_with_their_heading(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    manager.add_memory(VATS.num, VATS.name, memory("Beam holds", status=MemoryStatus.TENTATIVE))
+    heading, line = manager.get_location_memory(VATS.num).splitlines()
+    assert "TENTATIVE" in heading
+    assert line == "  [NOTE] Beam holds: About Beam holds."
+
+
+def test_questions_and_memories_of_an_episode_add_up(tmp_path: Path) -> None:
+    play = MemoryPlay(tmp_path, [learnt("One"), learnt("Two"), {"memories": []}])
+    for number in range(3):
+        play.turn(f"stir {number}", "It swirls.", world_hash=str(number + 1))
+        play.manager.consider()
+    assert (play.metrics["synthesis_calls"], play.metrics["memories_learnt"]) == (3, 2)
+
+
+def test_news_are_written_down_in_a_work_folder_that_is_not_there_yet(tmp_path: Path) -> None:
+    play = MemoryPlay(tmp_path / "far" / "away", [{"memories": []}])
+    play.turn("stir", "It swirls.", world_hash="1")
+    play.manager.end("over")
+    assert (tmp_path / "far" / "away" / "memory_news.txt").read_text()
