@@ -83,3 +83,11 @@ def test_files_of_other_names_are_kept_under_the_names_that_every_run_has(tmp_pa
     assert kept == {"Memories.md": "who.md", "knowledgebase.md": "what.md", "map_state.json": "where.json"}
     (tmp_path / "where.json").write_text("elsewhere")
     assert files.edited_since(copies) == "where.json"
+
+
+def test_a_file_that_comes_back_may_be_read_by_whom_it_might_be(workdir: Path, tmp_path: Path) -> None:
+    (workdir / "lexicon.json").chmod(0o640)
+    files_in(workdir).copy_to(tmp_path / "copies")
+    (workdir / "lexicon.json").unlink()
+    files_in(workdir).restore_from(tmp_path / "copies")
+    assert (workdir / "lexicon.json").stat().st_mode & 0o777 == 0o640
