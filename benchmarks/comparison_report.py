@@ -25,6 +25,7 @@ from benchmarks.stories import STORIES_VARIABLE, user_stories
 from benchmarks.tables import TABLES_VARIABLE, Table
 
 ROOT = Path(__file__).parents[1]
+MARK = "<!-- figures -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,9 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write them as Markdown tables, too")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help=f"write them as Markdown tables, too, below the line {MARK}"
+    )
     options = parser.parse_args(arguments)
     known = benchmarks(has_stories=bool(user_stories()))
     unknown = [name for name in options.names if name not in known]
@@ -105,8 +108,15 @@ def main(arguments: Sequence[str]) -> int:
     if options.json:
         options.json.write_text(as_json(machine, found), encoding="utf-8")
     if options.markdown:
-        options.markdown.write_text(as_markdown(machine, found), encoding="utf-8")
+        options.markdown.write_text(text_above(options.markdown) + as_markdown(machine, found), encoding="utf-8")
     return 1 if any(measurement.failed for measurement in found.values()) else 0
+
+
+def text_above(page: Path) -> str:
+    """Return what stays of a page: all down to the mark."""
+    text = page.read_text(encoding="utf-8") if page.exists() else ""
+    above, mark, _ = text.partition(f"{MARK}\n\n")
+    return above + mark if mark else ""
 
 
 def _run(benchmark: Benchmark) -> Measurement:

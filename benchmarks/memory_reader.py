@@ -2,7 +2,7 @@
 
     python -m benchmarks.memory_reader [--pairs N] [--seed N]
 
-The story that ships, six episodes of 30 turns a run, two runs at a time. It is the player, and with the usual options
+The story that ships, six episodes of 30 turns a run, a run on each core. It is the player, and with the usual options
 the comparisons, of ``tests/episodes/test_ablation_instrument.py``, which holds the bars; this prints the figures.
 """
 
@@ -20,6 +20,7 @@ from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.comparison import compare_all
 from zorkgpt.ablation.runners import LocalRunner
+from zorkgpt.llm.embedded.cores import available_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +49,7 @@ def played(pairs: int, seed: int) -> list[RunMeasures]:
     plan = scripted_plan(OWN_STORY, ARMS, pairs=pairs, episodes=EPISODES, turns=TURNS, seed=seed)
     with tempfile.TemporaryDirectory() as folder:
         ablation = Ablation(plan, Path(folder))
-        for _ in ablation.play(LocalRunner(2)):
+        for _ in ablation.play(LocalRunner(available_cores())):
             pass
         return ablation.runs()
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.comparison_report import Benchmark, as_json, as_markdown, benchmarks, main, report
+from benchmarks.comparison_report import MARK, Benchmark, as_json, as_markdown, benchmarks, main, report, text_above
 from benchmarks.stories import OWN_STORY, user_stories, walkthrough_of
 from benchmarks.tables import Table, as_text
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -63,6 +63,13 @@ def test_the_figures_can_be_had_as_json_and_as_markdown() -> None:
     figures = json.loads(as_json("A machine", found))["benchmarks"]["one"]
     assert (figures["failed"], figures["tables"][0]["rows"][0]["ms"]) == (False, 12.345)
     assert "`python -m benchmarks.one`\n\nSpeed:\n\n| story | ms | at most |\n" in as_markdown("A machine", found)
+
+
+def test_a_page_keeps_what_stands_above_the_figures(tmp_path: Path) -> None:
+    page = tmp_path / "performance.md"
+    assert text_above(page) == ""
+    page.write_text(f"# Performance\n\n{MARK}\n\nOld figures.\n")
+    assert text_above(page) == f"# Performance\n\n{MARK}\n\n"
 
 
 def test_a_table_in_markdown_has_numbers_on_the_right() -> None:
