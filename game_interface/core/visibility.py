@@ -53,7 +53,7 @@ class Sight:
         what lies directly in the room and in the vehicle that the player is in can be seen.
         """
         bearer = self._node(tree, player) if player else None
-        carried = self._directly_in(tree, bearer) if bearer else []
+        carried = self._within(tree, bearer.child) if bearer else []
         inventory = tuple([node.object for node in carried]) if bearer else None
         if not room:
             return inventory, None
@@ -61,7 +61,7 @@ class Sight:
         if bearer and bearer.object.parent != room:
             seen = self._openly_around(tree, bearer, room)
         else:
-            seen = self._openly_in(tree, here, (player, room))
+            seen = self._openly_within(tree, here.child, (player, room))
         if self._lit and not (here.lit or _is_any_lit(seen) or (bearer and self._bears_light(tree, bearer, carried))):
             return inventory, ()
         return inventory, tuple([node.object for node in seen])
@@ -71,43 +71,45 @@ class Sight:
         around = self._table.ancestors(tree, bearer.object.num)
         holders = around[: around.index(room) + 1] if room in around else [room]
         left_out = (bearer.object.num, *holders)
-        return [node for num in holders for node in self._openly_in(tree, self._node(tree, num), left_out)]
+        return [node for num in holders for node in self._openly_within(tree, self._node(tree, num).child, left_out)]
 
     def _bears_light(self, tree: bytes, bearer: _Node, carried: list[_Node]) -> bool:
-        return bearer.lit or _is_any_lit(carried) or _is_any_lit(self._openly_in(tree, bearer))
+        return bearer.lit or _is_any_lit(carried) or _is_any_lit(self._openly_within(tree, bearer.child))
 
-    def _directly_in(self, tree: bytes, holder: _Node) -> list[_Node]:
-        """Return the objects in ``holder``, in the machine's order; a tree that runs in a circle is cut."""
+    def _within(self, tree: bytes, num: int) -> list[_Node]:
+        """Return the object ``num`` and those beside it, in the machine's order; a circle is cut."""
         found: list[_Node] = []
-        objects, num = self._objects, holder.child
-        while num and len(found) < self._table.count:
+        objects, most = self._objects, len(self._objects)
+        while num and len(found) < most:
             place, states = objects[num]
             node = states[tree[place]]
             found.append(node)
             num = node.sibling
         return found
 
-    def _openly_in(self, tree: bytes, holder: _Node, left_out: tuple[int | None, ...] = ()) -> list[_Node]:
-        """Return what can be seen in ``holder``, each thing before its contents; a tree that is a circle is cut."""
+    def _openly_within(self, tree: bytes, num: int, left_out: tuple[int | None, ...] = ()) -> list[_Node]:
+        """Return what can be seen of the object ``num`` and those beside it, each before its contents.
+
+        A tree that runs in a circle is cut.
+        """
         found: list[_Node] = []
-        objects, num, behind = self._objects, holder.child, [0]
-        for _ in range(2 * self._table.count):
+        behind: list[int] = []
+        objects = self._objects
+        for _ in objects:
             if not num:
-                if not behind:
-                    break
-                num = behind.pop()
-                continue
+                break
             place, states = objects[num]
             node = states[tree[place]]
             if node.hidden or num in left_out:
                 num = node.sibling
-                continue
-            found.append(node)
-            if node.shows_contents:
-                behind.append(node.sibling)
-                num = node.child
             else:
+                found.append(node)
                 num = node.sibling
+                if node.shows_contents and node.child:
+                    behind.append(num)
+                    num = node.child
+            while behind and not num:
+                num = behind.pop()
         return found
 
     def _node(self, tree: bytes, num: int) -> _Node:
