@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from session.command_reading import read_command, words_of
+from session.values import Parents
 from session.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class _Scene:
 
     vocabulary: Vocabulary
     here: int
-    parents: tuple[int, ...]
+    parents: Parents
     rooms: Container[int]
     carried: frozenset[int]
     at_hand: frozenset[int]
