@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Emulator", "Status", "StatusReader", "status_reader"]
 
-_OPENINGS: tuple[tuple[str, ...], ...] = ((), ("wait",) * 10, ("open door",), ("no",), ("yes",), ("1",))
-"""Commands that may be needed before the first move: none, patience, a door to open, a question to answer."""
+_OPENINGS: tuple[tuple[str, ...], ...] = ((), ("wait",) * 10, ("open door",), ("no",), ("yes",), ("1",), ("north",))
+"""Commands that may be needed before a move succeeds: none, patience, a door to open, an answer, a move that fails."""
 
 
 class Status(NamedTuple):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore:Game .* is not fully supported")
 
 STORIES = (
-    *("awaken.z5", "library.z5", "moonlit.z5", "snacktime.z8"),
-    *("spirit.z5", "temple.z5", "yomomma.z8", "zork1.z5"),
+    *("anchor.z8", "awaken.z5", "curses.z5", "deephome.z5", "inhumane.z5", "library.z5", "moonlit.z5"),
+    *("snacktime.z8", "spirit.z5", "temple.z5", "tryst205.z5", "yomomma.z8", "zork1.z5"),
 )
 AGREEMENT = 0.98
 MOST_STEPS = 0.9

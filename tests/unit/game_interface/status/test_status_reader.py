@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 HALL, KITCHEN, CELLAR, PLAYER, DOG, COIN, CART, DARKNESS, GHOST, LAST = range(1, 11)
 NAMES = ("hall", "kitchen", "cellar", "you", "dog", "coin", "cart", "darkness", "ghost", "last")
+MOTIONS = ("north", "south", "east", "west", "up", "down", "in", "out", "stand")
 EXITS = {HALL: {"north": KITCHEN, "down": CELLAR}, KITCHEN: {"south": HALL}, CELLAR: {"up": HALL}}
 
 
@@ -35,6 +36,7 @@ class Plan:
     closed: there is no way out before ``open door``
     rambling: names the room in every other turn, and something else in between
     question: what has to be answered before the first turn
+    visited: the first motion, whichever it is, is stopped by the dog, which then runs away
     """
 
     version: int = 5
@@ -54,6 +56,7 @@ class Plan:
     nothing_to_take: bool = False
     rambling: int | None = None
     question: str = ""
+    visited: bool = False
     score_answer: str = "Your score is {score} in {turns} turns."
     start: int = HALL
 
@@ -83,16 +86,17 @@ class ToyStory:
         self.turns = self.score = self.steps = 0
         self.question = plan.question
         self.closed = plan.closed
+        self.visited = plan.visited
         self.draw()
 
     def memory(self) -> bytearray:
         return self.content
 
-    def save(self) -> tuple[bytes, int, str, bool]:
-        return bytes(self.content), self.turns, self.question, self.closed
+    def save(self) -> tuple[bytes, int, str, bool, bool]:
+        return bytes(self.content), self.turns, self.question, self.closed, self.visited
 
-    def restore(self, state: tuple[bytes, int, str, bool]) -> None:
-        self.content[:], self.turns, self.question, self.closed = state
+    def restore(self, state: tuple[bytes, int, str, bool, bool]) -> None:
+        self.content[:], self.turns, self.question, self.closed, self.visited = state
 
     def read(self) -> Status:
         return self.reader().read(self.content)
@@ -112,7 +116,10 @@ class ToyStory:
         room = self.room
         if command == "take all" and not self.plan.nothing_to_take:
             self.put(COIN, PLAYER)
-        if command in EXITS.get(room, {}) and not self.closed:
+        if self.visited and command in MOTIONS:
+            self.visited = False
+            self.put(DOG, CELLAR)
+        elif command in EXITS.get(room, {}) and not self.closed:
             self.go(EXITS[room][command])
         self.put(GHOST, HALL if self.turns % 2 else CELLAR)
         self.draw()
@@ -206,6 +213,11 @@ def test_a_story_of_version_3_that_shows_the_time_has_no_score(tmp_path: Path) -
     toy.image.content[1] |= 2
     toy.story = Story.load(toy.image.write(tmp_path / "timed.z3"))
     assert toy.read() == Status(location=HALL, room=HALL, player=PLAYER)
+
+
+def test_a_visitor_who_stops_the_first_move_is_not_taken_for_the_player(tmp_path: Path) -> None:
+    toy = ToyStory(replace(INFORM_6, visited=True, start=HALL), tmp_path)
+    assert toy.read() == Status(location=HALL, room=HALL, player=PLAYER, score=0, moves=0)
 
 
 def test_a_location_global_of_version_3_that_names_no_object_is_no_location(tmp_path: Path) -> None:
