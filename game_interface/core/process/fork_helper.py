@@ -45,7 +45,12 @@ class GameProcess:
     def __init__(self, folder: str) -> None:
         ours, theirs = socket.socketpair()
         with theirs:
-            socket.send_fds(_running_helper().requests, [os.fsencode(folder)], [theirs.fileno()])
+            try:
+                socket.send_fds(_running_helper().requests, [os.fsencode(folder)], [theirs.fileno()])
+            except OSError as error:
+                ours.close()
+                _helpers.pop(os.getpid(), None)
+                raise GameError(f"no process can be started for it: {error.strerror or error}") from error
         self._connection = ours
         self._pid = 0
         self._pid = int(self._receive(_HELLO_LIMIT))

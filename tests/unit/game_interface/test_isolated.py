@@ -139,6 +139,15 @@ def test_a_thing_that_is_not_a_story_is_a_story_error(tmp_path: Path) -> None:
         IsolatedGame(tmp_path / "missing.z5")
 
 
+def test_a_helper_that_cannot_be_asked_is_a_story_error_and_is_replaced(own_story: Path) -> None:
+    with IsolatedGame(own_story):
+        fork_helper._helpers[os.getpid()].requests.close()
+    with pytest.raises(StoryError, match="no process can be started"):
+        IsolatedGame(own_story)
+    with IsolatedGame(own_story) as game:
+        assert game.step("look").text
+
+
 def test_a_new_helper_takes_the_place_of_one_that_was_killed(own_story: Path) -> None:
     with IsolatedGame(own_story):
         helper = fork_helper._helpers[os.getpid()]
