@@ -20,7 +20,10 @@ def write_atomically(path: Path | str, content: bytes, *, durable: bool = True, 
     A kill may also leave a hidden ``.NAME.….tmp`` beside it, which nothing reads. Of a symbolic link the file behind
     it is replaced. Raises ``StoreError``, also for a link out of its folder.
     """
-    target = real_place(Path(path))
+    try:
+        target = real_place(Path(path))
+    except OSError as error:  # the current folder is gone
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         _write(temporary, content, target, durable=durable, mode=mode)
