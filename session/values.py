@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from struct import unpack
-from typing import Annotated, Literal
-
-from pydantic import PlainSerializer, PlainValidator
+from typing import Literal
 
 Ending = Literal["won", "lost", "over"]
 """``over``: the story ended and does not tell how."""
@@ -48,40 +45,6 @@ class GameObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Parents:
-    """For each object number of a story, from 0 on, the object that it is in; packed, since every step reads them all.
-
-    packed: two bytes an object, the high one first
-    """
-
-    packed: bytes = b""
-
-    @classmethod
-    def of(cls, numbers: Iterable[int]) -> Parents:
-        """Pack object numbers, each from 0 to 65535. Raises ``ValueError`` for anything else."""
-        try:
-            return cls(b"".join(number.to_bytes(2, "big") for number in numbers))
-        except (AttributeError, OverflowError, TypeError) as error:
-            raise ValueError(f"no list of object numbers: {numbers!r:.100}") from error
-
-    def __len__(self) -> int:
-        return len(self.packed) // 2
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(unpack(f">{len(self)}H", self.packed))
-
-    def __getitem__(self, number: int) -> int:
-        return int.from_bytes(self.packed[2 * number : 2 * number + 2], "big")
-
-
-def _read_parents(value: Parents | list[int]) -> Parents:
-    return value if isinstance(value, Parents) else Parents.of(value)
-
-
-NO_PARENTS = Parents()
-
-
-@dataclass(frozen=True, slots=True)
 class Observation:
     """Everything that one step of the game shows.
 
@@ -112,9 +75,7 @@ class Observation:
     died: bool = False
     ending: Ending | None = None
     refusal: str | None = None
-    parents: Annotated[Parents, PlainValidator(_read_parents), PlainSerializer(list, return_type=list[int])] = field(
-        default=NO_PARENTS, repr=False
-    )
+    parents: tuple[int, ...] = field(default=(), repr=False)
     awaits_key: bool = False
 
     @property

@@ -8,7 +8,7 @@ from game_interface.core.machine.attribute_tables import attribute_table
 from game_interface.core.status.profile_reader import ProfileReader
 from game_interface.core.status.status_reader import StatusReader, status_reader
 from game_interface.core.visibility import Objects, Sight
-from session.values import NO_PARENTS, Location, Observation
+from session.values import Location, Observation
 
 if TYPE_CHECKING:
     from game_interface.core.endings import StoryEnding
@@ -36,7 +36,7 @@ class Observer:
         self.attribute_names = attribute_table(story, opening, table.attributes(memory, player or 0))
         self._sight = Sight(table, self.attribute_names)
         self._view: tuple[Objects | None, Objects | None] = (None, None)
-        self._parents = NO_PARENTS
+        self._parents: tuple[int, ...] = ()
         self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
         self._seen: tuple[str, int | None, int | None] | None = None
 

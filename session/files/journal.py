@@ -27,7 +27,7 @@ from session.errors import StoreError
 from session.events import EVENTS, EpisodeStarted, Event, TurnPlayed
 from session.files.atomic_write import force_to_disk, write_atomically
 from session.files.shared_files import open_to_append, read_whole
-from session.values import NO_PARENTS, Observation
+from session.values import Observation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -278,7 +278,7 @@ def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
         whole: dict[str, Any] = EVENTS.dump_python(event, mode="json")
         return whole
     old, new = event.record.before.parents, event.record.after.parents
-    after = replace(event.record.after, parents=NO_PARENTS)
+    after = replace(event.record.after, parents=())
     short: dict[str, Any] = EVENTS.dump_python(
         replace(event, record=replace(event.record, before=_LEFT_OUT, after=after)), mode="json"
     )
@@ -289,7 +289,7 @@ def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
         pairs = enumerate(zip(old, new, strict=True))
         record["after"]["moved"] = {number: parent for number, (before, parent) in pairs if before != parent}
     else:
-        record["after"]["parents"] = list(new)
+        record["after"]["parents"] = new
     return short
 
 

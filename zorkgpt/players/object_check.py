@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from session.command_reading import read_command, words_of
-from session.values import Parents
 from session.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -147,7 +146,7 @@ class _Scene:
 
     vocabulary: Vocabulary
     here: int
-    parents: Parents
+    parents: tuple[int, ...]
     rooms: Container[int]
     carried: frozenset[int]
     at_hand: frozenset[int]

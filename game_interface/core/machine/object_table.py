@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from game_interface.core.machine.story import read_word
 from game_interface.core.machine.zstring import TextDecoder
-from session.values import Parents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,6 +50,7 @@ class _Property(NamedTuple):
 _NARROW = _Layout(defaults=62, attributes=4, link=1, entry=9, most_objects=0xFF)
 _WIDE = _Layout(defaults=126, attributes=6, link=2, entry=14, most_objects=0xFFFF)
 _FIRST_WIDE_VERSION = 4
+_LOW_BYTE = 0 if sys.byteorder == "little" else 1
 _COMPILER_ADDRESS = 0x3C
 _INFORM_6 = b"6."
 """The compiler signs the header, and puts individual properties between the property tables and the globals."""
@@ -72,6 +74,7 @@ class ObjectTable:
         end = self._property_table_end(max(self._properties, default=self._entries))
         if story.content.startswith(_INFORM_6, _COMPILER_ADDRESS):
             end = max(end, story.globals)
+        self._links = Struct(f"{self.count}H")
         self._tree = slice(0, entries_end)
         self._world = slice(self._entries, min(end, story.dynamic_size))
         self._text = TextDecoder(story)
@@ -130,13 +133,14 @@ class ObjectTable:
         address = self._properties[num - 1]
         return self._text.decode(address + 1, 2 * self._content[address])
 
-    def parents(self, memory: DynamicMemory) -> Parents:
-        """Return the parents of all objects; that of object 0, which is none, is 0."""
-        packed = bytearray(2 * (self.count + 1))
-        packed[3::2] = memory[self._low_parents]
-        if self._layout is _WIDE:
-            packed[2::2] = memory[self._high_parents]
-        return Parents(bytes(packed))
+    def parents(self, memory: DynamicMemory) -> tuple[int, ...]:
+        """Return the parents of all objects, each at the object's own number; the first, of object 0, is 0."""
+        low = memory[self._low_parents]
+        if self._layout is _NARROW:
+            return (0, *low)
+        links = bytearray(2 * self.count)
+        links[_LOW_BYTE::2], links[1 - _LOW_BYTE :: 2] = low, memory[self._high_parents]
+        return (0, *self._links.unpack(links))
 
     def _link(self, memory: DynamicMemory, num: int, place: int) -> int:
         """Return the ``place``-th link of an object's entry: 0 parent, 1 sibling, 2 child."""

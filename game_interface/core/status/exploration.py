@@ -80,7 +80,7 @@ class _Explorer(Generic[State]):
 
     def explore_from(self, start: State) -> None:
         """Add what can be seen around ``start`` to ``exploration``."""
-        seen = {tuple(self._table.parents(self.exploration.places[0]))}
+        seen = {self._table.parents(self.exploration.places[0])}
         unexplored = deque([start])
         for _ in range(_MOST_PLACES):
             if not unexplored or len(self.exploration.moves) >= _ENOUGH_MOVES:
@@ -114,7 +114,7 @@ class _Explorer(Generic[State]):
         return self._parents()
 
     def _parents(self) -> tuple[int, ...]:
-        return tuple(self._table.parents(self._emulator.memory()))
+        return self._table.parents(self._emulator.memory())
 
 
 def _moved(before: tuple[int, ...], after: tuple[int, ...]) -> frozenset[int]:

@@ -1,19 +1,13 @@
-"""What of a moment a player can notice, and how the object tree is kept."""
+"""What of a moment a player can notice."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from pydantic import TypeAdapter, ValidationError
 
-from session.values import GameObject, Location, Observation, Parents
-
-OBSERVATION = TypeAdapter(Observation)
+from session.values import GameObject, Location, Observation
 
 VAT, BANNER = GameObject(7, "vat", parent=31), GameObject(8, "banner", parent=31)
 SEEN = Observation("Steam.", Location(31, "Blue Vats"), (), (VAT, BANNER), score=0, world_hash="00000001")
@@ -58,18 +52,3 @@ def test_where_belongings_or_sight_are_not_known_the_object_tree_stands_in(unkno
 def test_where_the_object_tree_is_not_known_either_nothing_can_be_said(unknown: dict[str, Any]) -> None:
     assert replace(SEEN, world_hash="", **unknown).noticed is None
     assert replace(SEEN, world_hash="").noticed == SEEN.noticed
-
-
-@given(st.lists(st.integers(0, 65535), max_size=300))
-def test_parents_are_numbers_packed_and_a_list_in_json(numbers: list[int]) -> None:
-    parents = Parents.of(numbers)
-    assert list(parents) == [parents[num] for num in range(len(parents))] == numbers
-    written = OBSERVATION.dump_json(Observation("", parents=parents))
-    assert json.loads(written)["parents"] == numbers
-    assert OBSERVATION.validate_json(written).parents == parents
-
-
-@pytest.mark.parametrize("wrong", ["[-1]", "[65536]", '["one"]', "7", '"text"', "null", "[1.5]"])
-def test_what_are_no_object_numbers_are_no_parents(wrong: str) -> None:
-    with pytest.raises(ValidationError):
-        OBSERVATION.validate_json(f'{{"text": "", "parents": {wrong}}}')

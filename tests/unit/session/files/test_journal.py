@@ -7,6 +7,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -24,15 +25,17 @@ from session.files.journal import (
     read_journal,
     read_manifest,
 )
-from session.values import GameObject, Location, Observation, Parents, Proposal, Reading, TurnRecord, Verdict
+from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
 from tests.fixtures.earlier_version import written_by_version_2
 from tests.fixtures.full_disk import no_file_may_pass
+
+if TYPE_CHECKING:
+    Objects = tuple[int, ...]
 
 LAMP = GameObject(7, "brass lamp", parent=3, attributes=frozenset({2, 17}))
 BEFORE = Observation("Cellar\n“Dark.”", Location(3, "Cellar"), (), (LAMP,), 0, 100, 4, "00c0ffee")
 AFTER = Observation("Taken.", Location(3, "Cellar"), (LAMP,), (), -10, 100, 5, "deadbeef", died=True, ending="lost")
-BEFORE = replace(BEFORE, parents=Parents.of((0, 0, 3, 3)))
-AFTER = replace(AFTER, parents=Parents.of((0, 0, 3, 1)))
+BEFORE, AFTER = replace(BEFORE, parents=(0, 0, 3, 3)), replace(AFTER, parents=(0, 0, 3, 1))
 RECORD = TurnRecord(
     episode=2,
     turn=5,
@@ -93,13 +96,11 @@ def test_a_turn_does_not_repeat_what_the_line_before_it_says(tmp_path: Path) -> 
 
 def test_turns_take_less_than_half_of_what_version_2_wrote(tmp_path: Path) -> None:
     """In a story of 250 objects, of which one moves in each turn."""
-    here = replace(BEFORE, parents=Parents.of(range(250)))
+    here = replace(BEFORE, parents=tuple(range(250)))
     journal = Journal.create(tmp_path, manifest())
     journal.append(EpisodeStarted(1, 1, here))
     for turn in range(1, 30):
-        parents = list(here.parents)
-        parents[turn] = 0
-        there = replace(AFTER, moves=turn, parents=Parents.of(parents))
+        there = replace(AFTER, moves=turn, parents=(*here.parents[:turn], 0, *here.parents[turn + 1 :]))
         journal.append(TurnPlayed(replace(RECORD, turn=turn, before=here, after=there), 0.5))
         here = there
     journal.close()
@@ -108,11 +109,11 @@ def test_turns_take_less_than_half_of_what_version_2_wrote(tmp_path: Path) -> No
     assert 2 * size < (journal.folder / "journal.jsonl").stat().st_size
 
 
-OBJECTS = st.lists(st.integers(0, 3), max_size=4).map(Parents.of)
+OBJECTS = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 
 
 @given(st.lists(st.tuples(st.booleans(), OBJECTS, OBJECTS), max_size=5))
-def test_turns_are_read_back_whole_whatever_they_begin_with(turns: list[tuple[bool, Parents, Parents]]) -> None:
+def test_turns_are_read_back_whole_whatever_they_begin_with(turns: list[tuple[bool, Objects, Objects]]) -> None:
     """Each begins with what was seen last, or, after a restored game say, with something else."""
     seen = BEFORE
     events: list[Event] = [EVENTS[0]]

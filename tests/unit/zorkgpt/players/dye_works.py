@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from session.values import GameObject, Location, Observation, Parents, Proposal, TurnRecord, Verdict
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 from session.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def moment(
         inventory=(GameObject(BANNER, "banner", PLAYER),),
         visible=(GameObject(BASKET, "basket", VATS),),
         world_hash=world,
-        parents=Parents.of(parents),
+        parents=parents,
     )
 
 

@@ -113,7 +113,7 @@ class TestAbsentThings:
         assert kind("take loom", moment(parents=parents)) == "none"
 
     def test_without_a_tree_or_a_place_nothing_is_certain(self) -> None:
-        assert kind("take loom", moment(parents=())) == "none"
+        assert kind("take loom", replace(moment(), parents=())) == "none"
         assert kind("take loom", replace(moment(), location=None)) == "none"
 
 
