@@ -23,35 +23,38 @@ def modes(folder: Path, names: tuple[str, ...]) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def played(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A work folder whose shared files were closed after a first run, and were used by a second one."""
+def played(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A work folder whose shared files were closed after a first run, and the folder of a second run that used them."""
     folder = tmp_path_factory.mktemp("work")
     play_prompted(own_story, folder, turns=12)
     for name in CLOSED:
         (folder / name).chmod(0o600)
+    first = find_run(folder)
     play_prompted(own_story, folder, turns=12)
-    return folder
+    (second,) = (run for run in first.parent.iterdir() if run != first)  # both may have begun in the same second
+    return folder, second
 
 
-def test_a_run_leaves_files_closed_and_closes_what_it_copies_of_them(played: Path) -> None:
-    run = find_run(played)
-    for folder in (played, run / "start", run / "end"):
+def test_a_run_leaves_files_closed_and_closes_what_it_copies_of_them(played: tuple[Path, Path]) -> None:
+    workdir, run = played
+    for folder in (workdir, run / "start", run / "end"):
         found = modes(folder, CLOSED)
         assert found == dict.fromkeys(CLOSED, 0o600), folder
-    backups = modes(played, tuple(f"{name}.backup" for name in CLOSED))
+    backups = modes(workdir, tuple(f"{name}.backup" for name in CLOSED))
     assert backups
     assert set(backups.values()) == {0o600}
 
 
-def test_a_memory_added_by_hand_leaves_them_closed(played: Path) -> None:
-    (played / "Memories.md.backup").chmod(0o644)
-    added = typed("memories", "add", "32", *MEMORY, "--name", "Stair", "--workdir", str(played))
+def test_a_memory_added_by_hand_leaves_them_closed(played: tuple[Path, Path]) -> None:
+    workdir, _ = played
+    (workdir / "Memories.md.backup").chmod(0o644)
+    added = typed("memories", "add", "32", *MEMORY, "--name", "Stair", "--workdir", str(workdir))
     assert added.status == 0, added
-    assert "The stair is slippery" in (played / "Memories.md").read_text()
-    assert set(modes(played, ("Memories.md", "Memories.md.backup")).values()) == {0o600}
+    assert "The stair is slippery" in (workdir / "Memories.md").read_text()
+    assert set(modes(workdir, ("Memories.md", "Memories.md.backup")).values()) == {0o600}
 
 
-def test_the_folder_of_a_new_run_is_the_users_alone(played: Path) -> None:
-    run = find_run(played)
+def test_the_folder_of_a_new_run_is_the_users_alone(played: tuple[Path, Path]) -> None:
+    _, run = played
     assert stat.S_IMODE(run.stat().st_mode) == 0o700
     assert modes(run, ("manifest.json",)) == {"manifest.json": 0o600}
