@@ -28,7 +28,7 @@ class Rendered(Protocol):
     """A document that can say what its file holds."""
 
     def render(self) -> str:
-        """The text of the file."""
+        """Return the text of the file."""
         ...
 
 
@@ -39,7 +39,7 @@ class Edit(Protocol[D]):
     """A change to a document, as a value that can be kept in a snapshot."""
 
     def apply_to(self, document: D) -> D:
-        """The document with the change; the very same where there is nothing to do.
+        """Return the document with the change; the very same where there is nothing to do.
 
         It may be applied again, to a newer document.
         """
@@ -67,7 +67,7 @@ class StoreState(Generic[Kept]):
     reads: int = 0
 
     def committed(self) -> StoreState[Kept]:
-        """The same once what is due has reached the file."""
+        """Return the state as it is once what is due has reached the file."""
         return StoreState((), False, self.after, self.after, self.reads + 1) if self.is_due else self
 
 
@@ -83,11 +83,11 @@ class Watch(Protocol):
     """Told of every look at a shared file, and of what others wrote there: what a replay must know of the world."""
 
     def reading(self, path: Path, read: int) -> None:
-        """The file is about to be looked at for the ``read``-th time."""
+        """Take note that the file is about to be looked at for the ``read``-th time."""
         ...
 
     def noticed(self, path: Path, read: int, text: str) -> None:
-        """In that look the file was found to hold ``text``, which this program did not write; "" where it is gone."""
+        """Take note that the file held ``text`` in that look, which this program did not write; "" where it is gone."""
         ...
 
 
@@ -198,7 +198,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         return sha256(self.document.render().encode()).hexdigest()
 
     def refresh(self) -> bool:
-        """``document`` shows what others have written; true where that changed it. Cheap where nobody has."""
+        """Take in what others have written, and return whether that changed the document."""
         self._look()
         if self._stat() == self._signature:
             return False
@@ -208,12 +208,12 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         return self._saved is not known
 
     def defer(self, edit: E) -> None:
-        """The edit is in ``document`` and goes to the file with the next that is applied."""
+        """Make an edit that may wait: it goes to the file with the next one that is applied."""
         self._unsaved.append(edit)
         self._replay()
 
     def apply(self, edit: E) -> bool:
-        """The edit and all unsaved ones are in the file, on the disk; false where this one had nothing to do.
+        """Make an edit and write it with all unsaved ones; return false where it had nothing to do.
 
         Where the store ``holds``, they are in ``document`` and are due. Raises ``StoreError`` where the file cannot
         be written.
@@ -235,24 +235,24 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         return is_effective
 
     def demand(self) -> None:
-        """Every unsaved edit is due."""
+        """Let every unsaved edit be written with the next commit."""
         self._is_due = bool(self._unsaved)
 
     def commit(self) -> None:
-        """What is due is in the file. Raises ``StoreError``; it stays due then."""
+        """Write what is due. Raises ``StoreError``; it stays due then."""
         if self._is_due:
             self._save()
             self._unsaved = []
             self._is_due = False
 
     def state(self) -> StoreState[E]:
-        """What a snapshot has to hold so that :meth:`restore` makes every edit."""
+        """Return what a snapshot has to hold so that :meth:`restore` makes every edit."""
         before = _sha256(self._content)
         after = _sha256(self.document.render().encode()) if self._is_due else before
         return StoreState(tuple(self._unsaved), self._is_due, before, after, self._reads)
 
     def restore(self, state: StoreState[E]) -> None:
-        """The edits of ``state`` are in ``document``, whether a commit reached the file after it was taken or not.
+        """Make the edits of ``state``, whether a commit reached the file after it was taken or not.
 
         Where that is not known, and somebody has edited the file since, they are made again. What others have
         written since is noticed in the next look, as it would have been without a stop.
@@ -274,7 +274,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
                 self._write()
 
     def _replay(self) -> None:
-        """``document`` is the file's with the unsaved edits; those that have nothing left to do are dropped."""
+        """Make the unsaved edits to what the file holds, and drop those that have nothing left to do."""
         document, effective = self._saved, []
         for edit in self._unsaved:
             edited = edit.apply_to(document)
@@ -289,7 +289,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         self._content, self._saved = content, self.document
 
     def _read(self) -> None:
-        """``_saved`` is what the file holds; it is parsed only where its bytes are not those known."""
+        """Read the file, and parse it where its bytes are not those known."""
         signature, content = self._stat(), read_shared(self.path)
         if content != self._content:
             text = self._decoded(content or b"")
