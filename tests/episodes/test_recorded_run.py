@@ -4,9 +4,9 @@
 Such a run holds every answer, prompt (by its digest), observation and shared file: where it is not repeated, users' own
 runs are not either, and the change belongs into the change log.
 
-Nothing there is ever edited. Where prompts or the story change on purpose, old runs cannot be repeated, and the newest
-folder is recorded anew; where the journal's format does, old runs still have to be read, and a folder of the new
-version is added:
+Nothing there is ever edited. Where prompts change on purpose, the prompts of old runs cannot be repeated, only their
+commands, and the newest folder is recorded anew; where the journal's format does, old runs still have to be read, and
+a folder of the new version is added:
 
     python -m tests.fixtures.recorded_run /srv/recorded
 
@@ -42,8 +42,18 @@ def test_there_is_a_run_of_the_first_version() -> None:
     assert "0.1.0" in [path.name for path in RECORDED]
 
 
-@pytest.mark.parametrize("way", ["--verify", "--from-actions"])
-def test_a_run_recorded_by_an_earlier_version_is_repeated_exactly(recorded: Path, own_story: Path, way: str) -> None:
+def test_the_commands_of_a_run_recorded_by_an_earlier_version_are_repeated_exactly(
+    recorded: Path, own_story: Path
+) -> None:
+    assert_repeated(recorded, own_story, "--from-actions")
+
+
+@pytest.mark.parametrize("recorded", RECORDED[-1:], ids=lambda path: path.name, indirect=True)
+def test_the_run_recorded_last_is_repeated_exactly_with_every_prompt(recorded: Path, own_story: Path) -> None:
+    assert_repeated(recorded, own_story, "--verify")
+
+
+def assert_repeated(recorded: Path, own_story: Path, way: str) -> None:
     before = contents_of(recorded)
     shown = typed("replay", way, "--workdir", str(recorded), "--game", str(own_story))
     assert shown == Ran(0, f"Run {find_run(recorded).name} is repeated exactly: {TURNS} turns\n".encode())
