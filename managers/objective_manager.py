@@ -31,6 +31,7 @@ from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.memory import MemoryStatus
 from session.objective import ObjectivesState
+from session.text import cut_at
 from session.token_counter import TokenCounter
 from zorkgpt.mapping.map_render import adjacent_ids, routing_summary
 
@@ -243,7 +244,7 @@ class ObjectiveManager(BaseManager):
         """Return the fields of ``objectives_context.md``, and ``routing``, a short form of ``map``."""
         here = self.game_state.current_room_id
         return {
-            "knowledge": self.tokens.cut(self._get_full_knowledge(), KNOWLEDGE_TOKENS),
+            "knowledge": cut_at(self._get_full_knowledge(), self.tokens.characters(KNOWLEDGE_TOKENS)),
             "syntax": self.syntax() or NONE,
             "memories": self._get_memories_with_adjacent(here),
             "map": self._get_map_context(),

@@ -15,7 +15,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from session.context import PromptSection, render_sections
-from session.text import cut_at, one_line
+from session.text import cut_at, cut_middle, one_line, shared_room
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
@@ -182,10 +182,7 @@ def _without(sections: list[PromptSection], dropped: PromptSection) -> list[Prom
 def _cut_longest(sections: Sequence[PromptSection], characters: int) -> list[PromptSection]:
     """Cut the sections to so many characters; what a short one leaves of its share goes to the longer ones."""
     room = characters - len(render_sections([replace(section, text="") for section in sections]))
-    cut = list(sections)
-    shortest_first = sorted(range(len(cut)), key=lambda number: len(cut[number].text))
-    for done, number in enumerate(shortest_first):
-        text = cut_at(cut[number].text, room // (len(cut) - done))
-        cut[number] = replace(cut[number], text=text)
-        room -= len(text)
-    return cut
+    shares = shared_room([section.text for section in sections], room)
+    return [
+        replace(section, text=cut_middle(section.text, share)) for section, share in zip(sections, shares, strict=True)
+    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from session.text import cut_at
+from session.text import cut_middle
 
 FIRST_GUESS = 0.25
 FEWEST_A_CHARACTER, MOST_A_CHARACTER = 0.15, 1.0
@@ -39,5 +39,5 @@ class TokenCounter:
         return max(0, length - is_too_long)
 
     def cut(self, text: str, tokens: int) -> str:
-        """Return a text of at most so many tokens, or its beginning with a mark that the rest is missing."""
-        return cut_at(text, self.characters(tokens))
+        """Return a text of at most so many tokens, or its beginning and its end with a mark between them."""
+        return cut_middle(text, self.characters(tokens))

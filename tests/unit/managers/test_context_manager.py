@@ -255,7 +255,7 @@ def test_what_is_never_dropped_is_cut_the_longest_first() -> None:
     present, circling, valid = context.get_agent_context(MILL, notes, valid_actions=commands).sections
     assert (present.text.endswith(MILL.text), circling.text) == (True, "round and round")
     assert valid.text.startswith("- turn wheel number 0\n")
-    assert valid.text.endswith(" […]")
+    assert " […]\n- turn wheel" in valid.text
 
 
 def test_the_count_of_tokens_follows_the_servers() -> None:

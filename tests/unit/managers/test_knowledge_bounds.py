@@ -25,7 +25,8 @@ def nothing_new(*_: object) -> Reply:
 
 
 def longest(letter: str, text: str) -> int:
-    return max(map(len, re.findall(f"{letter}+", text)), default=0)
+    """The length of the longest run of the letter, on both sides of a cut."""
+    return max(map(len, re.findall(f"{letter}+", text.replace(" […]", ""))), default=0)
 
 
 def parts(prompt: str) -> dict[str, str]:

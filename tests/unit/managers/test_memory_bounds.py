@@ -25,7 +25,8 @@ def nothing(*_: object) -> Reply:
 
 
 def longest(letter: str, text: str) -> int:
-    return max(map(len, re.findall(f"{letter}+", text)), default=0)
+    """The length of the longest run of the letter, on both sides of a cut."""
+    return max(map(len, re.findall(f"{letter}+", text.replace(" […]", ""))), default=0)
 
 
 def asked_about(play: MemoryPlay) -> str:
@@ -74,7 +75,7 @@ def test_of_what_is_remembered(tmp_path: Path) -> None:
     for number in range(20):
         play.manager.add_memory(VATS.num, VATS.name, memory(f"{number:02}", text="x" * 900))
     prompt = asked_about(play)
-    lines = re.findall(r"^- \[NOTE - PERMANENT - ACTIVE\] (\d\d): (x+) \[…\]$", prompt, re.MULTILINE)
+    lines = re.findall(r"^- \[NOTE - PERMANENT - ACTIVE\] (\d\d): (x+)$", prompt.replace(" […]", ""), re.MULTILINE)
     assert {len(text) for _, text in lines} == {240 - MARK}
     assert [number for number, _ in lines] == [f"{number:02}" for number in range(11)]  # 800 tokens, 70 a line
 

@@ -70,7 +70,7 @@ class TestSections:
         sections = [PromptSection("Same", "x" * 30), PromptSection("Same", "y" * 300)]
         short, long = fit_sections(sections, 200)
         assert short.text == "x" * 30
-        assert long.text.endswith(" […]")
+        assert " […]" in long.text
         assert length([short, long]) == 200
 
     @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 3)), max_size=6), st.integers(60, 1500))

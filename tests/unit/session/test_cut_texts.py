@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from session.text import cut_at
+from session.text import cut_at, cut_middle, shared_room
 from session.token_counter import TokenCounter
 
 
@@ -28,3 +30,44 @@ def test_a_count_moves_the_estimate_a_fifth_of_the_way() -> None:
     counter.learn(characters=1000, tokens=0)
     counter.learn(characters=0, tokens=9)
     assert counter.tokens_per_character == pytest.approx(0.30)
+
+
+STAIRS = (
+    "Just as you descend the last steps of the staircase you notice something. The hall is damp. It smells of "
+    "mould. A massive oak door leads out. You can't reach the object you could spot from the stairs."
+)
+
+
+class TestMiddle:
+    def test_the_end_of_a_text_stays_for_that_is_where_its_point_is(self) -> None:
+        assert cut_middle(STAIRS, 160) == (
+            "Just as you descend the last steps of the staircase you notice something. […] "
+            "You can't reach the object you could spot from the stairs."
+        )
+
+    def test_a_text_without_sentences_is_cut_between_words(self) -> None:
+        assert cut_middle("wheel " * 40, 70) == "wheel wheel wheel wheel wheel […] wheel wheel wheel wheel wheel wheel "
+
+    @pytest.mark.parametrize(
+        ("characters", "shown"), [(59, "Just as you descend the last steps of the staircase you […]"), (0, " […]")]
+    )
+    def test_with_little_room_the_beginning_has_all_of_it(self, characters: int, shown: str) -> None:
+        assert cut_middle(STAIRS, characters) == shown
+
+    @given(st.text(alphabet="ab. \n", max_size=300), st.integers(4, 300))
+    def test_it_keeps_within_its_length_and_uses_most_of_it(self, text: str, characters: int) -> None:
+        cut = cut_middle(text, characters)
+        assert len(cut) <= characters
+        assert cut == text or " […]" in cut
+
+
+class TestShares:
+    def test_what_a_short_text_leaves_goes_to_the_longer_ones(self) -> None:
+        assert shared_room(["a" * 10, "c" * 200, "b" * 100], 150) == [10, 70, 70]
+
+    def test_with_room_for_all_each_text_gets_its_length(self) -> None:
+        assert shared_room(["a", "bbb"], 10) == [1, 3]
+
+    def test_without_room_nobody_gets_any(self) -> None:
+        assert shared_room(["a", "bbb"], -5) == [0, 0]
+        assert shared_room([], 5) == []
