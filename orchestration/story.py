@@ -7,18 +7,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from session.errors import ConfigurationError, StoreError
 from session.file_names import is_plain_name, is_reserved
 from session.files.atomic_write import write_atomically
 from session.files.shared_files import locked, read_shared
+from session.files.story_folders import STORY_FILE, BoundStory, story_folders
 
 if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
     from session.values import StoryFacts
 
-STORY_FILE = "story.json"
 USERS_OWN = Path("infrastructure") / "zork.z5"
 
 
@@ -45,28 +45,21 @@ def choose_story(configuration: GameConfiguration, folder: Path = Path()) -> Cho
     return ChosenStory(Path(str(shipped)), "it ships with ZorkGPT; --game plays another")
 
 
-class BoundStory(BaseModel):
-    """The story of a work folder, as ``story.json`` has it. ``sha256`` is of the whole story file."""
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    sha256: str
-
-
 def folder_for_story(configuration: GameConfiguration, facts: StoryFacts) -> Path:
-    """Return the work folder, or where that belongs to another story the folder of this story's name in it.
+    """Return the folder of the work folder that belongs to this story, whatever its file is called now.
 
-    A story whose name no folder can have there, or which is a file's name, gets a folder that is named for its content.
+    A work folder that belongs to no story yet is this story's. In that of another it gets a folder of its name, or one
+    that is named for its content where no folder can have the name there. Raises ``StoreError``.
     """
     workdir = configuration.zork_game_workdir
-    try:
-        bound = BoundStory.model_validate_json(read_shared(workdir / STORY_FILE) or b"")
-    except (StoreError, ValidationError):
+    first, *others = story_folders(workdir)
+    if first.story is None:
         return workdir
-    if bound.sha256 == facts.sha256:
-        return workdir
+    for folder in (first, *others):
+        if folder.story is not None and folder.story.sha256 == facts.sha256:
+            return folder.path
     taken = {name.casefold() for name in configuration.file_names().values()}
+    taken |= {folder.path.name.casefold() for folder in others}
     is_free = is_plain_name(facts.name) and not is_reserved(facts.name) and facts.name.casefold() not in taken
     return workdir / (facts.name if is_free else f"story-{facts.sha256[:8]}")
 

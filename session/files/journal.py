@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import secrets
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -39,6 +40,10 @@ JOURNAL_VERSION = 3
 READ_VERSIONS = (2, JOURNAL_VERSION)
 JOURNAL_FILE = "journal.jsonl"
 _LEFT_OUT = Observation("")
+_RUN_ID = "%Y%m%d-%H%M%S"
+_LONGEST_LINE = 4 * 1024 * 1024
+"""In bytes: an answer of a model that is as long as one may be is shorter."""
+_MOMENT = re.compile(rb'^\{"v": ?[0-9]+, ?"seq": ?[0-9]+, ?"at": ?"([0-9T:.+-]{19,40})"', re.MULTILINE)
 
 L = TypeVar("L")
 
@@ -195,7 +200,7 @@ class Journal:
 
 def new_run_id() -> str:
     """Return a new run id, which sorts by time and is like no other: ``20260131-184500-1a2b``."""
-    return f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    return f"{datetime.now(timezone.utc):{_RUN_ID}}-{secrets.token_hex(2)}"
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -207,6 +212,21 @@ def read_manifest(folder: Path) -> Manifest:
     except ValidationError as error:
         first = error.errors()[0]
         raise StoreError(f"{folder / 'manifest.json'} is not a manifest: {first['msg']}") from error
+
+
+def last_moment(folder: Path) -> str:
+    """Return when the run of that folder was played last, or where no line can be read, when it was begun.
+
+    ISO 8601, UTC; "" where neither can be told. The rest of the journal is not read.
+    """
+    with suppress(OSError, StoreError), (folder / JOURNAL_FILE).open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _LONGEST_LINE))
+        moments = _MOMENT.findall(file.read(_LONGEST_LINE))
+        if moments:
+            return str(moments[-1].decode())
+    with suppress(ValueError):
+        return datetime.strptime(folder.name[:15], _RUN_ID).replace(tzinfo=timezone.utc).isoformat()
+    return ""
 
 
 def read_journal(folder: Path) -> Iterator[JournalLine]:

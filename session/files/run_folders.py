@@ -18,10 +18,12 @@ from session.configuration.option_groups import BudgetOptions
 from session.errors import StoreError, first_problem
 from session.file_names import is_plain_name
 from session.files.atomic_write import permissions, write_atomically
+from session.files.journal import last_moment
 from session.files.shared_files import locked, read_shared
+from session.files.story_folders import story_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 RUNS = "runs"
 FORKS = "forks"
@@ -36,23 +38,35 @@ MEMORIES_AT_END = f"{AT_END}/Memories.md"
 
 
 def find_run(workdir: Path, run: str | None = None) -> Path:
-    """Return the folder of the run with that id or path, by default of the newest one in ``workdir``.
+    """Return the folder of the run with that id or path, by default of the one in ``workdir`` that was played last.
 
-    A fork is found by its id, too, and is never the default. Raises ``StoreError`` naming the ids that come closest.
+    The runs of all stories of the work folder are looked at. A fork is found by its id, too, and is never the default.
+    Raises ``StoreError`` naming the ids that come closest.
     """
-    ids = sorted((folder.name for folder in _folders_in(workdir / RUNS) if (folder / MANIFEST).is_file()), reverse=True)
+    folders = [folder.path for folder in story_folders(workdir)]
     if run is None:
-        if not ids:
+        latest = latest_runs(folders)
+        if not latest:
             raise StoreError(f"there is no run yet in {workdir / RUNS}")
-        return workdir / RUNS / ids[0]
-    by_id = [workdir / RUNS / run, fork_folder(workdir, run) / RUNS / run] if is_plain_name(run) else []
-    for folder in (*by_id, Path(run).absolute()):
+        return latest[0]
+    places = [place for each in folders for place in (each, fork_folder(each, run))] if is_plain_name(run) else []
+    for folder in (*(place / RUNS / run for place in places), Path(run).absolute()):
         if (folder / MANIFEST).is_file():
             return folder
+    ids = [each.name for each in latest_runs(folders)]
     if not ids:
         raise StoreError(f"there is no run {run}: {workdir / RUNS} holds none yet")
-    closest = get_close_matches(run, ids, n=3) or ids[:1]
-    raise StoreError(f"there is no run {run} in {workdir / RUNS}; there is {', '.join(closest)}")
+    closest = get_close_matches(run, ids, n=3) or ids[:3]
+    raise StoreError(f"there is no run {run} in {workdir}; there is {', '.join(closest)}")
+
+
+def latest_runs(folders: Iterable[Path]) -> list[Path]:
+    """Return the runs of these story folders, forks left out, the one that was played last first.
+
+    Raises ``StoreError``.
+    """
+    runs = [run for folder in folders for run in _folders_in(folder / RUNS) if (run / MANIFEST).is_file()]
+    return sorted(runs, key=lambda run: (last_moment(run), run.name), reverse=True)
 
 
 def fork_folder(workdir: Path, run_id: str) -> Path:
@@ -61,11 +75,13 @@ def fork_folder(workdir: Path, run_id: str) -> Path:
     return forks / run_id
 
 
-def run_folders(workdir: Path) -> list[Path]:
-    """Return the folders of all runs and forks, newest first, whatever is in them. Raises ``StoreError``."""
-    forks = [fork / RUNS for fork in _folders_in(workdir / FORKS) if not fork.name.startswith(".")]
-    found = [folder for runs in (workdir / RUNS, *forks) for folder in _folders_in(runs)]
-    return sorted(found, key=lambda folder: folder.name, reverse=True)
+def run_folders(folders: Iterable[Path]) -> list[Path]:
+    """Return all runs and forks of these story folders, newest first, whatever is in them. Raises ``StoreError``."""
+    found: list[Path] = []
+    for folder in folders:
+        forks = [fork / RUNS for fork in _folders_in(folder / FORKS) if not fork.name.startswith(".")]
+        found += [run for runs in (folder / RUNS, *forks) for run in _folders_in(runs)]
+    return sorted(found, key=lambda run: run.name, reverse=True)
 
 
 def _folders_in(folder: Path) -> list[Path]:

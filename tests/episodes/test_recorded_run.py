@@ -56,7 +56,7 @@ def test_the_run_recorded_last_is_repeated_exactly_with_every_prompt(recorded: P
 def assert_repeated(recorded: Path, own_story: Path, way: str) -> None:
     before = contents_of(recorded)
     shown = typed("replay", way, "--workdir", str(recorded), "--game", str(own_story))
-    assert shown == Ran(0, f"Run {find_run(recorded).name} is repeated exactly: {TURNS} turns\n".encode())
+    assert shown == Ran(0, f"Run {find_run(recorded).name} of tidehouse is repeated exactly: {TURNS} turns\n".encode())
     assert contents_of(recorded) == before
 
 

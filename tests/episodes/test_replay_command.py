@@ -77,7 +77,9 @@ def changed_turn(folder: Path, change: Callable[[dict[str, Any]], object]) -> in
 def test_a_run_that_is_what_it_was_is_one_line_and_status_0(recorded: Path, way: tuple[str, ...]) -> None:
     before = contents_of(recorded)
     shown = replay(recorded, *way)
-    assert shown == Ran(0, f"Run {find_run(recorded / 'work').name} is repeated exactly: 8 turns\n".encode())
+    assert shown == Ran(
+        0, f"Run {find_run(recorded / 'work').name} of tidehouse is repeated exactly: 8 turns\n".encode()
+    )
     assert contents_of(recorded) == before
 
 
@@ -165,7 +167,7 @@ def test_a_fork_is_played_in_a_folder_of_its_own_and_can_be_replayed_and_watched
     assert read_manifest(find_run(fork)).forked_from == find_run(here / "work").name
     assert {name: digest for name, digest in contents_of(here).items() if FORKS not in name} == before
     again = typed("replay", "--workdir", str(fork))
-    assert again.out.decode() == f"Run {fork.name} is repeated exactly: 8 turns\n"
+    assert again.out.decode() == f"Run {fork.name} of tidehouse is repeated exactly: 8 turns\n"
 
 
 def test_a_fork_has_the_budget_it_is_given(here: Path) -> None:

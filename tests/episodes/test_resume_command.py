@@ -204,7 +204,9 @@ def test_a_story_that_is_gone_or_another_is_one_line_and_one_that_has_moved_can_
     assert json.loads(manifest.read_text())["story_path"] == str(stopped / "copy.z5")
     another = here / "another.z5"
     another.write_bytes(own_story.read_bytes() + b"\0" * 512)
-    assert f"{another} is not the story that run" in refusal(resume(here, "--game", str(another)))
+    run = find_run(here / "work").name
+    assert f"{another} is not the story that run" in refusal(resume(here, run, "--game", str(another)))
+    assert f"--game {another}: nothing was played of it" in refusal(resume(here, "--game", str(another)), status=2)
     assert "nowhere.z5" in refusal(resume(here, "--game", "nowhere.z5"), status=2)
     assert resume(here, "--game", str(here / "copy.z5"), "--max-tokens", "1000000").status == 0
 

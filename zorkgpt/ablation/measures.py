@@ -74,8 +74,7 @@ MEASURES: Mapping[str, Callable[[RunMeasures], float | None]] = {
 
 def finished_run(workdir: Path) -> Path | None:
     """Return the folder of the run that was played to its end in a work folder; ``None`` where there is none."""
-    folders = run_folders(workdir)
-    return next((folder for folder in folders if summarise(folder).state == "done"), None)
+    return next((run for run in run_folders([workdir]) if summarise(run).state == "done"), None)
 
 
 def measure(folder: Path, arm: str, pair: int) -> RunMeasures:

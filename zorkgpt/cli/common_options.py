@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
     from session.resolved_configuration import ResolvedConfiguration
 
-RunOrNewest = Annotated[str | None, typer.Argument(help="Id of a run, or its folder; by default the newest.")]
+RunOrLatest = Annotated[str | None, typer.Argument(help="Id of a run, or its folder; by default the latest.")]
 StoryToPlay = Annotated[Path | None, typer.Option("--game", help="Story file to play.", metavar="FILE")]
-StoryNow = Annotated[Path | None, typer.Option("--game", help="Where the story file is now.", metavar="FILE")]
 Workdir = Annotated[Path | None, typer.Option(help="Work folder of the run.", metavar="DIR")]
 MaxTurns = Annotated[int | None, typer.Option(min=1, help="Turns after which an episode ends.")]
 Model = Annotated[str | None, typer.Option(help="Model by name, or a .gguf file to run in-process.", metavar="M")]

@@ -15,13 +15,13 @@ import typer
 from session.errors import ConfigurationError, StoreError
 from session.text import text_key
 from zorkgpt.cli import common_options
+from zorkgpt.cli.latest_run import OfStory, latest_folder
 from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from managers.memory.document import MemoriesDocument
-    from session.game_configuration import GameConfiguration
     from session.memory import Memory
 
 app = typer.Typer(help="What was learnt at each location.", no_args_is_help=True)
@@ -46,12 +46,14 @@ def show(
     location: Annotated[str | None, typer.Argument(help="Only this one, by number or name.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Those that were given up, too.")] = False,
     as_json: common_options.AsJson = False,
+    story: OfStory = None,
     workdir: MemoriesFolder = None,
 ) -> None:
     """Print what is remembered."""
+    from session.files.story_folders import story_of
     from zorkgpt.cli.memory_views import memory_lines, print_lines
 
-    path = _memory_file(common_options.configuration_in(workdir))
+    path = _memory_file(workdir, story)
     document = _document(path)
     memories = document.memories()
     if location is not None:
@@ -63,15 +65,17 @@ def show(
     if as_json:
         typer.echo(json.dumps(_as_json(document, memories), indent=2))
     elif memories:
+        story_name = story_of(path.parent)
+        print_line(f"Memories{f' of {story_name.name}' if story_name else ''}, {path}:")
         print_lines(memory_lines(document, memories))
     else:
         print_line(f"Nothing is remembered{' there' if location else ''} in {path}.")
 
 
 @app.command()
-def check(as_json: common_options.AsJson = False, workdir: MemoriesFolder = None) -> None:
+def check(as_json: common_options.AsJson = False, story: OfStory = None, workdir: MemoriesFolder = None) -> None:
     """Print what of the file is not understood, line by line; exit status 1 if there is anything."""
-    path = _memory_file(common_options.configuration_in(workdir))
+    path = _memory_file(workdir, story)
     document = _document(path)
     problems = document.problems()
     memories = document.memories()
@@ -100,6 +104,7 @@ def add(
         Persistent, typer.Option(help="core: seen on arrival; permanent: true in every episode.")
     ] = Persistent.PERMANENT,
     name: Annotated[str, typer.Option(help="The location's name, where the file has no section for it yet.")] = "",
+    story: OfStory = None,
     workdir: MemoriesFolder = None,
 ) -> None:
     """Add a memory."""
@@ -107,7 +112,8 @@ def add(
     from managers.memory.tiers import open_memories
     from session.memory import Memory
 
-    store = open_memories(_memory_file(common_options.configuration_in(workdir)))
+    path = _memory_file(workdir, story)
+    store = open_memories(path)
     location_id = _location_id(store.document, location)
     try:
         memory = Memory(category, title, 0, "", None, text.strip(), persistence.value)
@@ -115,7 +121,7 @@ def add(
         raise ConfigurationError(str(error)) from error
     if not store.apply(Revision(location_id, name, memory)):
         raise ConfigurationError(f"location {location_id} has a memory of this title already: {memory.title}")
-    print_line(f"Added at location {location_id}: {memory.title}")
+    print_line(f"{path}: added at location {location_id}: {memory.title}")
 
 
 @app.command()
@@ -123,20 +129,22 @@ def invalidate(
     location: LocationArgument,
     title: TitleArgument,
     reason: Annotated[str, typer.Option(help="Why it is not true.")],
+    story: OfStory = None,
     workdir: MemoriesFolder = None,
 ) -> None:
     """Mark a memory as proven false; it stays in the file, and nobody believes it."""
     from managers.memory.revision import Revision
     from managers.memory.tiers import open_memories
 
-    store = open_memories(_memory_file(common_options.configuration_in(workdir)))
+    path = _memory_file(workdir, story)
+    store = open_memories(path)
     location_id = _location_id(store.document, location)
     if not store.apply(Revision(location_id, invalidated=(title,), reason=reason)):
         titles = [memory.title for memory in _believed(store.document.memories().get(location_id, []))]
         raise ConfigurationError(
             f"location {location_id} has no memory of this title: {title}{_closest(title, titles)}"
         )
-    print_line(f"Invalidated at location {location_id}: {title}")
+    print_line(f"{path}: invalidated at location {location_id}: {title}")
 
 
 @app.command()
@@ -152,7 +160,8 @@ def diff(
     start, end = folder / MEMORIES_AT_START, folder / MEMORIES_AT_END
     if not start.exists():
         raise StoreError(f"{folder} keeps no {MEMORIES_AT_START}: what it taught cannot be told")
-    after = _document(end if end.exists() else _memory_file(configuration))
+    now = folder.parent.parent / configuration.simple_memory.memory_file
+    after = _document(end if end.exists() else now)
     found = after.changes_since(_document(start))
     if found:
         print_lines(change_lines(after, found))
@@ -160,8 +169,9 @@ def diff(
         typer.echo("No memory has changed.")
 
 
-def _memory_file(configuration: GameConfiguration) -> Path:
-    return configuration.zork_game_workdir / configuration.simple_memory.memory_file
+def _memory_file(workdir: Path | None, story: str | None) -> Path:
+    configuration = common_options.configuration_in(workdir)
+    return latest_folder(configuration.zork_game_workdir, story) / configuration.simple_memory.memory_file
 
 
 def _document(path: Path) -> MemoriesDocument:

@@ -10,6 +10,7 @@ import typer
 from session.errors import ConfigurationError
 from session.text import counted
 from zorkgpt.cli import common_options
+from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, story_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,7 @@ _PLACE = re.compile(r"(?:(\d+):)?(\d+)")
 
 
 def replay(
-    run: common_options.RunOrNewest = None,
+    run: common_options.RunOrLatest = None,
     verify: Annotated[
         bool, typer.Option("--verify", help="Compare every prompt, observation and file; this is the default.")
     ] = False,
@@ -40,7 +41,7 @@ def replay(
     ] = None,
     model: Annotated[str | None, typer.Option(help="Of the fork: the agent's model from there on.")] = None,
     base_url: Annotated[str | None, typer.Option(help="Of the fork: where its models are served.")] = None,
-    game: common_options.StoryNow = None,
+    game: StoryOfRun = None,
     workdir: common_options.Workdir = None,
     max_cost: common_options.MaxCost = None,
     max_tokens: common_options.MaxTokens = None,
@@ -49,8 +50,6 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Of the fork: every event as a line of JSON.")] = False,
 ) -> None:
     """Play a run again without a model, or play on differently from one of its turns."""
-    from session.files.run_folders import find_run
-
     if sum((verify, from_actions, fork_at is not None)) > 1:
         raise ConfigurationError("--verify, --from-actions and --fork-at are three ways: choose one")
     of_fork = {
@@ -62,9 +61,9 @@ def replay(
         raise ConfigurationError(
             "--without-memory, --model, --base-url and --max-... say how a fork goes on: add --fork-at TURN"
         )
-    options = {"zork_game_workdir": workdir, "game.file": game, **of_fork}
+    options = {"zork_game_workdir": workdir, "game.file": story_file(game), **of_fork}
     now = common_options.resolve(options).configuration
-    folder = find_run(now.zork_game_workdir, run)
+    folder = chosen_run(now.zork_game_workdir, run, game)
     if fork_at is not None:
         branch = _branch(folder, fork_at, without_memory or [])
         again = {"--game": game}
@@ -87,15 +86,18 @@ def _replayed(folder: Path, now: GameConfiguration, *, from_actions: bool) -> Re
 
 
 def _report(folder: Path, replayed: Replayed) -> None:
+    from session.files.journal import read_manifest
+
     turns = counted(replayed.turns, "turn")
+    run = f"Run {folder.name} of {read_manifest(folder).story}"
     if replayed.difference is not None:
         from zorkgpt.cli.difference_view import print_side_by_side
 
         print_side_by_side(replayed.difference)
-        typer.echo(f"Run {folder.name} differs after {turns}: line {replayed.difference.line} of its journal")
+        typer.echo(f"{run} differs after {turns}: line {replayed.difference.line} of its journal")
         raise typer.Exit(1)
     end = "" if replayed.is_whole else ", as far as it was played"
-    typer.echo(f"Run {folder.name} is repeated exactly: {turns}{end}")
+    typer.echo(f"{run} is repeated exactly: {turns}{end}")
 
 
 def _branch(folder: Path, place: str, without: list[str]) -> Branch:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zorkgpt.cli import common_options
+from zorkgpt.cli.latest_run import StoryOfRun, resumable_run, story_file
 from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
@@ -14,9 +15,11 @@ if TYPE_CHECKING:
 
 
 def resume(
-    run: common_options.RunOrNewest = None,
+    run: Annotated[
+        str | None, typer.Argument(help="Id of a run, or its folder; by default the latest that can be resumed.")
+    ] = None,
     workdir: common_options.Workdir = None,
-    game: common_options.StoryNow = None,
+    game: StoryOfRun = None,
     base_url: Annotated[str | None, typer.Option(help="Where the models are served now.")] = None,
     max_cost: common_options.MaxCost = None,
     max_tokens: common_options.MaxTokens = None,
@@ -29,18 +32,17 @@ def resume(
     from orchestration.opening import open_parts
     from orchestration.resumption import configuration_of, open_resumed_run, with_keys
     from session.files.journal import read_manifest
-    from session.files.run_folders import find_run
     from zorkgpt.cli.watching import watching
 
     options = {
         "zork_game_workdir": workdir,
-        "game.file": game,
+        "game.file": story_file(game),
         "llm.base_url": base_url,
         "llm.patience": patience,
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
     now = common_options.resolve(options).configuration
-    folder = find_run(now.zork_game_workdir, run)
+    folder = resumable_run(now.zork_game_workdir, run, game)
     given = {name for name, value in options.items() if value is not None}
     then = with_keys(configuration_of(read_manifest(folder), folder, now), folder, now)
     configuration = _updated(then, now, given)
@@ -56,7 +58,8 @@ def resume(
     ):
         if watch.is_for_people:
             player = parts.model.description if parts.model else "nobody"
-            print_line(f"Going on with run {folder.name}{resumed.position.describe()}: {player} plays")
+            story = parts.game.facts.name
+            print_line(f"Going on with run {folder.name} of {story}{resumed.position.describe()}: {player} plays")
         watch.play(resumed)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from session.errors import StoreError
 from zorkgpt.cli import common_options
+from zorkgpt.cli.latest_run import OfStory, chosen_run, folders_of
 from zorkgpt.cli.printable import printable
 from zorkgpt.cli.streams import print_line
 
@@ -28,37 +29,37 @@ RunsFolder = Annotated[Path | None, typer.Option(help="Folder of the runs.", met
 
 
 @app.command("list")
-def list_runs(as_json: common_options.AsJson = False, workdir: RunsFolder = None) -> None:
-    """Print every run, the newest first."""
-    from session.files.run_folders import RUNS, run_folders
+def list_runs(story: OfStory = None, as_json: common_options.AsJson = False, workdir: RunsFolder = None) -> None:
+    """Print every run of every story, the newest first."""
+    from session.files.run_folders import run_folders
     from zorkgpt.cli.run_views import list_lines
     from zorkgpt.report.run_summary import summaries_as_json, summarise
 
     folder = common_options.configuration_in(workdir).zork_game_workdir
-    summaries = [summarise(each) for each in run_folders(folder)]
+    summaries = [summarise(each) for each in run_folders(each.path for each in folders_of(folder, story))]
     if as_json:
         typer.echo(summaries_as_json(summaries))
     elif summaries:
         typer.echo("\n".join(list_lines(summaries)))
     else:
-        print_line(f"No run yet in {folder / RUNS}.")
+        print_line(f"No run yet in {folder}.")
 
 
 @app.command()
 def show(
-    run: Annotated[str | None, typer.Argument(help="Id of a run, or its folder; the newest unless given.")] = None,
+    run: Annotated[str | None, typer.Argument(help="Id of a run, or its folder; the latest unless given.")] = None,
+    story: OfStory = None,
     as_json: common_options.AsJson = False,
     workdir: RunsFolder = None,
 ) -> None:
     """Print what a run was, what came of each episode, the success metrics, and what the models took."""
-    from session.files.run_folders import find_run
     from zorkgpt.cli.run_views import show_lines
     from zorkgpt.report.exports import figures_as_json
     from zorkgpt.report.figures import figures_of
     from zorkgpt.report.played_run import read_run
 
     now = common_options.configuration_in(workdir)
-    figures = figures_of(read_run(find_run(now.zork_game_workdir, run)), now.prices)
+    figures = figures_of(read_run(chosen_run(now.zork_game_workdir, run, story)), now.prices)
     if as_json:
         typer.echo(figures_as_json(figures))
     else:

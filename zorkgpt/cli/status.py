@@ -10,6 +10,7 @@ import typer
 
 from session.text import one_line
 from zorkgpt.cli import common_options
+from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
 from zorkgpt.cli.printable import columns
 from zorkgpt.cli.streams import print_line
 
@@ -23,18 +24,20 @@ Workdir = Annotated[Path | None, typer.Option(help="Folder of the run.", metavar
 
 def status(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON; null if nothing was played.")] = False,
+    story: OfStory = None,
     workdir: Workdir = None,
 ) -> None:
-    """Print where the latest run of the work folder stands, and how each of its managers does."""
+    """Print where the story that was played last stands, and how each of the managers does."""
     from zorkgpt.report.current_state import read_current_state
 
-    folder = common_options.configuration_in(workdir).zork_game_workdir
+    folder = latest_folder(common_options.configuration_in(workdir).zork_game_workdir, story)
     state = read_current_state(folder)
     if as_json:
         typer.echo(json.dumps(state and state.model_dump(mode="json"), indent=2))
     elif state is None:
         print_line(f"Nothing has been played in {folder} yet; zorkgpt run plays.")
     else:
+        print_line(heading(folder))
         print_line(_moment(state))
         typer.echo("\n".join(("", *columns(_rows(state)))))
 

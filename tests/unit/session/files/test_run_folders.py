@@ -39,7 +39,7 @@ def test_an_unknown_run_is_an_error_that_names_the_closest(workdir: Path) -> Non
 
 
 def test_where_none_is_close_the_last_run_is_named(workdir: Path) -> None:
-    with pytest.raises(StoreError, match=f"there is {LATER_RUN}$"):
+    with pytest.raises(StoreError, match=f"there is {LATER_RUN}, {RUN}$"):
         find_run(workdir, "x")
 
 
@@ -72,14 +72,14 @@ def test_a_fork_of_a_fork_is_beside_it_and_in_the_list(workdir: Path) -> None:
     assert (first.parent, second.parent) == (workdir / "forks", workdir / "forks")
     for fork in (first, second, second.with_name(".unready")):
         (fork / "runs" / fork.name).mkdir(parents=True)
-    assert [folder.name for folder in run_folders(workdir)] == ["second", "notes", "first", LATER_RUN, RUN]
+    assert [folder.name for folder in run_folders([workdir])] == ["second", "notes", "first", LATER_RUN, RUN]
 
 
 def test_runs_that_cannot_be_read_are_not_said_to_be_none(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("no folder")
-    for look in (find_run, run_folders):
+    for look in (lambda: find_run(tmp_path), lambda: run_folders([tmp_path])):
         with pytest.raises(StoreError, match=r"runs cannot be read: Not a directory"):
-            look(tmp_path)
+            look()
 
 
 def test_episode_numbers_go_up_from_one(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_list_as_json_has_the_figures() -> None:
 
 
 def test_where_there_is_no_run_list_says_so(tmp_path: Path) -> None:
-    assert _run("list", "--workdir", str(tmp_path / "empty")) == f"No run yet in {tmp_path / 'empty' / 'runs'}.\n"
+    assert _run("list", "--workdir", str(tmp_path / "empty")) == f"No run yet in {tmp_path / 'empty'}.\n"
     assert json.loads(_run("list", "--json", "--workdir", str(tmp_path / "empty"))) == []
 
 
@@ -125,7 +125,7 @@ def test_what_was_not_there_to_be_measured_is_no_zero() -> None:
 
 def test_show_names_the_run_that_a_fork_came_from(workdir: Path) -> None:
     write_run(workdir, [], "20260301-000000-0000", forked_from=OLD)
-    assert re.search(f"^Forked from +{OLD}$", _run("show"), re.MULTILINE)
+    assert re.search(f"^Forked from +{OLD}$", _run("show", "20260301-000000-0000"), re.MULTILINE)
 
 
 def test_show_as_json_has_what_a_program_needs() -> None:

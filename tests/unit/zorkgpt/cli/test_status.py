@@ -54,7 +54,8 @@ def run(*arguments: str) -> Result:
 
 def test_it_is_one_table_of_all_managers_under_the_present_moment() -> None:
     played(GameConfiguration().zork_game_workdir)
-    heading, blank, *rows = run().output.splitlines()
+    folder, heading, blank, *rows = run().output.splitlines()
+    assert folder == "in game_files"
     assert heading.startswith("Episode 3, turn 7 at Blue Vats (ID: 31), score 5; written 20")
     assert blank == ""
     assert [row.split()[0] for row in rows if not row.startswith(" ")] == [
@@ -74,7 +75,7 @@ def test_json_has_everything_that_the_file_has(workdir: Path) -> None:
 
 def test_another_folder_can_be_named(workdir: Path, tmp_path: Path) -> None:
     played(tmp_path / "other")
-    assert run("--workdir", str(tmp_path / "other")).output.startswith("Episode 3")
+    assert run("--workdir", str(tmp_path / "other")).output.startswith(f"in {tmp_path / 'other'}\nEpisode 3")
     assert not workdir.exists()
 
 

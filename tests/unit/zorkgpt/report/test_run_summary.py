@@ -125,11 +125,11 @@ def test_the_newest_run_comes_first_and_stray_files_are_no_runs(tmp_path: Path) 
     old = write_run(tmp_path, EPISODE, "20260131-184500-ffff")
     new = write_run(tmp_path, EPISODE, "20260201-000000-0000")
     (tmp_path / "runs" / "zz.txt").touch()
-    assert run_folders(tmp_path) == [new, old]
+    assert run_folders([tmp_path]) == [new, old]
 
 
 def test_a_work_folder_without_runs_has_none(tmp_path: Path) -> None:
-    assert run_folders(tmp_path) == []
+    assert run_folders([tmp_path]) == []
 
 
 def test_summaries_as_json_hold_no_control_character(tmp_path: Path) -> None:
