@@ -99,6 +99,11 @@ class ActionOutcome:
         return _FAILING.search(self.response) is not None
 
     @property
+    def had_effect(self) -> bool:
+        """Whether the machine shows that it did something which the player could notice."""
+        return any((self.moved, self.inventory_changed, self.sight_changed, self.score_change, self.died))
+
+    @property
     def is_substantial(self) -> bool:
         """Whether the response is long enough to say more than that the command was done."""
         return len(self.response) > SUBSTANTIAL
@@ -161,19 +166,25 @@ def outcome_of(
 
 
 def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
-    """Yield each sign for a tier of memory, in words, with the tier (docs/specification.md, Context signals)."""
-    if outcome.first_visit and (outcome.is_substantial or len(outcome.arrival_text) > SUBSTANTIAL):
+    """Yield each sign for a tier of memory, in words, with the tier (docs/specification.md, Context signals).
+
+    A sign is a fact of the machine. What only the words suggest is said to be a hint, and only of a command that has
+    changed nothing which the player could see.
+    """
+    if outcome.first_visit and len(outcome.arrival_text) > SUBSTANTIAL:
+        yield "Long description on arrival at a first visit", "core"
+    elif outcome.first_visit and not outcome.arrival_text and outcome.is_substantial:
         yield "Long response on first visit suggests room description", "core"
     if outcome.inventory_changed and not outcome.moved:
         yield "Inventory changed without movement suggests item manipulation", "ephemeral"
+        if _PLACING.search(outcome.action):
+            yield "Placement action detected", "ephemeral"
     if (outcome.score_change or 0) > 0:
         yield "Score increase suggests game mechanic discovered", "permanent"
-    if outcome.seems_failed and not outcome.moved:
-        yield "Failed action suggests game constraint learned", "permanent"
-    if _PLACING.search(outcome.action):
-        yield "Placement action detected", "ephemeral"
     if outcome.died:
         yield "Death suggests a danger", "permanent"
+    if not outcome.had_effect and outcome.seems_failed:
+        yield "Failed action, as a hint from the wording alone", "permanent"
 
 
 def likely_tiers(outcome: ActionOutcome) -> list[Persistence]:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from structlog.testing import capture_logs
 
 from managers.memory.news import MOST_REMEMBERED, NewsLedger
-from managers.memory.outcome import ActionOutcome, ZMachineContext
+from managers.memory.outcome import ActionOutcome, ZMachineContext, outcome_of, signals_of
 from managers.memory.prompt import NO_SIGNALS, format_recent_actions, visit_prompt
 from managers.memory.synthesis import LONGEST_QUOTE, BriefMemory, VisitNews, VisitSynthesis
 from managers.simple_memory_manager import MemoryState
@@ -22,6 +22,7 @@ from session.token_counter import TokenCounter
 from session.values import GameObject, Location, Observation
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.memory_parts import MemoryPlay, learnt, memory, titles
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
@@ -298,9 +299,36 @@ class TestPrompt:
             "drop jar", "Dropped.", {"inventory_before": [1], "inventory_after": []}
         )
         assert "Score increase" in signals("dip", "Blue.", {"score_before": 5, "score_after": 10})
-        assert "Failed action" in signals("take beam", "You can't.", {})
+        assert "Failed action, as a hint" in signals("take beam", "You can't.", {})
         assert "Death" in signals("drink", "You die.", {"died": True})
         assert signals("enter", "Loft", {"location_before": 31, "location_after": 44}).startswith(NO_SIGNALS)
+
+    @pytest.mark.parametrize(
+        ("action", "response", "effect"),
+        [
+            ("push statues", "They cannot be moved. No, wait: one comes off!", {"inventory_changed": True}),
+            ("push statues", "They cannot be moved. No, wait: one gives way!", {"sight_changed": True}),
+            ("read writing", "It is not long.", {"score_delta": 5}),
+            ("jump", "That cannot end well, and does not.", {"died": True}),
+        ],
+    )
+    def test_what_had_an_effect_has_not_failed_whatever_its_words(
+        self, action: str, response: str, effect: ZMachineContext
+    ) -> None:
+        outcome = outcome_of(VATS, 3, action, response, effect, MovementAnalyzer())
+        assert [words for words, _ in signals_of(outcome) if "Failed" in words] == []
+
+    def test_a_short_answer_is_no_long_response_for_the_long_text_before_it(self) -> None:
+        context: ZMachineContext = {"first_visit": True, "arrival_text": LONG}
+        outcome = outcome_of(VATS, 3, "read labels", "You can't see any such thing.", context, MovementAnalyzer())
+        assert [words for words, _ in signals_of(outcome)] == [
+            "Long description on arrival at a first visit",
+            "Failed action, as a hint from the wording alone",
+        ]
+
+    def test_nothing_was_placed_where_the_player_kept_it(self) -> None:
+        outcome = outcome_of(VATS, 3, "put jar in vat", "It does not fit.", {}, MovementAnalyzer())
+        assert [words for words, _ in signals_of(outcome)] == ["Failed action, as a hint from the wording alone"]
 
     def test_what_came_of_a_turn_is_said_in_the_machines_words(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
@@ -369,7 +397,7 @@ class TestPrompt:
             (replace(ARRIVED, inventory_changed=True), {"core", "ephemeral"}),
             (DONE, {"ephemeral", "permanent"}),
             (replace(DONE, inventory_changed=True), {"ephemeral"}),
-            (replace(DONE, action="put jar in vat"), {"ephemeral"}),
+            (replace(DONE, action="put jar in vat", inventory_changed=True), {"ephemeral"}),
             (replace(DONE, response="You can't."), {"permanent"}),
             (replace(DONE, inventory_changed=True, score_change=5), {"ephemeral", "permanent"}),
         ],
