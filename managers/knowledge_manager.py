@@ -129,6 +129,11 @@ class KnowledgeManager(BaseManager):
     def stores(self) -> tuple[SharedStore[Any], ...]:
         return self._base.stores
 
+    @property
+    def asked_turn(self) -> int:
+        """The turn of this episode in which an update was last due."""
+        return self._asked_turn
+
     def section(self, observation: Observation) -> PromptSection | None:
         """Return what is known, within a fifth of the agent's prompt."""
         del observation

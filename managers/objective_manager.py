@@ -13,7 +13,7 @@ from managers.base_manager import BaseManager, ManagerStatus
 from managers.knowledge_manager import KnowledgeManager
 from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager
 from managers.map_manager import MapManager
-from managers.objectives.answer import Moment, ObjectivesAnswer, ObjectiveUpdate, with_status
+from managers.objectives.answer import Moment, ObjectivesAnswer, ObjectiveUpdate, answer_of_player, with_status
 from managers.objectives.evidence import evidence_of
 from managers.objectives.prompt import (
     KNOWLEDGE_TOKENS,
@@ -55,11 +55,16 @@ NO_KNOWLEDGE = "No strategic knowledge available."
 
 
 class KnowledgeOwner(Protocol):
-    """The part of the knowledge manager that is needed here: what it knows, and its model."""
+    """The part of the knowledge manager that is needed here: what it knows, its model, and when it asks."""
 
     @property
     def model(self) -> LanguageModel:
         """The model that answers in the role ``analysis``."""
+        ...
+
+    @property
+    def asked_turn(self) -> int:
+        """The turn of this episode in which an update of the knowledge was last due."""
         ...
 
     def full_text(self) -> str:
@@ -154,26 +159,29 @@ class ObjectiveManager(BaseManager):
         return PromptSection("Objectives", self.text(), 3, Place.OBJECTIVES)
 
     def text(self) -> str:
-        """Return the open objectives for the agent, oldest first; "" where there are none.
+        """Return the open objectives with their numbers for the agent, oldest first; "" where there are none.
 
-        The oldest are left out where there is no room. The text changes only when objectives are updated, so that the
-        beginning of a prompt stays in the server's cache.
+        The oldest are left out where there is no room. The text changes only when objectives are found or end, so that
+        the beginning of a prompt stays in the server's cache.
         """
-        newest_first = (f"- {objective.text}" for objective in reversed(self._state.active))
+        newest_first = (f"{objective.id}. {objective.text}" for objective in reversed(self._state.active))
         lines = as_many_as_fit(newest_first, lambda lines: len("\n".join(lines)) < LONGEST_TEXT)
         return "\n".join(reversed(lines))
 
     def learn(self, record: TurnRecord) -> None:
-        """Note the facts of a turn, by which objectives are judged, and update the objectives where it is time."""
+        """Note the facts of a turn and what the agent said of its objectives, and update them where it is time."""
         new = evidence_of(record, self.game_state.visited_locations)
         self._state = replace(self._state, evidence=self._state.evidence + new)
+        if record.objective_notes:
+            self._take(answer_of_player(record))
         self.process_periodic_update()
 
     def process_periodic_update(self) -> tuple[Objective, ...]:
         """Ask the model about objectives where it is time, and return those found, completed and dropped.
 
-        That is so every ``config.objective_update_interval`` turns. Where the model gives no answer, objectives stay as
-        they are until the next interval.
+        That is so after the first turn of an episode that begins with something known, then every
+        ``config.objective_update_interval`` turns, but a turn later where the knowledge is updated. Where the model
+        gives no answer, objectives stay as they are until the next interval.
         """
         if not self._is_due():
             return ()
@@ -186,14 +194,25 @@ class ObjectiveManager(BaseManager):
             self.log_warning("objectives are not updated: the model gave no answer", error=str(error))
             return ()
         self.tokens.learn(len(prompt.system) + len(prompt.user), completion.question_tokens)
+        self._state = replace(self._state, updates=self._state.updates + 1)
         return self._take(completion.value)
 
     def _is_due(self) -> bool:
-        waited = self.game_state.turn_count - self._state.asked_turn
-        return (
-            self.config.objectives.enabled
-            and not self.game_state.game_over
-            and waited >= self.config.objective_update_interval
+        if not self.config.objectives.enabled or self.game_state.game_over:
+            return False
+        turn, asked_turn = self.game_state.turn_count, self._state.asked_turn
+        is_first = asked_turn == 0 and self._knows_earlier_episodes()
+        late = turn - asked_turn - (1 if is_first else self.config.objective_update_interval)
+        return late > 0 or (late == 0 and turn != self.adaptive_knowledge_manager.asked_turn)
+
+    def _knows_earlier_episodes(self) -> bool:
+        """Tell whether a prompt would show knowledge, or memories of another episode than this one."""
+        if not self.config.enable_enhanced_objectives:
+            return False
+        memories = self.memory_manager.memory_cache if self.memory_manager else {}
+        episode = self.game_state.episode
+        return self._get_full_knowledge() != NO_KNOWLEDGE or any(
+            memory.episode != episode for at_location in memories.values() for memory in at_location
         )
 
     def _take(self, answer: ObjectivesAnswer) -> tuple[Objective, ...]:
@@ -201,12 +220,7 @@ class ObjectiveManager(BaseManager):
         state, options = self._state, self.config.objectives
         update = ObjectiveUpdate(state.objectives, Moment(self.game_state.turn_count, here, self._known_locations()))
         update.take(answer, state.evidence, cap=options.max_active, stale_after=options.stale_after)
-        self._state = replace(
-            state,
-            objectives=update.objectives,
-            updates=state.updates + 1,
-            refused=state.refused + len(update.refused),
-        )
+        self._state = replace(state, objectives=update.objectives, refused=state.refused + len(update.refused))
         changed = tuple(update.changed.values())
         self.log_info(
             "objectives updated",

@@ -134,10 +134,15 @@ def freshest(actions: tuple[str, ...], state: GameState) -> tuple[str, ...]:
 
 def build_turn(configuration: GameConfiguration, model: LanguageModel, game: Game, learning: Learning) -> Turn:
     """Build the players of a run around its game."""
-    reader = configuration.extractor.mode
+    reader, reasoning_length = configuration.extractor.mode, configuration.agent.reasoning_length
     return Turn(
         game=game,
-        agent=Agent(model, reads=reader == "inline", reasoning_length=configuration.agent.reasoning_length),
+        agent=Agent(
+            model,
+            reads=reader == "inline",
+            notes_objectives=configuration.objectives.enabled and reasoning_length is None,
+            reasoning_length=reasoning_length,
+        ),
         critic=learning.critic,
         context=learning.get(ContextManager),
         extractor=Extractor(model) if reader == "separate" else None,

@@ -115,12 +115,28 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
+class ObjectiveNote:
+    """What the agent says of its objectives besides its command.
+
+    done: the number of an objective that the text before the command shows to be achieved
+    new: an objective that it sets itself; "" for none
+    """
+
+    done: int | None = None
+    new: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
-    """A command that the agent wants to play, why, and what the agent read out of the text before it."""
+    """A command that the agent wants to play, why, and what the agent read out of the text before it.
+
+    objective: what the agent says of its objectives, where it says anything
+    """
 
     action: str
     reasoning: str = ""
     reading: Reading | None = None
+    objective: ObjectiveNote | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +182,11 @@ class TurnRecord:
     def reading(self) -> Reading | None:
         """What was read out of the text before the turn; ``None`` where nobody read it."""
         return self.proposals[0].reading
+
+    @property
+    def objective_notes(self) -> tuple[ObjectiveNote, ...]:
+        """What the agent said of its objectives, once each, however often it proposed a command in this turn."""
+        return tuple(dict.fromkeys(each.objective for each in self.proposals if each.objective is not None))
 
     @property
     def score_change(self) -> int | None:

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from session.objective import Evidence, ObjectiveStatus
+    from session.values import TurnRecord
 
 LONGEST_TEXT = 160  # characters
 LONGEST_EVIDENCE = 200
 ELLIPSIS = "…"
 STALE = "no progress"
+OF_PLAYER = "the player's own"
 
 
 class CompletedObjective(BaseModel):
@@ -60,6 +62,15 @@ class ObjectivesAnswer(BaseModel):
         if not isinstance(value, list):
             return value
         return [{"text": each} if isinstance(each, str) else each for each in value]
+
+
+def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
+    """Return what the player said of objectives in its turn, which the turn before has shown it."""
+    notes = record.objective_notes
+    return ObjectivesAnswer(
+        completed=[CompletedObjective(id=note.done, turn=record.turn - 1) for note in notes if note.done is not None],
+        objectives=[FoundObjective(text=note.new, evidence=OF_PLAYER) for note in notes if note.new],
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
     Field,
     ValidationError,
     ValidatorFunctionWrapHandler,
+    WrapValidator,
     create_model,
     field_validator,
 )
 
-from session.values import Proposal
+from session.values import ObjectiveNote, Proposal
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.players.extractor import ReadingAnswer
 from zorkgpt.prompts.loader import fill_prompt
@@ -51,25 +52,52 @@ class ReadingAgentAnswer(BaseModel):
         return reading
 
 
+class ObjectiveAnswer(BaseModel):
+    """An objective that is achieved, or one that is new."""
+
+    done: int | None = Field(None, description="number of the objective that is achieved, or null")
+    new: str | None = Field(None, description="new objective in one sentence, or null")
+
+    def note(self) -> ObjectiveNote | None:
+        """Return the answer as a value, ``None`` where it says nothing."""
+        note = ObjectiveNote(self.done, (self.new or "").strip())
+        return None if note == ObjectiveNote() else note
+
+
+def _nothing_for_nonsense(value: object, validate: ValidatorFunctionWrapHandler) -> ObjectiveAnswer | None:
+    try:
+        answer: ObjectiveAnswer | None = validate(value)
+    except ValidationError:
+        return None
+    return answer
+
+
+_Objective = Annotated[ObjectiveAnswer | None, WrapValidator(_nothing_for_nonsense)]
+
+
 @dataclass(frozen=True, slots=True)
 class Agent:
     """Asks a model for the next command.
 
     reads: the answer holds a reading of the latest text, too
+    notes_objectives: the answer may say that an objective is achieved, or set a new one
     reasoning_length: the reasoning is one plain sentence of at most so many characters, for models that would ramble;
         ``None``: free; 0: the answer has none
     """
 
     model: LanguageModel
     reads: bool = False
+    notes_objectives: bool = False
     reasoning_length: int | None = None
 
     def system_prompt(self, *, assisted: bool) -> str:
         """Return the fixed instructions; ``assisted`` agents choose from valid actions."""
         instructions = fill_prompt("agent_valid_actions" if assisted else "agent")
         answer = fill_prompt("agent_command" if self.reasoning_length == 0 else "agent_answer")
-        reading = fill_prompt("agent_reading") if self.reads else ""
-        return f"{instructions}\n\n{answer}\n\n{reading}".strip()
+        further = {"agent_reading": self.reads, "agent_objective": self.notes_objectives}
+        return "\n\n".join(
+            [instructions, answer, *(fill_prompt(name) for name, is_asked in further.items() if is_asked)]
+        )
 
     def propose(self, context: AgentContext) -> Proposal:
         """Return the command that the model wants to play now.
@@ -78,31 +106,40 @@ class Agent:
         """
         system = self.system_prompt(assisted=context.valid_actions is not None)
         prompt = Prompt(system=system, user=context.render())
-        schema = _answer_schema(context.valid_actions, self.reasoning_length, reads=self.reads)
+        schema = _answer_schema(
+            context.valid_actions, self.reasoning_length, reads=self.reads, notes_objectives=self.notes_objectives
+        )
         completion = self.model.complete("agent", prompt, schema)
         answer = completion.value
         return Proposal(
             action=answer.action.strip(),
             reasoning=answer.reasoning.strip() or completion.reasoning,
             reading=answer.reading.reading() if isinstance(answer, ReadingAgentAnswer) else None,
+            objective=_note(answer),
         )
+
+
+def _note(answer: AgentAnswer | ReadingAgentAnswer) -> ObjectiveNote | None:
+    objective: ObjectiveAnswer | None = getattr(answer, "objective", None)
+    return None if objective is None else objective.note()
 
 
 @lru_cache(maxsize=128)
 def _answer_schema(
-    valid_actions: tuple[str, ...] | None, reasoning_length: int | None, *, reads: bool
+    valid_actions: tuple[str, ...] | None, reasoning_length: int | None, *, reads: bool, notes_objectives: bool
 ) -> type[AgentAnswer | ReadingAgentAnswer]:
     """Return the form of an answer that chooses from the valid actions, if there are any; the same one every time."""
     base: type[AgentAnswer | ReadingAgentAnswer] = ReadingAgentAnswer if reads else AgentAnswer
-    if not valid_actions and reasoning_length is None:
-        return base
-    action: Any = Literal[valid_actions] if valid_actions else str
-    return create_model(
-        base.__name__,
-        __base__=base,
-        reasoning=_reasoning(reasoning_length),
-        action=(action, Field(description="The one command to type")),
-    )
+    fields: dict[str, Any] = {}
+    if valid_actions or reasoning_length is not None:
+        fields["reasoning"] = _reasoning(reasoning_length)
+        fields["action"] = (
+            Literal[valid_actions] if valid_actions else str,
+            Field(description="The one command to type"),
+        )
+    if notes_objectives:
+        fields["objective"] = (_Objective, Field(None, description="an objective achieved or new, mostly null"))
+    return create_model(base.__name__, __base__=base, **fields) if fields else base
 
 
 def _reasoning(length: int | None) -> Any:  # noqa: ANN401  what create_model takes

@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class LentModel:
-    """Stands in for the knowledge manager: its model, and the text of its file in ``workdir``."""
+    """Stands in for the knowledge manager: its model, the text of its file in ``workdir``, and when it asks."""
 
     model: ScriptedLLM
     workdir: Path
+    asked_turn: int = 0
 
     def full_text(self) -> str:
         file = self.workdir / "knowledgebase.md"
@@ -62,9 +63,8 @@ class ObjectivePlay(Play[ObjectiveManager]):
         super().__init__(workdir, replies, **options)  # type: ignore[arg-type]  # options by name
         logger = structlog.get_logger()
         self.map = MapManager(logger, self.config, self.state)
-        self.manager = ObjectiveManager(
-            logger, self.config, self.state, LentModel(self.llm, workdir), self.map, memories
-        )
+        self.knowledge = LentModel(self.llm, workdir)
+        self.manager = ObjectiveManager(logger, self.config, self.state, self.knowledge, self.map, memories)
         self.learners = (self.map, self.manager)
 
     def wait_until(self, turn: int) -> None:

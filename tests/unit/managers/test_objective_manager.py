@@ -13,11 +13,14 @@ from managers.objective_manager import LONGEST_TEXT as LONGEST_FOR_AGENT
 from managers.objectives.answer import LONGEST_TEXT
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid
 from session.game_state import GameState
+from session.memory import Memory
 from session.objective import Objective, ObjectivesState
-from tests.fixtures.dye_works import BANNER, GATE, LOFT, VATS
+from session.values import ObjectiveNote, Verdict
+from tests.fixtures.dye_works import ACCEPTED, BANNER, GATE, LOFT, VATS
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from session.errors import LanguageModelError
@@ -39,6 +42,87 @@ def test_between_the_intervals_an_update_does_nothing(tmp_path: Path) -> None:
     play.wait_until(5)
     assert play.manager.process_periodic_update() == ()
     assert len(play.llm.calls) == 1
+
+
+def remembered(episode: int) -> Memories:
+    memory = Memory("NOTE", "The sluice is barred", episode, "3", 0, "It is barred from within.", "permanent")
+    return Memories({GATE.num: [memory]})
+
+
+def test_an_episode_that_begins_with_knowledge_has_objectives_from_its_first_turn_on(tmp_path: Path) -> None:
+    (tmp_path / "knowledgebase.md").write_text("The sluice opens with the crank.")
+    play = ObjectivePlay(tmp_path, [found("Open the sluice with the crank"), NOTHING, NOTHING])
+    asked = []
+    while play.state.turn_count < 45:
+        play.turn()
+        asked.append(len(play.llm.calls))
+        assert play.texts == ["Open the sluice with the crank"]
+    assert [turn for turn in range(1, 45) if asked[turn] > asked[turn - 1]] == [20, 40]
+    assert asked[0] == 1
+
+
+@pytest.mark.parametrize(("episode", "first"), [(1, 1), (2, 20)], ids=["an earlier episode's", "this episode's own"])
+def test_memories_of_an_earlier_episode_are_knowledge_to_begin_with(tmp_path: Path, episode: int, first: int) -> None:
+    play = ObjectivePlay(tmp_path, lambda *_: NOTHING, memories=remembered(episode), episode=2)
+    play.wait_until(20)
+    assert play.manager.state().asked_turn == first if first == 20 else len(play.llm.calls) == 1
+
+
+def test_what_objectives_are_not_found_from_gives_them_no_early_start(tmp_path: Path) -> None:
+    (tmp_path / "knowledgebase.md").write_text("The sluice opens with the crank.")
+    play = ObjectivePlay(tmp_path, lambda *_: NOTHING, enable_enhanced_objectives=False)
+    play.wait_until(19)
+    assert play.llm.calls == []
+
+
+@pytest.mark.parametrize(
+    ("knowledge_asks", "asked"), [((), [3, 6]), ((3,), [4, 7]), ((6,), [3, 7]), (range(1, 9), [4, 8])]
+)
+def test_knowledge_and_objectives_are_not_updated_in_one_turn(
+    tmp_path: Path, knowledge_asks: Sequence[int], asked: list[int]
+) -> None:
+    """Both prompts are long. Where knowledge is updated every turn, objectives still are."""
+    play = ObjectivePlay(tmp_path, lambda *_: NOTHING, objective_update_interval=3)
+    turns = []
+    for turn in range(1, 9):
+        play.knowledge.asked_turn = turn if turn in knowledge_asks else 0
+        play.turn()
+        turns.append(play.manager.state().asked_turn)
+    assert sorted(set(turns) - {0}) == asked
+
+
+def test_an_objective_that_the_agent_calls_achieved_is_not_shown_any_more_and_asks_no_model(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [found("Open the sluice", "Climb the chute")])
+    play.wait_until(24)
+    play.turn(objective=ObjectiveNote(done=1))
+    assert play.manager.text() == "2. Climb the chute"
+    objective = play.manager.objectives[0]
+    assert (objective.status, objective.ended_turn, objective.ending) == ("completed", 25, "turn 24")
+    assert len(play.llm.calls) == 1
+
+
+def test_an_objective_of_the_agents_own_is_shown_at_once(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path)
+    play.turn("take banner", objective=ObjectiveNote(new="Dye the  banner"))
+    assert play.manager.objectives == (Objective(1, "Dye the banner", 1, GATE.num, "the player's own"),)
+    assert play.llm.calls == []
+    assert play.metrics["updates"] == 0
+
+
+def test_what_the_agent_says_with_a_command_that_was_sent_back_counts_and_only_once(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path)
+    play.turn(verdicts=(Verdict(accepted=False), ACCEPTED), objective=ObjectiveNote(new="Dye the banner"))
+    assert play.texts == ["Dye the banner"]
+    assert play.metrics["refused"] == 0
+
+
+@pytest.mark.parametrize("note", [ObjectiveNote(done=7), ObjectiveNote(new="open THE sluice")])
+def test_what_makes_no_sense_of_what_the_agent_says_is_counted(tmp_path: Path, note: ObjectiveNote) -> None:
+    play = ObjectivePlay(tmp_path, [found("Open the sluice")])
+    play.wait_until(20)
+    play.turn(objective=note)
+    assert play.texts == ["Open the sluice"]
+    assert play.metrics["refused"] == 1
 
 
 @pytest.mark.parametrize(("enabled", "game_over"), [(False, False), (True, True)])
@@ -236,12 +320,12 @@ def test_an_update_says_what_changed(tmp_path: Path) -> None:
     ]
 
 
-def test_the_agent_sees_open_objectives_that_change_at_updates_only(tmp_path: Path) -> None:
+def test_the_agent_sees_open_objectives_with_their_numbers_which_change_at_updates_only(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, [found("Open the sluice", "Climb the chute"), NOTHING])
     assert play.manager.text() == ""
     play.wait_until(20)
     text = play.manager.text()
-    assert text == "- Open the sluice\n- Climb the chute"
+    assert text == "1. Open the sluice\n2. Climb the chute"
     play.turn("take banner", inventory=(BANNER,), score=5)
     play.wait_until(40)
     assert play.manager.text() == text
@@ -253,7 +337,7 @@ def test_the_agent_sees_the_newest_objectives_that_have_room(tmp_path: Path) -> 
     play.wait_until(20)
     lines = play.manager.text().splitlines()
     assert len(play.texts) == 8
-    assert [line.split()[1] for line in lines] == ["4", "5", "6", "7"]
+    assert [line.split()[:2] for line in lines] == [["5.", "4"], ["6.", "5"], ["7.", "6"], ["8.", "7"]]
     assert len(play.manager.text()) <= LONGEST_FOR_AGENT
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from session.context import AgentContext, PromptSection
 from session.errors import ResponseInvalid
-from session.values import Proposal, Reading
+from session.values import ObjectiveNote, Proposal, Reading
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.players.agent import Agent
 
@@ -73,6 +73,35 @@ def test_a_reading_agent_answers_with_its_reading_first() -> None:
 def test_a_reading_that_is_left_out_or_wrong_costs_nothing(reading: dict[str, object]) -> None:
     model = ScriptedLLM([{**reading, "reasoning": "why", "action": "up"}])
     assert Agent(model, reads=True).propose(AgentContext(SECTIONS)) == Proposal("up", "why", Reading())
+
+
+@pytest.mark.parametrize(
+    ("objective", "note"),
+    [
+        ({"done": 2}, ObjectiveNote(done=2)),
+        ({"done": None, "new": " Dye the banner "}, ObjectiveNote(new="Dye the banner")),
+        ({"done": "3", "new": None}, ObjectiveNote(done=3)),
+        (None, None),
+        ({"done": None, "new": None}, None),
+        ("Dye the banner", None),
+        ({"done": "the second"}, None),
+    ],
+)
+@pytest.mark.parametrize("reads", [True, False])
+def test_an_answer_may_say_something_of_objectives_and_nonsense_costs_nothing(
+    objective: object, note: ObjectiveNote | None, reads: bool
+) -> None:
+    model = ScriptedLLM([{"reasoning": "why", "action": "up", "objective": objective}])
+    proposal = Agent(model, reads=reads, notes_objectives=True).propose(AgentContext(SECTIONS))
+    assert (proposal.action, proposal.objective) == ("up", note)
+    assert list(model.calls[0].schema.model_json_schema()["properties"])[-2:] == ["action", "objective"]
+    assert "`objective`" in model.calls[0].prompt.system
+
+
+def test_who_is_not_asked_for_objectives_says_nothing_of_them() -> None:
+    model = ScriptedLLM([{"reasoning": "why", "action": "up", "objective": {"done": 1}}])
+    assert Agent(model).propose(AgentContext(SECTIONS)).objective is None
+    assert "`objective`" not in model.calls[0].prompt.system
 
 
 def test_an_answer_without_reasoning_is_an_answer() -> None:
