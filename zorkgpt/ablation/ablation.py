@@ -12,16 +12,19 @@ from zorkgpt.ablation.measures import finished_run, measure
 from zorkgpt.ablation.plan import AblationPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
 
     from zorkgpt.ablation.measures import RunMeasures
     from zorkgpt.ablation.plan import Task
     from zorkgpt.ablation.runners import Runner
 
 
+NOT_TOLD: Mapping[str, int] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """A plan and its runs, in the folder that ``plan.claim`` checked; each run has a work folder ``<arm>/<pair>``."""
+    """A plan and its runs, in the folder that ``plan.claim`` checked; each run has a work folder of its own there."""
 
     plan: AblationPlan
     folder: Path
@@ -42,14 +45,17 @@ class Ablation:
             self._clear(task)
         yield from runner.play(waiting, self._folder_of)
 
-    def runs(self) -> list[RunMeasures]:
-        """Return the measures of every run. Raises ``StoreError`` where one is missing."""
+    def runs(self, max_scores: Mapping[str, int] = NOT_TOLD) -> list[RunMeasures]:
+        """Return the measures of every run. Raises ``StoreError`` where one is missing.
+
+        max_scores: by a story's name the points that it holds, where it does not say so itself
+        """
         runs = []
         for task in self.plan.tasks():
             folder = finished_run(self._folder_of(task))
             if folder is None:
                 raise StoreError(f"{self._folder_of(task)} holds no complete run of {task.label}")
-            runs.append(measure(folder, task.arm, task.pair))
+            runs.append(measure(folder, task.story, task.arm, task.pair, max_scores.get(task.story)))
         return runs
 
     def _folder_of(self, task: Task) -> Path:

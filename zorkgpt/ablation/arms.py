@@ -42,11 +42,11 @@ class Arm:
 def parse_arms(text: str) -> tuple[Arm, ...]:
     """Return the arms of a list such as ``full,no-memory+no-map,critic.mode=llm``; ``+`` joins settings of one arm.
 
-    Raises ``ConfigurationError`` for a name that is none, where there are not two arms, and where two share a name.
+    Raises ``ConfigurationError`` for a name that is none, where there is no arm, and where two share a name.
     """
     arms = tuple(_arm(name.strip()) for name in text.split(",") if name.strip())
-    if len(arms) < 2:  # noqa: PLR2004  a comparison has two sides
-        raise ConfigurationError(f"--arms {text}: a comparison takes two arms or more, such as full,no-memory")
+    if not arms:
+        raise ConfigurationError("--arms names no arm: one to be measured, or more to be compared, as full,no-memory")
     if len({arm.folder for arm in arms}) < len(arms):
         raise ConfigurationError(f"--arms {text}: two arms have the same name, as far as a folder can have it")
     return arms

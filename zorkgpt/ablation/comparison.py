@@ -1,33 +1,29 @@
 """How much two arms differ, how sure that is, and how many pairs it takes to see it.
 
-SciPy does the statistics: bootstrap intervals, permutation tests (exact for few pairs) and the power of the paired
-t-test.
+Of several stories each counts as much as any other, and scores are shares of the story's maximum. SciPy has the power
+of the paired t-test.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 from statistics import mean, stdev
 from typing import TYPE_CHECKING
 
-import numpy as np
 from scipy import stats
 
-from zorkgpt.ablation.measures import MEASURES, TURNS_TO_BEST, turns_to
+from zorkgpt.ablation.measures import MEASURES, SCORES, TURNS_TO_BEST, RunMeasures, turns_to
+from zorkgpt.ablation.resampling import bootstrap_interval, permutation_p
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from zorkgpt.ablation.measures import RunMeasures
-
-CONFIDENCE = 0.95
 ALPHA = 0.05
 POWER = 0.8
-RESAMPLES = 9999
 LEAST_PAIRS = 6  # with fewer no p is below ALPHA
 MOST_PAIRS = 100_000
-SEED = 1
 
 NO_PAIR = "in no pair is it known for both"
 ONE_PAIR = "one pair has no spread"
@@ -39,17 +35,21 @@ NO_SPREAD = "every pair differs by the same"
 class Comparison:
     """How arm ``first`` differs from arm ``other`` in one measure; ``None`` stands for what cannot be computed.
 
+    story: whose runs are compared; in words where those of several stories are
+    is_share: the difference is in percent of each story's maximum, not in points
     pairs: the pairs in which both values are known
-    difference: the mean of ``first`` minus ``other``, pair by pair
+    difference: the mean of ``first`` minus ``other``, pair by pair; of several stories the mean of their means
     low, high: its bootstrap interval (percentiles, 95 %); with few pairs, or where all differ alike, it is too narrow
     p: how often signs drawn at random give a mean as far from zero, on either side
     least_p: the least that ``p`` can be with so many pairs that differ
-    pairs_needed: pairs with which a true difference of the size found is seen four times in five, at 5 %
+    pairs_needed: pairs with which a true difference of the size found is seen four times in five, at 5 %; of one story
     pairs_to_detect: the same for a difference of the size asked for
     why_not: why something is ``None``, "" where nothing is
     """
 
+    story: str
     measure: str
+    is_share: bool
     first: str
     other: str
     pairs: int
@@ -70,51 +70,84 @@ class Comparison:
         return not self.low <= 0 <= self.high and self.p < ALPHA
 
 
+@dataclass(frozen=True, slots=True)
+class ArmScore:
+    """What an arm scored, the mean of its runs, with its bootstrap interval (95 %); ``None``: not known.
+
+    story, is_share: as in a ``Comparison``
+    runs: those whose score is known
+    """
+
+    story: str
+    measure: str
+    is_share: bool
+    arm: str
+    runs: int
+    score: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
 def compare_all(runs: Sequence[RunMeasures], detect: float | None) -> Iterator[Comparison]:
-    """Compare every arm with the first one, in every measure.
+    """Compare every arm with the first one in every measure: story by story, then over all stories if there are more.
 
     detect: a difference in points of score for which the number of pairs is asked
     """
-    arms: dict[str, dict[int, RunMeasures]] = {}
-    for run in runs:
-        arms.setdefault(run.arm, {})[run.pair] = run
-    first, *others = arms
-    for other in others:
-        for measure in MEASURES:
-            differences = _differences(arms[first], arms[other], measure)
-            size = detect if "score" in measure else None
-            yield compare(differences, measure=measure, first=first, other=other, detect=size)
+    first, *others = dict.fromkeys(run.arm for run in runs)
+    for pool, other, measure in product(_pools(runs), others, MEASURES):
+        differences = {
+            story: _differences(_pairs(_measured(of_story, pool, measure), first, other), measure)
+            for story, of_story in pool.items()
+        }
+        yield compare(
+            differences, measure=measure, first=first, other=other, detect=detect if measure in SCORES else None
+        )
+
+
+def arm_scores(runs: Sequence[RunMeasures]) -> Iterator[ArmScore]:
+    """Yield what every arm scored: story by story, then over all stories if there are more."""
+    arms = dict.fromkeys(run.arm for run in runs)
+    for pool, arm, measure in product(_pools(runs), arms, SCORES):
+        scores = {
+            story: [MEASURES[measure](run) for run in _measured(of_story, pool, measure) if run.arm == arm]
+            for story, of_story in pool.items()
+        }
+        known = {story: [each for each in values if each is not None] for story, values in scores.items()}
+        groups = [values for values in known.values() if values]
+        found = ArmScore(_told(known), measure, len(pool) > 1, arm, sum(map(len, groups)))
+        if groups:
+            low, high = bootstrap_interval(groups)
+            found = replace(found, score=mean(map(mean, groups)), low=low, high=high)
+        yield found
 
 
 def compare(
-    differences: Sequence[float], *, measure: str, first: str, other: str, detect: float | None = None
+    stories: Mapping[str, Sequence[float]], *, measure: str, first: str, other: str, detect: float | None = None
 ) -> Comparison:
-    """Return the statistics of these differences, one a pair; the same differences always give the same."""
-    pairs = len(differences)
-    if pairs == 0:
-        return Comparison(measure, first, other, pairs, why_not=NO_PAIR)
-    if pairs == 1:
-        return Comparison(measure, first, other, pairs, difference=differences[0], why_not=ONE_PAIR)
-    found, spread = mean(differences), stdev(differences)
-    p = _permutation_p(differences)
-    least_p = min(1.0, 2.0 ** (1 - sum(difference != 0 for difference in differences)))
-    if not any(differences):
-        return Comparison(measure, first, other, pairs, found, p=p, least_p=least_p, why_not=NO_DIFFERENCE)
+    """Return the statistics of these differences, one a pair, by story; the same differences always give the same."""
+    groups = [differences for differences in stories.values() if differences]
+    every = [difference for differences in groups for difference in differences]
+    is_share = len(stories) > 1 and measure in SCORES
+    named = Comparison(_told(stories), measure, is_share, first, other, len(every))
+    if not every:
+        return replace(named, why_not=NO_PAIR)
+    if len(every) == 1:
+        return replace(named, difference=every[0], why_not=ONE_PAIR)
+    found, spread = mean(map(mean, groups)), stdev(every)
+    least_p = min(1.0, 2.0 ** (1 - sum(difference != 0 for difference in every)))
+    tested = replace(named, difference=found, p=permutation_p(groups), least_p=least_p)
+    if not any(every):
+        return replace(tested, why_not=NO_DIFFERENCE)
     if spread == 0:
-        return Comparison(measure, first, other, pairs, found, found, found, p, least_p, why_not=NO_SPREAD)
-    low, high = _interval(differences)
-    return Comparison(
-        measure=measure,
-        first=first,
-        other=other,
-        pairs=pairs,
-        difference=found,
+        return replace(tested, low=found, high=found, why_not=NO_SPREAD)
+    low, high = bootstrap_interval(groups)
+    is_one_story = len(stories) == 1
+    return replace(
+        tested,
         low=low,
         high=high,
-        p=p,
-        least_p=least_p,
-        pairs_needed=pairs_needed(found, spread) if found else None,
-        pairs_to_detect=pairs_needed(detect, spread) if detect else None,
+        pairs_needed=pairs_needed(found, spread) if found and is_one_story else None,
+        pairs_to_detect=pairs_needed(detect, spread) if detect and is_one_story else None,
         why_not="" if found else "there is no difference to be seen",
     )
 
@@ -141,33 +174,45 @@ def _power(size: float, pairs: int) -> float:
     return float(stats.nct.sf(critical, pairs - 1, size * math.sqrt(pairs)))
 
 
-def _interval(differences: Sequence[float]) -> tuple[float, float]:
-    result = stats.bootstrap(
-        (np.asarray(differences, dtype=float),),
-        np.mean,
-        n_resamples=RESAMPLES,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        rng=np.random.default_rng(SEED),
-    )
-    return float(result.confidence_interval.low), float(result.confidence_interval.high)
+Pool = dict[str, list[RunMeasures]]
+"""The runs that are compared with each other, by story."""
+Pair = tuple[RunMeasures, RunMeasures]
 
 
-def _permutation_p(differences: Sequence[float]) -> float:
-    """Return the p of a permutation test, exact for up to 13 pairs: these have no more than ``RESAMPLES`` signs."""
-    result = stats.permutation_test(
-        (np.asarray(differences, dtype=float),),
-        np.mean,
-        permutation_type="samples",
-        n_resamples=RESAMPLES,
-        rng=np.random.default_rng(SEED),
-    )
-    return float(result.pvalue)
+def _pools(runs: Iterable[RunMeasures]) -> list[Pool]:
+    """Return the runs of each story, then those of all together if there are several stories."""
+    together: Pool = {}
+    for run in runs:
+        together.setdefault(run.story, []).append(run)
+    alone: list[Pool] = [{story: of_story} for story, of_story in together.items()]
+    return [*alone, together] if len(alone) > 1 else alone
 
 
-def _differences(first: Mapping[int, RunMeasures], other: Mapping[int, RunMeasures], measure: str) -> list[float]:
+def _measured(runs: Iterable[RunMeasures], pool: Pool, measure: str) -> list[RunMeasures]:
+    """Return the runs as they are measured in the pool; without those of which no share of a maximum is known."""
+    if measure not in SCORES or len(pool) == 1:
+        return list(runs)
+    return [share for run in runs if (share := run.as_shares()) is not None]
+
+
+def _told(stories: Mapping[str, Sequence[float]]) -> str:
+    """Return the story's name; of several, how many there is anything to say of."""
+    if len(stories) == 1:
+        return next(iter(stories))
+    found = sum(1 for values in stories.values() if values)
+    return f"{'all' if found == len(stories) else f'{found} of'} {len(stories)} stories"
+
+
+def _pairs(runs: Iterable[RunMeasures], first: str, other: str) -> list[Pair]:
+    """Return the runs of the two arms from the same seeds; all are of one story."""
+    by_seed = {(run.arm, run.pair): run for run in runs}
+    pairs = sorted({pair for arm, pair in by_seed if arm == first} & {pair for arm, pair in by_seed if arm == other})
+    return [(by_seed[first, pair], by_seed[other, pair]) for pair in pairs]
+
+
+def _differences(pairs: Iterable[Pair], measure: str) -> list[float]:
     """Return the differences pair by pair, rounded so that equal differences of means are equal."""
-    both = [_values(first[pair], other[pair], measure) for pair in sorted(first.keys() & other.keys())]
+    both = [_values(one, two, measure) for one, two in pairs]
     return [round(one - two, 9) for one, two in both if one is not None and two is not None]
 
 

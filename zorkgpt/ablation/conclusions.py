@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from zorkgpt.ablation.comparison import ALPHA
-from zorkgpt.ablation.measures import MEASURES
+from zorkgpt.ablation.comparison import ALPHA, Comparison
+from zorkgpt.ablation.measures import DECISIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from zorkgpt.ablation.comparison import Comparison
+    from zorkgpt.ablation.comparison import ArmScore
 
 
 def conclusions(comparisons: Iterable[Comparison]) -> Iterator[str]:
     """Yield a conclusion for each arm but the first, drawn from the score alone; the other measures only describe."""
-    decisive = next(iter(MEASURES))
-    for comparison in comparisons:
-        if comparison.measure == decisive:
-            yield f"{comparison.first} against {comparison.other}: {_verdict(comparison)}."
+    for each in comparisons:
+        if each.measure == DECISIVE:
+            yield f"{each.story}, {each.first} against {each.other}: {_verdict(each)}."
+
+
+def unit(found: Comparison | ArmScore) -> str:
+    """Return what the figures of a score are in."""
+    return "% of the maximum" if found.is_share else "points"
 
 
 def number(value: float | None, *, sign: bool = False) -> str:
@@ -29,19 +33,20 @@ def number(value: float | None, *, sign: bool = False) -> str:
     return f"{value:{'+' if sign else ''},.{digits}f}"
 
 
-def interval(comparison: Comparison) -> str:
-    """Return the interval of a difference as it is shown."""
-    if comparison.low is None:
+def interval(found: Comparison | ArmScore) -> str:
+    """Return the interval of a score or of a difference as it is shown; the latter's ends have signs."""
+    if found.low is None:
         return "-"
-    return f"{number(comparison.low, sign=True)} to {number(comparison.high, sign=True)}"
+    sign = isinstance(found, Comparison)
+    return f"{number(found.low, sign=sign)} to {number(found.high, sign=sign)}"
 
 
 def _verdict(found: Comparison) -> str:
     if found.difference is None:
         return f"nothing can be said, for {found.why_not}"
     if found.pairs == 1:
-        return f"{number(found.difference, sign=True)} points in the one pair; one pair shows nothing"
-    points = f"{number(found.difference, sign=True)} points in {found.pairs} pairs"
+        return f"{number(found.difference, sign=True)} {unit(found)} in the one pair; one pair shows nothing"
+    points = f"{number(found.difference, sign=True)} {unit(found)} in {found.pairs} pairs"
     if found.low is None and not found.difference:
         return f"no difference in any of {found.pairs} pairs"
     p = f"p {number(found.p)}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from session.errors import StoreError
+from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import run_folders
 from zorkgpt.report.figures import EpisodeFigures, figures_of, mean
 from zorkgpt.report.played_run import read_run
@@ -20,11 +22,14 @@ if TYPE_CHECKING:
 class RunMeasures:
     """The measures of one run of an ablation; ``None`` means that there was nothing to measure.
 
+    story: its name in the plan
     seed: of its first episode
     episodes: the figures of each, in order
     score: points at the end of an episode, the mean of all episodes
+    last_three: the same of the last three episodes
     last_score: points at the end of the last episode
     best_score: points, the most at any time
+    max_score: points that the story holds; ``None`` where it does not say
     rooms: different locations seen
     turns_to_best: turns of an episode until the best score was there, in the first episode that had it
     repeated_actions: share of the turns (0 to 1) whose command had failed at the same place before
@@ -32,18 +37,22 @@ class RunMeasures:
     seconds: of wall time, of all turns and of what was learnt after them; depends on what else the machine did
     memory_tokens: of location memory shown to the agent, a turn
     memory_coverage: share (0 to 1) of the visited locations with a memory at the end
+    versions: of Python and of the packages that decide what happens, in words
+    journal_sha256: digest of the journal that all of this was read from
     """
 
+    story: str
     arm: str
     pair: int
     seed: int
-    story: str
     model: str
     assistance: tuple[str, ...]
     episodes: tuple[EpisodeFigures, ...]
     score: float | None
-    last_score: int | None
-    best_score: int | None
+    last_three: float | None
+    last_score: float | None
+    best_score: float | None
+    max_score: int | None
     rooms: int
     turns_to_best: int | None
     repeated_actions: float | None
@@ -52,14 +61,35 @@ class RunMeasures:
     seconds: float
     memory_tokens: float | None
     memory_coverage: float | None
+    versions: str
+    journal_sha256: str
+
+    def as_shares(self) -> RunMeasures | None:
+        """Return the same with scores in percent of the story's maximum; ``None`` where that is not known."""
+        most = self.max_score
+        if not most:
+            return None
+
+        def share(points: float | None) -> float | None:
+            return None if points is None else 100 * points / most
+
+        return replace(
+            self,
+            score=share(self.score),
+            last_three=share(self.last_three),
+            last_score=share(self.last_score),
+            best_score=share(self.best_score),
+        )
 
 
 TURNS_TO_BEST = "turns to best"
+LAST = 3  # episodes at the end of a run that show what had been learnt by then
 LEARNING_ROLES = ("memory", "analysis")
 """Roles that are asked after a turn, so that the turn's own seconds do not include them."""
 
 MEASURES: Mapping[str, Callable[[RunMeasures], float | None]] = {
     "score": lambda run: run.score,
+    "last three": lambda run: run.last_three,
     "last score": lambda run: run.last_score,
     "best score": lambda run: run.best_score,
     "rooms": lambda run: run.rooms,
@@ -69,7 +99,13 @@ MEASURES: Mapping[str, Callable[[RunMeasures], float | None]] = {
     "tokens": lambda run: run.tokens,
     "seconds": lambda run: run.seconds,
 }
-"""The measures that arms are compared by. Conclusions are drawn from the first one; the others describe."""
+"""The measures that arms are compared by."""
+DECISIVE = "score"
+"""The measure that conclusions are drawn from; the others describe."""
+
+
+SCORES = ("score", "last three", "last score", "best score")
+"""The measures in points. Over several stories they are compared in percent of each story's maximum."""
 
 
 def finished_run(workdir: Path) -> Path | None:
@@ -77,8 +113,11 @@ def finished_run(workdir: Path) -> Path | None:
     return next((run for run in run_folders([workdir]) if summarise(run).state == "done"), None)
 
 
-def measure(folder: Path, arm: str, pair: int) -> RunMeasures:
-    """Return the measures of the run in a run folder. Raises ``StoreError``, also for a damaged journal."""
+def measure(folder: Path, story: str, arm: str, pair: int, max_score: int | None = None) -> RunMeasures:
+    """Return the measures of the run in a run folder. Raises ``StoreError``, also for a damaged journal.
+
+    max_score: points that the story holds, where it does not say so itself
+    """
     run = read_run(folder)
     if run.summary.state != "done":
         raise StoreError(f"{run.summary.reason}; without {folder.parent.parent} the same command plays it again")
@@ -87,16 +126,18 @@ def measure(folder: Path, arm: str, pair: int) -> RunMeasures:
     learning = [each.seconds for each in usage if each.role in LEARNING_ROLES]
     best = max((each.best_score for each in episodes if each.best_score is not None), default=None)
     return RunMeasures(
+        story=story,
         arm=arm,
         pair=pair,
         seed=run.manifest.seeds[0],
-        story=run.manifest.story,
         model=run.manifest.model,
         assistance=run.manifest.assistance,
         episodes=episodes,
         score=mean(each.score for each in episodes),
+        last_three=mean(each.score for each in episodes[-LAST:]),
         last_score=episodes[-1].score,
         best_score=best,
+        max_score=episodes[-1].max_score or max_score,
         rooms=len({seen.location.num for each in run.episodes for seen in each.observations if seen.location}),
         turns_to_best=turns_to(best, episodes),
         repeated_actions=metrics.repeated_actions,
@@ -105,10 +146,12 @@ def measure(folder: Path, arm: str, pair: int) -> RunMeasures:
         seconds=round(sum(each.seconds for each in episodes) + sum(learning), 1),
         memory_tokens=metrics.memory_tokens,
         memory_coverage=metrics.memory_coverage,
+        versions=", ".join(f"{name} {version}" for name, version in run.manifest.versions.items()),
+        journal_sha256=hashlib.sha256((folder / JOURNAL_FILE).read_bytes()).hexdigest(),
     )
 
 
-def turns_to(score: int | None, episodes: Iterable[EpisodeFigures]) -> int | None:
+def turns_to(score: float | None, episodes: Iterable[EpisodeFigures]) -> int | None:
     """Return after how many turns the first episode that reached ``score`` had reached it.
 
     ``None`` for never, and for the score of an opening.

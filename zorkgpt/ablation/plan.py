@@ -1,14 +1,14 @@
-"""The plan of an ablation: which runs are played, every arm of a pair from the same seeds."""
+"""The plan of an ablation: which runs of which stories are played, every arm of a pair from the same seeds."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import combinations
+from itertools import combinations, product
 from operator import getitem
 from pathlib import Path
 from pkgutil import resolve_name
@@ -37,10 +37,12 @@ OpenParts = Callable[[GameConfiguration], AbstractContextManager[Parts]]
 class Task:
     """One run of an ablation; its first episode has the seed ``configuration.game.seed``.
 
+    story: the story's name in the plan
     pair: the number of its pair, from 1
     folder: the run's work folder, below the folder of the ablation
     """
 
+    story: str
     arm: str
     pair: int
     folder: str
@@ -50,23 +52,23 @@ class Task:
 
     @property
     def label(self) -> str:
-        """Return the run's arm and pair, in words."""
-        return f"{self.arm}, pair {self.pair}"
+        """Return the run's story, arm and pair, in words."""
+        return f"{self.story}, {self.arm}, pair {self.pair}"
 
     def with_story(self, path: Path) -> Task:
         """Return the same run of the same story, whose file is at ``path``."""
-        game = self.configuration.game.model_copy(update={"file": path})
-        return replace(self, configuration=self.configuration.model_copy(update={"game": game}))
+        return replace(self, configuration=_playing(self.configuration, path))
 
     def to_json(self) -> str:
         """Return the task as one line of JSON for another process, keys included."""
         fields = {
+            "story": self.story,
             "arm": self.arm,
             "pair": self.pair,
             "folder": self.folder,
             "configuration": _with_keys(self.configuration),
             "episodes": self.episodes,
-            "open_parts": f"{self.open_parts.__module__}:{self.open_parts.__qualname__}",
+            "open_parts": _name(self.open_parts),
         }
         return json.dumps(fields)
 
@@ -80,26 +82,31 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class AblationPlan:
-    """What an ablation plays: ``pairs`` runs of ``episodes`` episodes an arm; the n-th runs of all arms are a pair.
+    """What an ablation plays: of each story ``pairs`` runs of ``episodes`` episodes an arm.
 
+    The n-th runs of all arms of a story are a pair.
     arms: configurations by the arm's name; the others are compared with the first
     folders: each arm's folder, by its name
+    stories: story files by the names that results give them
 
     Runs are compared, not episodes: the episodes of a run share memories, so they are not independent of one another.
     """
 
     arms: Mapping[str, GameConfiguration]
     folders: Mapping[str, str]
+    stories: Mapping[str, Path]
     pairs: int
     episodes: int
     open_parts: OpenParts = open_parts
 
     def tasks(self) -> Iterator[Task]:
         """Yield every run, pair by pair."""
-        for pair in range(1, self.pairs + 1):
+        for pair, (story, file) in product(range(1, self.pairs + 1), self.stories.items()):
+            below = f"{story}/" if len(self.stories) > 1 else ""
             for arm, configuration in self.arms.items():
-                seeded = _seeded(configuration, (pair - 1) * self.episodes)
-                yield Task(arm, pair, f"{self.folders[arm]}/{pair}", seeded, self.episodes, self.open_parts)
+                seeded = _playing(_seeded(configuration, (pair - 1) * self.episodes), file)
+                folder = f"{below}{self.folders[arm]}/{pair}"
+                yield Task(story, arm, pair, folder, seeded, self.episodes, self.open_parts)
 
     def same_arms(self) -> Iterator[tuple[str, str]]:
         """Yield every two arms that are configured alike."""
@@ -119,28 +126,40 @@ class AblationPlan:
 class WrittenPlan(BaseModel):
     """A plan as it is written in ``plan.json``, without keys.
 
-    story_sha256: of the whole story file
+    player: what opened the parts that the runs are played with, the model among them
+    stories: the SHA-256 of each story file, by the story's name
     """
 
     model_config = ConfigDict(frozen=True)
 
     arms: dict[str, dict[str, JsonValue]]
+    player: str
     pairs: int
     episodes: int
-    story_sha256: str
+    stories: dict[str, str]
 
 
 def pinned(configuration: GameConfiguration) -> GameConfiguration:
-    """Return the configuration with the options set that another folder or number of cores would decide otherwise.
+    """Return the configuration with the options set that another number of cores would decide otherwise.
 
     An embedded model gets one thread: as many runs as there are cores are played side by side.
     """
-    story = choose_story(configuration).path.absolute()
-    game = configuration.game.model_copy(update={"file": story})
     llm = configuration.llm
     if configuration.role("agent").engine == "embedded" and llm.threads is None:
         llm = llm.model_copy(update={"threads": 1})
-    return configuration.model_copy(update={"game": game, "llm": llm})
+    return configuration.model_copy(update={"llm": llm})
+
+
+def stories_of(files: Sequence[Path], configuration: GameConfiguration) -> Mapping[str, Path]:
+    """Return these story files by their names, or where there are none that of the configuration.
+
+    Paths are absolute: a run may be played in another folder. Raises ``ConfigurationError`` for two of one name.
+    """
+    chosen = [file.absolute() for file in files or [choose_story(configuration).path]]
+    stories = {file.stem: file for file in chosen}
+    if len(stories) < len(chosen):
+        raise ConfigurationError(f"--games {' '.join(map(str, files))}: two stories have the same name")
+    return stories
 
 
 def claim(folder: Path, plan: AblationPlan) -> WrittenPlan:
@@ -167,16 +186,30 @@ def claim(folder: Path, plan: AblationPlan) -> WrittenPlan:
 
 
 def _written(plan: AblationPlan) -> WrittenPlan:
-    first = next(iter(plan.arms.values()))
-    path = first.game.file or Path()
-    try:
-        story = path.read_bytes()
-    except OSError as error:
-        raise StoryError(f"{path} cannot be read: {error.strerror}") from error
-    arms = {arm: configuration.without_keys() for arm, configuration in plan.arms.items()}
     return WrittenPlan(
-        arms=arms, pairs=plan.pairs, episodes=plan.episodes, story_sha256=hashlib.sha256(story).hexdigest()
+        arms={arm: configuration.without_keys() for arm, configuration in plan.arms.items()},
+        player=_name(plan.open_parts),
+        pairs=plan.pairs,
+        episodes=plan.episodes,
+        stories={story: _digest(file) for story, file in plan.stories.items()},
     )
+
+
+def _digest(file: Path) -> str:
+    try:
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise StoryError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _name(open_parts: OpenParts) -> str:
+    """Return the name by which another process finds the function."""
+    return f"{open_parts.__module__}:{open_parts.__qualname__}"
+
+
+def _playing(configuration: GameConfiguration, story: Path) -> GameConfiguration:
+    game = configuration.game.model_copy(update={"file": story})
+    return configuration.model_copy(update={"game": game})
 
 
 def _seeded(configuration: GameConfiguration, offset: int) -> GameConfiguration:

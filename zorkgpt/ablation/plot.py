@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from session.files.atomic_write import write_atomically
-from zorkgpt.ablation.measures import MEASURES
+from zorkgpt.ablation.measures import DECISIVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
+    from zorkgpt.ablation.comparison import Comparison
     from zorkgpt.ablation.measures import RunMeasures
     from zorkgpt.ablation.results import Results
 
-INCHES = (11.0, 5.0)
+WIDTH, HEIGHT = 11.0, 5.0  # inches; the height is that of a story
 RESOLUTION = 120  # dots an inch
 
 
@@ -37,13 +38,16 @@ def write_plot(results: Results, folder: Path) -> None:
 
 
 def draw(results: Results) -> Figure:
-    """Return the figure, drawn without a screen; its caption names the assistance."""
-    figure = Figure(figsize=INCHES, layout="constrained")
+    """Return the figure, drawn without a screen: a row for each story; its caption names the assistance."""
+    plan = results.plan
+    figure = Figure(figsize=(WIDTH, HEIGHT * len(plan.stories)), layout="constrained")
     FigureCanvasAgg(figure)
-    scores, differences = figure.subplots(1, 2)
-    _draw_scores(scores, results.runs)
-    _draw_differences(differences, results)
-    figure.suptitle(f"{results.story}, {results.plan.pairs} pairs of {results.plan.episodes} episodes")
+    rows = figure.subplots(len(plan.stories), 2, squeeze=False)
+    for (scores, differences), story in zip(rows, plan.stories, strict=True):
+        _draw_scores(scores, [run for run in results.runs if run.story == story])
+        _draw_differences(differences, [each for each in results.comparisons if each.story == story])
+        scores.set_title(story)
+    figure.suptitle(f"{plan.pairs} pairs of {plan.episodes} episodes")
     figure.supxlabel(f"Model: {', '.join(results.models)}. Assistance: {results.assistance}.", fontsize="small")
     return figure
 
@@ -68,10 +72,9 @@ def _draw_scores(axes: Axes, runs: Sequence[RunMeasures]) -> None:
         axes.legend()
 
 
-def _draw_differences(axes: Axes, results: Results) -> None:
+def _draw_differences(axes: Axes, comparisons: Sequence[Comparison]) -> None:
     """Draw a dot for each mean difference, with its interval where there is one."""
-    decisive = next(iter(MEASURES))
-    shown = [each for each in results.comparisons if each.measure == decisive]
+    shown = [each for each in comparisons if each.measure == DECISIVE]
     for row, each in enumerate(shown):
         if each.difference is not None:
             axes.plot(each.difference, row, "o", color="black")
@@ -79,5 +82,5 @@ def _draw_differences(axes: Axes, results: Results) -> None:
             axes.plot([each.low, each.high], [row, row], color="black", linewidth=2)
     axes.axvline(0, color="grey", linewidth=1, linestyle="--")
     axes.set_yticks(range(len(shown)), [f"{each.first} - {each.other}" for each in shown])
-    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
     axes.set_xlabel("difference in points, mean of a run's episodes, with 95 % interval")

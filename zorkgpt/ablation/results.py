@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, ConfigDict
 
 from session.files.atomic_write import write_atomically
-from zorkgpt.ablation.comparison import Comparison, compare_all
+from zorkgpt.ablation.comparison import ArmScore, Comparison, arm_scores, compare_all
 from zorkgpt.ablation.conclusions import conclusions
 from zorkgpt.ablation.measures import MEASURES, RunMeasures
 from zorkgpt.ablation.plan import WrittenPlan
@@ -28,8 +28,9 @@ UNIT = "a pair is two runs from the same seeds; the episodes of a run share what
 
 @dataclass(frozen=True, slots=True)
 class ReachedScore:
-    """A score that an arm reached: in how many of its episodes, and after how many turns (median)."""
+    """A score that an arm reached in a story: in how many of its episodes, and after how many turns (median)."""
 
+    story: str
     arm: str
     score: int
     reached: int
@@ -40,38 +41,45 @@ class ReachedScore:
 class Results(BaseModel):
     """The results of an ablation.
 
+    command: that played it
     assistance: the help that the agents were given, in words
     unit: what counts as one pair, in words
-    conclusions: one for each arm after the first
+    conclusions: one for each arm after the first; of each story, then of all together
     """
 
     model_config = ConfigDict(frozen=True)
 
     plan: WrittenPlan
+    command: str
     assistance: str
-    story: str
     models: tuple[str, ...]
+    versions: tuple[str, ...]
     unit: str
     runs: tuple[RunMeasures, ...]
     milestones: tuple[ReachedScore, ...]
+    scores: tuple[ArmScore, ...]
     comparisons: tuple[Comparison, ...]
     conclusions: tuple[str, ...]
 
 
-def results_of(plan: WrittenPlan, assistance: str, runs: Sequence[RunMeasures], detect: float | None) -> Results:
-    """Return the results of these runs.
+def results_of(
+    plan: WrittenPlan, runs: Sequence[RunMeasures], *, command: str, assistance: str, detect: float | None = None
+) -> Results:
+    """Return the results of these runs, which ``command`` played.
 
     detect: a difference in points of score for which the number of pairs is asked
     """
     comparisons = tuple(compare_all(runs, detect))
     return Results(
         plan=plan,
+        command=command,
         assistance=assistance,
-        story=runs[0].story,
         models=tuple(dict.fromkeys(run.model for run in runs)),
+        versions=tuple(dict.fromkeys(run.versions for run in runs)),
         unit=UNIT,
         runs=tuple(runs),
         milestones=tuple(_milestones(runs)),
+        scores=tuple(arm_scores(runs)),
         comparisons=comparisons,
         conclusions=tuple(conclusions(comparisons)),
     )
@@ -87,21 +95,24 @@ def write_results(results: Results, folder: Path) -> None:
 
 def _run_line(run: RunMeasures, results: Results) -> Mapping[str, object]:
     return {
+        "story": run.story,
         "arm": run.arm,
         "pair": run.pair,
         "seed": run.seed,
-        "story": run.story,
         "model": run.model,
         "assistance": results.assistance,
+        "max_score": run.max_score,
         **{name.replace(" ", "_"): value(run) for name, value in MEASURES.items()},
         "memory_tokens": run.memory_tokens,
         "memory_coverage": run.memory_coverage,
+        "journal_sha256": run.journal_sha256,
     }
 
 
 def _episode_line(run: RunMeasures, number: int, results: Results) -> Mapping[str, object]:
     episode: EpisodeFigures = run.episodes[number]
     return {
+        "story": run.story,
         "arm": run.arm,
         "pair": run.pair,
         "episode": number + 1,
@@ -129,11 +140,12 @@ def _csv(lines: Iterable[Mapping[str, object]]) -> bytes:
 
 
 def _milestones(runs: Sequence[RunMeasures]) -> Iterator[ReachedScore]:
-    """Yield every best score of any episode, for every arm that reached it."""
-    scores = new_best_scores(episode for run in runs for episode in run.episodes)
-    for arm in dict.fromkeys(run.arm for run in runs):
-        episodes = [episode for run in runs if run.arm == arm for episode in run.episodes]
-        for score in scores:
+    """Yield every best score of any episode of a story, for every arm that reached it."""
+    sides: dict[tuple[str, str], list[EpisodeFigures]] = {}
+    for run in runs:
+        sides.setdefault((run.story, run.arm), []).extend(run.episodes)
+    for (story, arm), episodes in sides.items():
+        for score in new_best_scores(episode for run in runs if run.story == story for episode in run.episodes):
             turns = [turn for episode in episodes if (turn := episode.turns_to(score)) is not None]
             if turns:
-                yield ReachedScore(arm, score, len(turns), len(episodes), median(turns))
+                yield ReachedScore(story, arm, score, len(turns), len(episodes), median(turns))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
+import sys
 from contextlib import closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +17,7 @@ from zorkgpt.cli import common_options
 from zorkgpt.cli.streams import EXIT_STATUS, print_error, print_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from session.game_configuration import GameConfiguration
     from zorkgpt.ablation.ablation import Ablation
@@ -35,6 +37,12 @@ def ablate(
     max_turns: common_options.MaxTurns = None,
     out: Annotated[Path, typer.Option(help="Folder for all that is written.", metavar="DIR")] = Path("ablation"),
     game: common_options.StoryToPlay = None,
+    games: Annotated[
+        list[Path] | None, typer.Option(help="Story files to play instead: every arm plays each.", metavar="FILE...")
+    ] = None,
+    more: Annotated[
+        list[Path] | None, typer.Argument(help="More story files for --games.", metavar="[FILE]...", show_default=False)
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=1, help="Seed of the first pair's first episode.")] = None,
     model: common_options.Model = None,
     base_url: common_options.BaseUrl = None,
@@ -45,6 +53,9 @@ def ablate(
     scheduler: Annotated[
         str | None, typer.Option(help="Dask scheduler whose workers play instead.", metavar="ADDRESS")
     ] = None,
+    max_scores: Annotated[
+        str, typer.Option(help="Points that stories hold that do not say so themselves.", metavar="STORY=N,...")
+    ] = "",
     detect: Annotated[float | None, typer.Option(min=0.1, help="Points: how many pairs would see so much?")] = None,
 ) -> None:
     """Compare what an agent scores with and without a part of its learning. Stopped, the same command goes on."""
@@ -52,6 +63,7 @@ def ablate(
     from zorkgpt.ablation.ablation import Ablation
     from zorkgpt.ablation.plan import claim
     from zorkgpt.ablation.plot import write_plot
+    from zorkgpt.ablation.report import write_report
     from zorkgpt.ablation.results import results_of, write_results
     from zorkgpt.cli.ablation_views import print_results
 
@@ -63,13 +75,15 @@ def ablate(
         "llm.base_url": base_url,
         "assist": assist,
     }
-    plan = _plan(arms, options, pairs, episodes)
+    most = _max_scores(max_scores)
+    plan = _plan(arms, options, [*(games or ()), *(more or ())], pairs, episodes)
     with _sole_user(out):
         written = claim(out, plan)
         ablation = Ablation(plan, out)
         _play(ablation, _runner(plan, workers, scheduler))
-        results = results_of(written, plan.assistance, ablation.runs(), detect)
+        results = results_of(written, ablation.runs(most), command=_typed(), assistance=plan.assistance, detect=detect)
         write_results(results, out)
+        write_report(results, out)
         write_plot(results, out)
     print_results(results, out)
 
@@ -80,15 +94,17 @@ def _require(*packages: str) -> None:
             raise ConfigurationError(f"{package} is not installed: pip install 'zorkgpt[{EXTRAS[package]}]'")
 
 
-def _plan(arms: str, options: Mapping[str, object], pairs: int, episodes: int) -> AblationPlan:
+def _plan(arms: str, options: Mapping[str, object], games: Sequence[Path], pairs: int, episodes: int) -> AblationPlan:
     """Return what is played, and say which arms cannot differ because they are configured alike."""
     from zorkgpt.ablation.arms import parse_arms
-    from zorkgpt.ablation.plan import AblationPlan
+    from zorkgpt.ablation.plan import AblationPlan, stories_of
 
     chosen = parse_arms(arms)
+    configurations = {arm.name: _configuration(arm, options) for arm in chosen}
     plan = AblationPlan(
-        arms={arm.name: _configuration(arm, options) for arm in chosen},
+        arms=configurations,
         folders={arm.name: arm.folder for arm in chosen},
+        stories=stories_of(games, next(iter(configurations.values()))),
         pairs=pairs,
         episodes=episodes,
     )
@@ -101,6 +117,19 @@ def _configuration(arm: Arm, options: Mapping[str, object]) -> GameConfiguration
     from zorkgpt.ablation.plan import pinned
 
     return pinned(common_options.resolve({**options, **arm.settings}).configuration)
+
+
+def _max_scores(text: str) -> Mapping[str, int]:
+    scores = dict(each.strip().rpartition("=")[::2] for each in text.split(",") if each.strip())
+    if not all(story and points.isdecimal() and int(points) for story, points in scores.items()):
+        raise ConfigurationError(f"--max-scores {text}: points are told as in tidehouse=100,other=50")
+    return {story: int(points) for story, points in scores.items()}
+
+
+def _typed() -> str:
+    """Return the command as it was typed, files by their names alone: reports are read on other machines."""
+    words = (Path(word).name if Path(word).is_file() else word for word in sys.argv[1:])
+    return " ".join(["zorkgpt", *map(shlex.quote, words)])
 
 
 @contextmanager

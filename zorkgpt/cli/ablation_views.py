@@ -10,38 +10,57 @@ from rich.table import Table
 from rich.text import Text
 
 from zorkgpt.ablation.conclusions import interval, number
+from zorkgpt.ablation.measures import SCORES
+from zorkgpt.ablation.report import REPORT_FILE, score_rows
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from zorkgpt.ablation.results import Results
 
 PIPED_WIDTH = 140  # columns, where no terminal says how many there are
+OTHER_FILES = ("results.csv", "episodes.csv", "results.json", "plot.png", "plot.svg")
 
 
 def print_results(results: Results, out: Path) -> None:
-    """Print the differences between the arms, what follows from them, and where the files are."""
+    """Print what the arms scored, how they differ, what follows from it, and where the files are."""
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=PIPED_WIDTH)
-    console.print(comparison_table(results))
+    console.print(score_table(results), "", comparison_table(results), sep="\n")
     for sentence in results.conclusions:
         console.print(Text(printable(sentence)))
-    models = ", ".join(results.models)
-    console.print(Text(printable(f"Story: {results.story}. Model: {models}. Assistance: {results.assistance}.")))
+    stories, models = ", ".join(results.plan.stories), ", ".join(results.models)
+    console.print(Text(printable(f"Story: {stories}. Model: {models}. Assistance: {results.assistance}.")))
     console.print(Text(f"{results.unit.capitalize()}."))
-    console.print(Text(printable(f"Files: {out}/results.csv, episodes.csv, results.json, plot.png, plot.svg")))
+    console.print(Text(printable(f"Files: {', '.join([f'{out}/{REPORT_FILE}', *OTHER_FILES])}")))
+
+
+def score_table(results: Results) -> Table:
+    """Draw what each arm scored."""
+    drawn = _table("Scores", "Story", "Arm", right=(*SCORES, "95 % interval of the score"))
+    for row in score_rows(results.scores):
+        drawn.add_row(*(Text(printable(cell)) for cell in row))
+    return drawn
 
 
 def comparison_table(results: Results) -> Table:
     """Draw every measure of every arm against the first one."""
-    title = Text(printable(f"Differences, first arm minus other (assistance: {results.assistance})"))
-    drawn = Table("Against", "Measure", box=None, pad_edge=False, title=title, title_justify="left")
-    for column in ("pairs", "difference", "95 % interval", "p", "pairs to see it", "to see --detect"):
-        drawn.add_column(column, justify="right")
+    title = f"Differences, first arm minus other (assistance: {results.assistance})"
+    figures = ("pairs", "difference", "95 % interval", "p", "pairs to see it", "to see --detect")
+    drawn = _table(title, "Story", "Against", "Measure", right=figures)
     for each in results.comparisons:
         cells = (
-            *(printable(each.other), each.measure, str(each.pairs), number(each.difference, sign=True), interval(each)),
-            *(number(each.p), number(each.pairs_needed), number(each.pairs_to_detect)),
+            *(each.story, each.other, f"{each.measure}, %" if each.is_share else each.measure, str(each.pairs)),
+            *(number(each.difference, sign=True), interval(each), number(each.p)),
+            *(number(each.pairs_needed), number(each.pairs_to_detect)),
         )
-        drawn.add_row(*(Text(cell) for cell in cells), style="bold" if each.is_shown else "")
+        drawn.add_row(*(Text(printable(cell)) for cell in cells), style="bold" if each.is_shown else "")
+    return drawn
+
+
+def _table(title: str, *left: str, right: Sequence[str]) -> Table:
+    drawn = Table(*left, box=None, pad_edge=False, title=Text(printable(title)), title_justify="left")
+    for column in right:
+        drawn.add_column(column, justify="right")
     return drawn

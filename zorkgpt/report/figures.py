@@ -61,7 +61,7 @@ class EpisodeFigures:
     repeated_actions: float | None
     memory_tokens: float | None
 
-    def turns_to(self, score: int) -> int | None:
+    def turns_to(self, score: float) -> int | None:
         """Return the turns after which the episode had won so many points; ``None`` for never."""
         return next((best.turn for best in self.milestones if best.score >= score), None)
 

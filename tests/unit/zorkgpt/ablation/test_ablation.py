@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +17,7 @@ from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.measures import finished_run
 from zorkgpt.ablation.plan import claim
 from zorkgpt.ablation.plot import write_plot
+from zorkgpt.ablation.report import write_report
 from zorkgpt.ablation.results import results_of, write_results
 from zorkgpt.ablation.run_process import RunProcess
 from zorkgpt.ablation.runners import LocalRunner
@@ -57,6 +60,7 @@ def without_times(run: RunMeasures) -> dict[str, object]:
     told = json.loads(json.dumps(run, default=lambda value: {name: getattr(value, name) for name in value.__slots__}))
     for each in (told, *told["episodes"]):
         del each["seconds"]
+    del told["journal_sha256"]  # a journal has the times of its lines
     return dict(told)
 
 
@@ -114,7 +118,9 @@ def test_a_run_that_fails_ends_the_ablation_with_its_reason(own_story: Path, tmp
 
 
 def test_results_name_the_assistance_everywhere(played: Ablation, plan: AblationPlan) -> None:
-    results = results_of(claim(played.folder, plan), "valid-actions", played.runs(), detect=10)
+    results = results_of(
+        claim(played.folder, plan), played.runs(), command="zorkgpt ablate", assistance="valid-actions", detect=10
+    )
     write_results(results, played.folder)
     write_plot(results, played.folder)
     for name in ("results.csv", "episodes.csv"):
@@ -131,8 +137,32 @@ def test_results_name_the_assistance_everywhere(played: Ablation, plan: Ablation
 
 def test_the_same_results_make_the_same_files(played: Ablation, plan: AblationPlan, tmp_path: Path) -> None:
     for folder in (played.folder, tmp_path):
-        results = results_of(claim(played.folder, plan), "none", played.runs(), detect=None)
+        results = results_of(claim(played.folder, plan), played.runs(), command="zorkgpt ablate", assistance="none")
         write_results(results, folder)
+        write_report(results, folder)
         write_plot(results, folder)
-    for name in ("results.csv", "episodes.csv", "results.json", "plot.png", "plot.svg"):
+    for name in ("report.md", "results.csv", "episodes.csv", "results.json", "plot.png", "plot.svg"):
         assert (tmp_path / name).read_bytes() == (played.folder / name).read_bytes()
+
+
+def test_several_stories_are_told_one_by_one_and_together(own_story: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.z5"
+    copy.write_bytes(own_story.read_bytes())
+    plan = replace(
+        scripted_plan(own_story, "full,no-memory", pairs=1, episodes=1, turns=12),
+        stories={"tidehouse": own_story, "copy": copy},
+    )
+    ablation = Ablation(plan, tmp_path / "out")
+    written = claim(ablation.folder, plan)
+    assert len(list(ablation.play(LocalRunner(2)))) == 4
+    runs = ablation.runs({"tidehouse": 100, "copy": 100})
+    results = results_of(written, runs, command="zorkgpt ablate --games", assistance="none")
+    write_results(results, ablation.folder)
+    write_report(results, ablation.folder)
+    write_plot(results, ablation.folder)
+    assert [run.story for run in results.runs] == ["tidehouse", "tidehouse", "copy", "copy"]
+    assert [each.partition(",")[0] for each in results.conclusions] == ["tidehouse", "copy", "all 2 stories"]
+    page = (ablation.folder / "report.md").read_text()
+    for run in results.runs:
+        (journal,) = (ablation.folder / run.story / run.arm / "1").rglob("journal.jsonl")
+        assert hashlib.sha256(journal.read_bytes()).hexdigest() in page

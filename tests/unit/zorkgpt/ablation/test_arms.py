@@ -34,8 +34,8 @@ def test_an_arms_folder_stays_in_the_folder_of_the_ablation() -> None:
     ("text", "words"),
     [
         ("full,no-memories", "no-memories is no arm; there is full, no-memory"),
-        ("full", "two arms or more"),
-        ("", "two arms or more"),
+        ("", "names no arm"),
+        (" , ", "names no arm"),
         ("full,no-map,full", "the same name"),
         ("full,game.seed=7", "game.seed must be the same for all arms"),
         ("full,no-map+game.file=other.z5", "game.file must be the same"),

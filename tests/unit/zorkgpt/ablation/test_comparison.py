@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -15,14 +17,20 @@ from zorkgpt.ablation.comparison import (
     NO_SPREAD,
     ONE_PAIR,
     Comparison,
+    arm_scores,
     compare,
+    compare_all,
     pairs_needed,
 )
 from zorkgpt.ablation.conclusions import conclusions
+from zorkgpt.ablation.measures import RunMeasures
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def compared(*differences: float, detect: float | None = None) -> Comparison:
-    return compare(differences, measure="score", first="full", other="no-memory", detect=detect)
+    return compare({"dyeworks": differences}, measure="score", first="full", other="no-memory", detect=detect)
 
 
 def said(found: Comparison) -> str:
@@ -113,3 +121,84 @@ def test_with_so_many_pairs_four_differences_in_five_are_seen() -> None:
     assert pairs is not None
     seen = sum(compared(*(draw.gauss(1, 1.5) for _ in range(pairs))).is_shown for _ in range(100))
     assert 70 <= seen <= 92
+
+
+def run(story: str, arm: str, pair: int, score: float, most: int | None = 10) -> RunMeasures:
+    return RunMeasures(
+        story=story,
+        arm=arm,
+        pair=pair,
+        seed=pair,
+        model="",
+        assistance=(),
+        episodes=(),
+        score=score,
+        last_three=score,
+        last_score=score,
+        best_score=score,
+        max_score=most,
+        rooms=1,
+        turns_to_best=None,
+        repeated_actions=None,
+        calls=100,
+        tokens=0,
+        seconds=0.0,
+        memory_tokens=None,
+        memory_coverage=None,
+        versions="",
+        journal_sha256="",
+    )
+
+
+def runs(story: str, differences: Sequence[float], most: int | None = 10) -> list[RunMeasures]:
+    """Pairs of runs of a story; ``full`` scores so much more than 1 point."""
+    pairs = list(enumerate(differences, start=1))
+    return [run(story, "full", pair, 1 + more, most) for pair, more in pairs] + [
+        run(story, "no-memory", pair, 1, most) for pair, _ in pairs
+    ]
+
+
+def of_score(measured: list[RunMeasures]) -> dict[str, Comparison]:
+    return {each.story: each for each in compare_all(measured, detect=5) if each.measure == "score"}
+
+
+def test_each_story_is_compared_by_itself_and_then_all_together_in_shares_of_their_maxima() -> None:
+    found = of_score([*runs("dyeworks", [1, 2, 3], most=10), *runs("mill", [10, 20, 30, 40], most=100)])
+    assert list(found) == ["dyeworks", "mill", "all 2 stories"]
+    together = found["all 2 stories"]
+    assert [found[story].difference for story in found] == [2, 25, pytest.approx((20 + 25) / 2)]
+    assert (together.pairs, together.pairs_needed, together.pairs_to_detect) == (7, None, None)
+    assert "all 2 stories, full against no-memory: +22.5 % of the maximum in 7 pairs" in said(together)
+    assert "dyeworks, full against no-memory: +2 points in 3 pairs" in said(found["dyeworks"])
+
+
+def test_a_story_whose_maximum_is_not_known_is_left_out_of_what_is_said_of_all() -> None:
+    stories = (runs("dyeworks", [1, 2]), runs("mill", [3, 4]), runs("weir", [5, 6], most=None))
+    found = of_score([each for story in stories for each in story])
+    assert found["weir"].difference == 5.5
+    assert found["2 of 3 stories"].difference == pytest.approx(25)
+
+
+def test_what_is_no_score_is_compared_over_all_stories_as_it_is() -> None:
+    measured = [*runs("dyeworks", [1, 2]), *runs("mill", [1, 2], most=None)]
+    (calls,) = (each for each in compare_all(measured, None) if each.measure == "calls" and "stories" in each.story)
+    assert (calls.story, calls.pairs, calls.difference, calls.is_share) == ("all 2 stories", 4, 0, False)
+
+
+def test_runs_of_different_stories_are_never_a_pair() -> None:
+    measured = [run("dyeworks", "full", 1, 9), run("mill", "no-memory", 1, 1)]
+    assert all(each.pairs == 0 for each in compare_all(measured, None))
+
+
+def test_an_arm_alone_is_scored_with_the_interval_of_its_runs() -> None:
+    measured = [each for each in runs("dyeworks", [1, 2, 3]) if each.arm == "full"]
+    assert list(compare_all(measured, None)) == []
+    score = next(arm_scores(measured))
+    assert (score.story, score.arm, score.runs, score.score) == ("dyeworks", "full", 3, 3)
+    assert score.low is not None
+    assert score.high is not None
+    assert 2 <= score.low < 3 < score.high <= 4
+
+
+def test_a_story_without_points_has_no_score() -> None:
+    assert next(arm_scores([replace(run("dyeworks", "full", 1, 0), score=None)])).score is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,7 +32,7 @@ def scoring(*scores: int) -> list[Event]:
 
 
 def measured(workdir: Path, *events: Event, arm: str = "full") -> RunMeasures:
-    return measure(write_run(workdir / arm, events), arm, 1)
+    return measure(write_run(workdir / arm, events), "dyeworks", arm, 1)
 
 
 def test_what_is_learnt_after_a_turn_takes_time_too(tmp_path: Path) -> None:
@@ -51,7 +52,7 @@ def test_a_journal_that_somebody_changed_is_not_measured(tmp_path: Path, line: i
     journal.write_bytes(b"\n".join(lines))
     assert finished_run(tmp_path) == folder
     with pytest.raises(StoreError, match=rf"journal.jsonl:{line + 1}: .* plays it again"):
-        measure(folder, "full", 1)
+        measure(folder, "dyeworks", "full", 1)
 
 
 def test_who_goes_on_to_a_higher_score_is_not_slower_for_it(tmp_path: Path) -> None:
@@ -67,3 +68,17 @@ def test_who_goes_on_to_a_higher_score_is_not_slower_for_it(tmp_path: Path) -> N
 def test_a_score_that_was_never_won_takes_no_turns(tmp_path: Path) -> None:
     run = measured(tmp_path, *scoring(0, 0))
     assert (run.turns_to_best, turns_to(5, run.episodes), turns_to(None, run.episodes)) == (None, None, None)
+
+
+def test_scores_are_told_in_shares_of_what_the_story_holds_where_that_is_known(tmp_path: Path) -> None:
+    run = measured(tmp_path, *scoring(0, 5))
+    share = run.as_shares()
+    assert share is not None
+    assert (run.score, run.max_score) == (5, 50)
+    assert (share.score, share.last_three, share.last_score, share.best_score) == (10, 10, 10, 10)
+    assert replace(run, max_score=None).as_shares() is None
+
+
+def test_a_storys_own_word_stands_above_the_users(tmp_path: Path) -> None:
+    folder = write_run(tmp_path, scoring(0, 5))
+    assert measure(folder, "dyeworks", "full", 1, max_score=7).max_score == 50

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from session.errors import ConfigurationError, StoreError
 from session.game_configuration import GameConfiguration
 from tests.fixtures.memory_reader import open_reader
-from zorkgpt.ablation.plan import PLAN_FILE, AblationPlan, Task, claim, pinned
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from zorkgpt.ablation.plan import PLAN_FILE, AblationPlan, Task, claim, pinned, stories_of
 
 
-def plan(story: Path, *, pairs: int = 2, seed: int = 7) -> AblationPlan:
+def plan(*stories: Path, pairs: int = 2, seed: int = 7) -> AblationPlan:
     def configuration(**options: object) -> GameConfiguration:
-        return GameConfiguration.model_validate({"game": {"file": story, "seed": seed}, **options})
+        return GameConfiguration.model_validate({"game": {"seed": seed}, **options})
 
     arms = {"full": configuration(), "seeded": configuration(agent_sampling={"seed": 100})}
-    return AblationPlan(arms, {"full": "full", "seeded": "seeded"}, pairs=pairs, episodes=3)
+    folders = {"full": "full", "seeded": "seeded"}
+    return AblationPlan(arms, folders, {story.stem: story for story in stories}, pairs=pairs, episodes=3)
 
 
 def test_the_runs_of_a_pair_have_the_same_seeds_and_no_other_pair_has_one_of_them(own_story: Path) -> None:
@@ -30,6 +29,17 @@ def test_the_runs_of_a_pair_have_the_same_seeds_and_no_other_pair_has_one_of_the
         ("seeded/1", 7),
         ("full/2", 10),
         ("seeded/2", 10),
+    ]
+
+
+def test_every_arm_plays_each_story_from_the_same_seeds_in_a_folder_of_its_own(own_story: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.z5"
+    tasks = list(plan(own_story, other, pairs=1).tasks())
+    assert [(task.folder, task.configuration.game.file, task.configuration.game.seed) for task in tasks] == [
+        ("tidehouse/full/1", own_story, 7),
+        ("tidehouse/seeded/1", own_story, 7),
+        ("other/full/1", other, 7),
+        ("other/seeded/1", other, 7),
     ]
 
 
@@ -48,7 +58,8 @@ def test_another_process_gets_the_same_task_with_every_option_and_key(own_story:
         "zork_game_workdir": own_story.parent,
     }
     configuration = GameConfiguration.model_validate(options)
-    plan = AblationPlan({"full": configuration}, {"full": "full"}, pairs=2, episodes=3, open_parts=open_reader)
+    stories = {"tidehouse": own_story}
+    plan = AblationPlan({"full": configuration}, {"full": "full"}, stories, pairs=2, episodes=3, open_parts=open_reader)
     for task in plan.tasks():
         line = task.to_json()
         assert "\n" not in line
@@ -62,10 +73,20 @@ def test_an_embedded_model_gets_one_thread_wherever_it_runs(own_story: Path) -> 
     assert pinned(chosen).llm.threads == 3
 
 
-def test_the_story_is_named_whatever_folder_a_run_is_played_in() -> None:
-    file = pinned(GameConfiguration()).game.file
-    assert file is not None
-    assert file.is_absolute()
+def test_stories_are_found_whatever_folder_a_run_is_played_in(own_story: Path) -> None:
+    asked_for = GameConfiguration.model_validate({"game": {"file": "asked.z5"}})
+    for stories, name in (
+        (stories_of([], GameConfiguration()), "tidehouse"),
+        (stories_of([], asked_for), "asked"),
+        (stories_of([Path("other.z5"), own_story], asked_for), "other"),
+    ):
+        assert all(file.is_absolute() for file in stories.values())
+        assert next(iter(stories)) == name
+
+
+def test_two_stories_of_one_name_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"--games a/story\.z5 b/story\.z8: .* the same name"):
+        stories_of([Path("a/story.z5"), Path("b/story.z8")], GameConfiguration())
 
 
 def test_a_folder_is_claimed_again_by_the_same_plan_and_by_no_other(own_story: Path, tmp_path: Path) -> None:
@@ -76,6 +97,10 @@ def test_a_folder_is_claimed_again_by_the_same_plan_and_by_no_other(own_story: P
         claim(folder, plan(own_story, pairs=3))
     with pytest.raises(ConfigurationError, match="holds another ablation"):
         claim(folder, plan(own_story, seed=8))
+    with pytest.raises(ConfigurationError, match="holds another ablation"):
+        claim(folder, replace(plan(own_story), open_parts=open_reader))
+    with pytest.raises(ConfigurationError, match="holds another ablation"):
+        claim(folder, replace(plan(own_story), stories={"renamed": own_story}))
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(own_story: Path, tmp_path: Path) -> None:
@@ -92,15 +117,16 @@ def test_a_broken_plan_is_an_error_in_one_line(own_story: Path, tmp_path: Path) 
 
 
 def test_keys_are_not_written_down(own_story: Path, tmp_path: Path) -> None:
-    configuration = GameConfiguration.model_validate({"game": {"file": own_story}, "llm": {"api_key": "sk-secret"}})
-    claim(tmp_path, AblationPlan({"full": configuration}, {"full": "full"}, pairs=1, episodes=1))
+    configuration = GameConfiguration.model_validate({"llm": {"api_key": "sk-secret"}})
+    stories = {"tidehouse": own_story}
+    claim(tmp_path, AblationPlan({"full": configuration}, {"full": "full"}, stories, pairs=1, episodes=1))
     assert "sk-secret" not in (tmp_path / PLAN_FILE).read_text()
 
 
 def test_assistance_is_told_arm_by_arm_where_it_differs(own_story: Path) -> None:
     helped = GameConfiguration.model_validate({"assist": "valid-actions"})
-    both = AblationPlan({"a": helped, "b": helped}, {}, pairs=1, episodes=1)
-    mixed = AblationPlan({"a": helped, "b": GameConfiguration()}, {}, pairs=1, episodes=1)
+    both = AblationPlan({"a": helped, "b": helped}, {}, {}, pairs=1, episodes=1)
+    mixed = AblationPlan({"a": helped, "b": GameConfiguration()}, {}, {}, pairs=1, episodes=1)
     assert both.assistance == "valid-actions"
     assert mixed.assistance == "a: valid-actions; b: none"
     assert plan(own_story).assistance == "none"

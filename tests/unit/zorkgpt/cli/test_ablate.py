@@ -28,15 +28,18 @@ if TYPE_CHECKING:
 def results(assistance: str = "valid-actions") -> Results:
     differences = {"shown": (9.0, 10.0, 11.0, 9.0, 12.0, 8.0), "one": (3.0,)}
     return Results(
-        plan=WrittenPlan(arms={}, pairs=6, episodes=1, story_sha256=""),
+        plan=WrittenPlan(arms={}, player="", pairs=6, episodes=1, stories={"dyeworks": ""}),
+        command="zorkgpt ablate",
         assistance=assistance,
-        story="dyeworks",
         models=("scripted",),
+        versions=(),
         unit=UNIT,
         runs=(),
         milestones=(),
+        scores=(),
         comparisons=tuple(
-            compare(each, measure="score", first="full", other=other, detect=5) for other, each in differences.items()
+            compare({"dyeworks": each}, measure="score", first="full", other=other, detect=5)
+            for other, each in differences.items()
         ),
         conclusions=(),
     )
@@ -51,8 +54,8 @@ def drawn(told: Results) -> list[str]:
 def test_the_table_has_a_line_a_difference_and_dashes_for_what_cannot_be_computed() -> None:
     title, _, shown, one = drawn(results())
     assert "assistance: valid-actions" in title
-    assert shown.split()[:4] == ["shown", "score", "6", "+9.8"]
-    assert one.split() == ["one", "score", "1", "+3", "-", "-", "-", "-"]
+    assert shown.split()[:5] == ["dyeworks", "shown", "score", "6", "+9.8"]
+    assert one.split() == ["dyeworks", "one", "score", "1", "+3", "-", "-", "-", "-"]
 
 
 def test_nothing_in_a_name_is_obeyed_by_the_terminal() -> None:
@@ -71,7 +74,11 @@ def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--arms", "full"), "two arms or more"),
+        (("--arms", ""), "names no arm"),
+        (("--max-scores", "tidehouse"), "as in tidehouse=100"),
+        (("--max-scores", "tidehouse=much"), "as in tidehouse=100"),
+        (("--games", "missing.z5"), "missing.z5 cannot be read"),
+        (("--games", "a/one.z5", "b/one.z5"), "two stories have the same name"),
         (("--arms", "full,critic.modus=llm"), "the closest one is critic.mode"),
         (("--out", "."), "is not empty"),
     ],
@@ -112,7 +119,7 @@ def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path
             assert process.stdout is not None
             assert process.stderr is not None
             assert process.stdout.readline().startswith(b"4 runs of 1 episodes, 0 done; assistance: none")
-            assert process.stdout.readline() == b"1 of 4: full, pair 1\n"
+            assert process.stdout.readline() == b"1 of 4: tidehouse, full, pair 1\n"
             process.send_signal(signal.SIGINT)
             assert b"done; the same command goes on from there" in process.stderr.read()
         assert process.returncode == 130
