@@ -3,7 +3,7 @@
 Several parts of the program remember what was tried before, and each of them another fact. Within an episode,
 :class:`CirclingDetector` knows on which turns everything looked as it does now; ``zorkgpt.players.repetitions`` what a
 command came to each time it was typed while everything looked so; ``GameState.times_played`` how often a command was
-played at a location; and ``zorkgpt.players.object_check`` since when nothing has changed after an exit failed. Across
+played at a location; and ``zorkgpt.players.object_check`` in which state of the world an exit failed. Across
 episodes and runs, the map knows which exits never led anywhere, the lexicon which forms of commands the parser took,
 and ``managers.memory.news`` which outcomes were considered for a memory. None can be worked out from another: they
 differ in what counts as the same situation, in what counts as the same command, or in how long they last.

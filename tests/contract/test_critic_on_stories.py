@@ -51,7 +51,9 @@ class TestZork:
 
 
 @pytest.mark.stories
-@pytest.mark.parametrize("name", ["awaken", "library", "moonlit", "snacktime", "spirit", "temple", "yomomma"])
+@pytest.mark.parametrize(
+    "name", ["anchor", "awaken", "curses", "inhumane", "library", "moonlit", "snacktime", "spirit", "temple", "yomomma"]
+)
 def test_every_winning_command_of_other_stories_passes(name: str, story_folder: Path) -> None:
     (story,) = story_folder.glob(f"{name}.z?")
     play = walkthrough_of(story)

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from session.command_reading import read_command, words_of
+from session.text import cut_at, one_line
 from session.vocabulary import Vocabulary
+from zorkgpt.players.repetitions import LONGEST_OUTCOME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +27,8 @@ _NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me"
 _ASKING = ("?", "?)", '?"', ":")
 """How a text ends that wants an answer: then a word is read in the story's own way."""
 _TOPICS_FOLLOW = frozenset({"about", "for"})
+TRIES_UNTIL_CERTAIN = 3
+"""So often an exit has to fail in one state of the world until it is certain that it leads nowhere in that state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,11 @@ ACCEPTED = Opinion("accept", source="object_tree")
 class ObjectCheck:
     """Judges commands of one story by its ``vocabulary``, the object tree of the moment and the map's ``graph``.
 
-    It learns from each turn which words were told where, and whether anything but the player's place has changed since
-    an exit failed.
+    It learns from each turn which words were told where, and in which state of the world an exit failed.
+
+    A failed exit says nothing of another state, even where no more has changed than what a story moves about by itself.
+    Nor does it where a walk was seen to lead back to the same place: then the story keeps there what no object shows,
+    as a maze does that is one room.
     """
 
     def __init__(self, vocabulary: Vocabulary, graph: MapGraph, movements: MovementAnalyzer) -> None:
@@ -57,11 +64,11 @@ class ObjectCheck:
         """Begin a new episode, in which nothing has been told, tried or changed."""
         self._told: defaultdict[int, set[str]] = defaultdict(set)
         self._echoed: frozenset[str] = frozenset()
-        self._failed_on: dict[tuple[int, str], int] = {}
-        self._changed_on = 0
+        self._answers: defaultdict[tuple[int, str, str], list[str]] = defaultdict(list)
+        self._led_back: set[int] = set()
 
     def learn(self, turn: TurnRecord) -> None:
-        """Note the words of the turn's texts where they were told, and when an exit failed or the world changed.
+        """Note the words of the turn's texts where they were told, and in which state of the world an exit failed.
 
         Words of an answer that only echo the command ("You see no loom here") are not noted.
         """
@@ -70,12 +77,7 @@ class ObjectCheck:
         self._echoed = words_of(turn.action, self._vocabulary)
         if turn.after.location is not None:
             self._told[turn.after.location.num] |= self._words_told(turn.after)
-        if turn.moved:
-            return
-        if turn.before.location is not None:
-            self._failed_on[turn.before.location.num, self._movements.exit_of(turn.action)] = turn.turn
-        if turn.before.world_hash != turn.after.world_hash:
-            self._changed_on = turn.turn
+        self._learn_exit(turn)
 
     def opinion(self, observation: Observation, action: str) -> Opinion:
         """Return what is certain of ``action`` as the next command after ``observation``."""
@@ -92,14 +94,32 @@ class ObjectCheck:
     def _words_told(self, observation: Observation) -> frozenset[str]:
         return words_of(observation.text, self._vocabulary) - self._echoed
 
+    def _learn_exit(self, turn: TurnRecord) -> None:
+        here, before, after = turn.before.location, turn.before, turn.after
+        exit_ = self._movements.exit_of(turn.action)
+        if (
+            here is None
+            or here != after.location
+            or after.refusal is not None
+            or not self._movements.is_direction(exit_)
+        ):
+            return
+        if after.is_headed_by_location:
+            self._led_back.add(here.num)
+        elif before.world_hash == after.world_hash != "":
+            self._answers[here.num, exit_, before.world_hash].append(one_line(after.text))
+
     def _exit_opinion(self, observation: Observation, exit_: str) -> Opinion:
         here = observation.location
         if here is None or not self._graph.is_pruned(here.num, exit_):
             return ACCEPTED
-        if self._changed_on > self._failed_on.get((here.num, exit_), 0):
+        answers = self._answers.get((here.num, exit_, observation.world_hash), [])
+        if here.num in self._led_back or len(answers) < TRIES_UNTIL_CERTAIN or len(set(answers)) > 1:
             return NO_OPINION
-        reason = f"{exit_!r} was tried here again and again, never led anywhere, and nothing has changed since."
-        return Opinion("refuse", reason, "map")
+        answer = cut_at(answers[0], LONGEST_OUTCOME)
+        return Opinion(
+            "refuse", f"{exit_!r} was tried here with everything as it is now, again and again: {answer}", "map"
+        )
 
     def _command_opinion(self, command: Command, scene: _Scene) -> Opinion:
         unknown = self._unknown_word(command)
@@ -166,7 +186,9 @@ class _Scene:
         return all(self._is_here(noun) for phrase in command.phrases for noun in self._nouns(phrase))
 
     def _nouns(self, phrase: tuple[str, ...]) -> list[str]:
-        return [word for word in phrase if word in self.vocabulary.nouns or word in self.vocabulary.objects]
+        """Return the words of the phrase that can only name things: in some stories "with" names a thing, too."""
+        words = [word for word in phrase if word not in self.vocabulary.prepositions]
+        return [word for word in words if word in self.vocabulary.nouns or word in self.vocabulary.objects]
 
     def _is_here(self, noun: str) -> bool:
         mentioning = self.vocabulary.mentions.get(noun, ())
