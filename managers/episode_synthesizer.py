@@ -268,7 +268,7 @@ class EpisodeSynthesizer(BaseManager):
             self.knowledge_manager.replace_insights(lessons.by_heading())
         is_changed = known_insights(self.knowledge_manager.insights()) != known
         self._state = replace(
-            self._state, updates=self._state.updates + 1, refused=self._state.refused + lessons.refused
+            self._state, updates=self._state.updates + 1, refused=self._state.refused + len(lessons.refused)
         )
         self.log_info("lessons are drawn", deaths=deaths, insights=is_changed, refused=lessons.refused)
         return is_changed or deaths > 0

@@ -62,6 +62,7 @@ class KnowledgeState:
     shown: the lines that the agent may be shown until the next update, the most useful first
     counts: of updates and what came of them, since the run began
     learnt: keys of the lines that were added in this episode
+    evidence: turns of this episode that show more than what the player did in it
     """
 
     asked_turn: int = 0
@@ -69,6 +70,7 @@ class KnowledgeState:
     shown: tuple[KnowledgeEntry, ...] = ()
     counts: dict[str, int] = field(default_factory=dict)
     learnt: tuple[str, ...] = ()
+    evidence: tuple[int, ...] = ()
 
 
 class KnowledgeManager(BaseManager):
@@ -104,6 +106,7 @@ class KnowledgeManager(BaseManager):
         self._asked_turn = 0
         self._turns: tuple[LearntTurn, ...] = ()
         self._learnt: tuple[str, ...] = ()
+        self._evidence: tuple[int, ...] = ()
         self._shown = self._most_useful()
 
     @classmethod
@@ -167,6 +170,7 @@ class KnowledgeManager(BaseManager):
         if self.config.knowledge.enabled:
             turn = learnt_turn(record, self.game_state.visited_locations)
             self._turns = (*self._turns, turn)[-MOST_WAITING:]
+            self._evidence += (turn.turn,) if turn.is_evidence else ()
         if self.memory_manager is not None and self._is_time() and not is_trivial(self._turns):
             self.memory_manager.consider()
         self.process_periodic_update()
@@ -193,17 +197,19 @@ class KnowledgeManager(BaseManager):
         return self._update() or is_changed
 
     def admits(self, line: KnowledgeLine) -> bool:
-        """Return whether the line may be added, and count it where it may not.
+        """Return whether the line may be added; where it may not, count and log it.
 
         It needs a source, none of a turn that was not played, and one that is not ephemeral.
         """
         episode = self.game_state.episode
         if not line.text or not line.sources or cites_unplayed(line, episode, self.game_state.turn_count):
-            self._counts["refused"] += 1
+            reason = "refused"
         elif is_ephemeral(line, episode, self._ephemeral_turns()):
-            self._counts["ephemeral"] += 1
+            reason = "ephemeral"
         else:
             return True
+        self._counts[reason] += 1
+        self.log_info("a line of knowledge is not taken", reason=reason, text=line.text)
         return False
 
     def add_lines(self, section: str, lines: Sequence[KnowledgeLine]) -> int:
@@ -231,7 +237,7 @@ class KnowledgeManager(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         """Begin a new episode, with all that is known, also what others have written since."""
         super().reset(game_state)
-        self._asked_turn, self._turns, self._learnt = 0, (), ()
+        self._asked_turn, self._turns, self._learnt, self._evidence = 0, (), (), ()
         self._refresh()
         self._shown = self._most_useful()
 
@@ -246,12 +252,14 @@ class KnowledgeManager(BaseManager):
 
     def state(self) -> KnowledgeState:
         """Return what a snapshot has to hold."""
-        return KnowledgeState(self._asked_turn, self._turns, self._shown, dict(self._counts), self._learnt)
+        return KnowledgeState(
+            self._asked_turn, self._turns, self._shown, dict(self._counts), self._learnt, self._evidence
+        )
 
     @override
     def restore(self, state: KnowledgeState) -> None:
         self._asked_turn, self._turns, self._shown = state.asked_turn, state.turns, state.shown
-        self._counts, self._learnt = Counter(state.counts), state.learnt
+        self._counts, self._learnt, self._evidence = Counter(state.counts), state.learnt, state.evidence
 
     @override
     def get_status(self) -> ManagerStatus:
@@ -279,6 +287,7 @@ class KnowledgeManager(BaseManager):
         if not gone or not self._revise(KnowledgeEdit(removed=gone)):
             return False
         self._counts["ephemeral"] += len(gone)
+        self.log_info("lines of this episode alone go to the archive", texts=[entry.line.text for entry in gone])
         self._shown = self._most_useful()
         return True
 
@@ -349,10 +358,10 @@ class KnowledgeManager(BaseManager):
 
     def _played(self) -> Played:
         names = {} if self.map_manager is None else self.map_manager.game_map.room_names
-        return what_was_played(self.game_state, self._turns, self.memory_manager, names)
+        return what_was_played(self.game_state, self._turns, self.memory_manager, names, self._evidence)
 
     def _ephemeral_turns(self) -> frozenset[int]:
-        return ephemeral_turns(self.memory_manager, self.game_state.episode)
+        return ephemeral_turns(self.memory_manager, self.game_state.episode, self._evidence)
 
     def _most_useful(self) -> tuple[KnowledgeEntry, ...]:
         entries = by_usefulness(self._base.document.entries())

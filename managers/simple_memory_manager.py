@@ -56,14 +56,13 @@ class MemoryState:
 
     ephemeral: memories by location id
     news, visited, location_id: as in ``VisitTracker``
-    ephemeral_turns, counts: as in ``MemoryLearner``
+    counts: as in ``MemoryLearner``
     """
 
     ephemeral: dict[int, tuple[Memory, ...]] = field(default_factory=dict)
     news: tuple[ActionOutcome, ...] = ()
     visited: frozenset[int] = frozenset()
     location_id: int | None = None
-    ephemeral_turns: frozenset[int] = frozenset()
     counts: dict[str, int] = field(default_factory=dict)
 
 
@@ -134,11 +133,6 @@ class SimpleMemoryManager(BaseManager):
     @override
     def stores(self) -> tuple[SharedStore[Any], ...]:
         return (self._tiers.store, self._ledger)
-
-    @property
-    def ephemeral_turns(self) -> set[int]:
-        """Turns of the episode in which the same happened as in one of which an ephemeral memory was made."""
-        return self._learner.ephemeral_turns
 
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
         """Add a memory to the location, and write it unless it is ephemeral.
@@ -282,7 +276,6 @@ class SimpleMemoryManager(BaseManager):
             news=visit.news,
             visited=visit.visited,
             location_id=visit.location_id,
-            ephemeral_turns=frozenset(self.ephemeral_turns),
             counts=dict(self._learner.counts),
         )
 
@@ -291,7 +284,6 @@ class SimpleMemoryManager(BaseManager):
         self.ephemeral_cache.clear()
         self.ephemeral_cache.update({location_id: list(memories) for location_id, memories in state.ephemeral.items()})
         self._learner.visit = VisitTracker(state.news, state.visited, state.location_id)
-        self._learner.ephemeral_turns = set(state.ephemeral_turns)
         self._tiers.follow()
         self._learner.counts = Counter(state.counts)
 

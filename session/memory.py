@@ -93,11 +93,10 @@ class Memory:
                 object.__setattr__(self, field, value)
 
     @property
-    def ephemeral_turns(self) -> range:
-        """The turns that an ephemeral memory is about; none where they are not known, nor for any other memory."""
+    def span(self) -> range:
+        """The turns that the memory is about; none where they are not known."""
         numbers = [int(number) for number in _NUMBER.findall(self.turns)]
-        is_ephemeral = self.persistence == "ephemeral" and bool(numbers)
-        return range(min(numbers), max(numbers) + 1) if is_ephemeral else range(0)
+        return range(min(numbers), max(numbers) + 1) if numbers else range(0)
 
     def superseded(self, by: str, turn: int | None) -> Memory:
         """Return the memory as one that was given up for the one titled ``by``."""
@@ -129,13 +128,6 @@ class LocationMemories(Protocol):
 
     memory_cache: dict[int, list[Memory]]
     ephemeral_cache: dict[int, list[Memory]]
-
-    @property
-    def ephemeral_turns(self) -> set[int]:
-        """The turns of this episode in which an ephemeral memory was made, or the same happened as in one of an earlier
-        episode that was.
-        """
-        ...
 
     def consider(self) -> None:
         """Remember what the visit that goes on has taught so far."""

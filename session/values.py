@@ -202,10 +202,23 @@ class TurnRecord:
         return self.after.score - self.before.score
 
     @property
+    def came_to_light(self) -> tuple[GameObject, ...]:
+        """What is carried or seen now and was not before; nothing where the player moved or that is not known."""
+        if self.moved:
+            return ()
+        known = _in_reach(self.before)
+        return tuple(thing for number, thing in _in_reach(self.after).items() if known and number not in known)
+
+    @property
     def moved(self) -> bool:
         """Whether the player is known to have come to another location."""
         before, after = self.before.location, self.after.location
         return before is not None and after is not None and before.num != after.num
+
+
+def _in_reach(observation: Observation) -> dict[int, GameObject]:
+    """Return what is carried or seen, by its number."""
+    return {thing.num: thing for thing in (*(observation.inventory or ()), *(observation.visible or ()))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class EpisodeLessons:
 
     of_deaths: what deaths teach, each with the turns that led to it
     insights: all insights that are known by now, with the changes that the answer made
-    refused: how many parts of the answer made no sense
+    refused: the texts of the parts of the answer that made no sense
     """
 
     def __init__(
@@ -75,13 +75,12 @@ class EpisodeLessons:
         self._admits = admits
         self.of_deaths: list[KnowledgeLine] = []
         self.insights = list(known)
-        self.refused = 0
+        self.refused: list[str] = []
 
     def take(self, answer: EpisodeAnswer) -> None:
         """Take everything in the answer that makes sense and may be known."""
-        taken = [self._take_lesson(lesson) for lesson in answer.deaths]
-        taken += [self._take_insight(insight) for insight in answer.insights]
-        self.refused += taken.count(False)
+        self.refused += [lesson.text for lesson in answer.deaths if not self._take_lesson(lesson)]
+        self.refused += [insight.text for insight in answer.insights if not self._take_insight(insight)]
 
     def by_heading(self) -> dict[str, tuple[KnowledgeLine, ...]]:
         """Return the insights that the program wrote, under all four headings."""

@@ -29,6 +29,7 @@ class LearntTurn:
     place: name and id of the location in which it began
     facts: points, belongings, a first visit, a death
     score_change: points, 0 where they are not known
+    revealed: something came to light that was neither seen nor carried before
     """
 
     turn: int
@@ -36,11 +37,17 @@ class LearntTurn:
     facts: tuple[str, ...] = ()
     score_change: int = 0
     died: bool = False
+    revealed: bool = False
 
     @property
     def is_telling(self) -> bool:
         """Whether it changed the score or ended in death; what such a turn shows holds in every episode."""
         return bool(self.score_change) or self.died
+
+    @property
+    def is_evidence(self) -> bool:
+        """Whether it shows more than what the player did in this episode: it is telling, or revealed something."""
+        return self.is_telling or self.revealed
 
 
 def learnt_turn(record: TurnRecord, visited: Collection[int]) -> LearntTurn:
@@ -52,6 +59,7 @@ def learnt_turn(record: TurnRecord, visited: Collection[int]) -> LearntTurn:
         facts=tuple(fact.text for fact in evidence_of(record, visited)),
         score_change=record.score_change or 0,
         died=record.after.died,
+        revealed=bool(record.came_to_light),
     )
 
 
@@ -62,7 +70,7 @@ class Played:
     turns: those played since the knowledge was last updated, oldest first
     history: every command of the episode with its response; the first is that of turn 1
     ephemeral, persistent: the memories made in this episode, each with the label of its location
-    ephemeral_turns: the turns that an ephemeral memory is about
+    ephemeral_turns: the turns that showed nothing but what the player did in this episode
     """
 
     episode: int
@@ -83,23 +91,30 @@ def is_trivial(turns: Sequence[LearntTurn]) -> bool:
     return len(turns) < FEWEST_TURNS or not any(turn.facts for turn in turns)
 
 
-def ephemeral_turns(memories: LocationMemories | None, episode: int) -> frozenset[int]:
-    """Return the turns of an episode that taught what is true of it alone.
+def ephemeral_turns(memories: LocationMemories | None, episode: int, evidence: Collection[int]) -> frozenset[int]:
+    """Return the turns of an episode that showed nothing but what the player did in it.
 
-    An ephemeral memory is about them, or was about such turns in an earlier episode. It does not matter whether that
-    memory was superseded since. Without memories there are no such turns.
+    An ephemeral memory is about them, superseded since or not, and no other memory is. None of them is among the turns
+    that are ``evidence`` by their own facts. Without memories there are no such turns.
     """
     if memories is None:
         return frozenset()
-    kept = (memory for at_location in memories.ephemeral_cache.values() for memory in at_location)
-    told = {turn for memory in kept if memory.episode == episode for turn in memory.ephemeral_turns}
-    return frozenset(told | memories.ephemeral_turns)
+    ephemeral = _turns_told(memories.ephemeral_cache, episode)
+    return frozenset(ephemeral - _turns_told(memories.memory_cache, episode) - set(evidence))
 
 
 def what_was_played(
-    state: GameState, turns: Sequence[LearntTurn], memories: LocationMemories | None, names: Mapping[int, str]
+    state: GameState,
+    turns: Sequence[LearntTurn],
+    memories: LocationMemories | None,
+    names: Mapping[int, str],
+    evidence: Collection[int],
 ) -> Played:
-    """Return these turns of the episode with the memories made in it. ``names``: of locations, by id."""
+    """Return these turns of the episode with the memories made in it.
+
+    names: of locations, by id
+    evidence: see :func:`ephemeral_turns`
+    """
     episode = state.episode
     return Played(
         episode=episode,
@@ -107,8 +122,14 @@ def what_was_played(
         history=state.action_history,
         ephemeral=_of_episode(episode, memories.ephemeral_cache, names) if memories else (),
         persistent=_of_episode(episode, memories.memory_cache, names) if memories else (),
-        ephemeral_turns=ephemeral_turns(memories, episode),
+        ephemeral_turns=ephemeral_turns(memories, episode, evidence),
     )
+
+
+def _turns_told(memories: Mapping[int, Sequence[Memory]], episode: int) -> set[int]:
+    """Return the turns of the episode that any of the memories is about."""
+    kept = (memory for at_location in memories.values() for memory in at_location if memory.episode == episode)
+    return {turn for memory in kept for turn in memory.span}
 
 
 def _of_episode(

@@ -80,10 +80,10 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], budget: i
 def brief_question(played: Played, budget: int, tokens: TokenCounter) -> Question:
     """Return the question which turn taught most, in at most ``budget`` tokens if that can be done.
 
-    Asked about are the latest turns that scored or killed, those left out that an ephemeral memory is about. There may
-    be no such turn: then the question has no ``turns``.
+    Asked about are the latest turns that scored or killed. There may be no such turn: then the question has no
+    ``turns``.
     """
-    telling = [turn for turn in played.turns if turn.is_telling and turn.turn not in played.ephemeral_turns]
+    telling = [turn for turn in played.turns if turn.is_telling]
     questions = (_brief(telling[-count:], played) for count in range(BRIEF_TURNS, 0, -1))
     return first_that_fits(questions, lambda question: fits_budget(question.prompt, budget, tokens))
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from managers.memory.news import NewsLedger
     from managers.memory.outcome import ActionOutcome, ZMachineContext
     from managers.memory.tiers import MemoryTiers
-    from session.memory import Memory
     from session.token_counter import TokenCounter
     from session.values import Location, TurnRecord
     from zorkgpt.llm.language_model import LanguageModel
@@ -37,7 +36,6 @@ class MemoryLearner:
     """Follows the visits of an episode and learns from each.
 
     visit: the one that goes on
-    ephemeral_turns: turns of the episode in which the same happened as in one of which an ephemeral memory was made
     counts: questions asked and failed, memories learnt, core memories that became permanent, notes that failed
 
     owner: the manager whose episode, options and log are used
@@ -61,7 +59,6 @@ class MemoryLearner:
         syntax: Callable[[int], str],
     ) -> None:
         self.visit = VisitTracker()
-        self.ephemeral_turns: set[int] = set()
         self.counts: Counter[str] = Counter()
         self._owner = owner
         self._tiers = tiers
@@ -85,8 +82,6 @@ class MemoryLearner:
             self._tiers.visit(location.num, record.episode)
         context = context_of(record, first_visit=self.visit.enter(location.num))
         outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
-        if self._ledger.was_ephemeral(outcome):
-            self.ephemeral_turns.add(record.turn)
         if self._is_news(outcome):
             self.visit.add(outcome)
         if self.visit.is_due(record, flush_on_death=self._owner.config.simple_memory.flush_on_death):
@@ -107,7 +102,6 @@ class MemoryLearner:
     def forget(self) -> None:
         """Forget what was visited, because a new episode begins."""
         self.visit = VisitTracker()
-        self.ephemeral_turns = set()
 
     def commit(self) -> None:
         """Write what was learnt into the files, as far as they can be written."""
@@ -138,10 +132,9 @@ class MemoryLearner:
                 "nothing learnt from a visit", location_id=outcomes[0].location_id, error=str(error)
             )
             return
-        adopted = [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]]
-        ephemeral = visit.of_turns(turn for memory in adopted if memory is not None for turn in memory.ephemeral_turns)
-        self.ephemeral_turns.update(outcome.turn for outcome in ephemeral)
-        self._ledger.note(outcomes, ephemeral)
+        for answer in answers[:MOST_MEMORIES]:
+            self._adopt(answer, visit)
+        self._ledger.note(outcomes)
         if not self._tiers.store.holds:
             self.commit()
 
@@ -155,11 +148,8 @@ class MemoryLearner:
             return [visit.quoted(model.complete("memory", prompt, visit.brief_schema()).value)]
         return model.complete("memory", prompt, VisitSynthesis).value.memories
 
-    def _adopt(self, answer: VisitMemory, visit: VisitNews) -> Memory | None:
-        """Add the answer's memory and give up what it gives up; only the latter where the memory is refused.
-
-        Returns the memory if it was added.
-        """
+    def _adopt(self, answer: VisitMemory, visit: VisitNews) -> None:
+        """Add the answer's memory and give up what it gives up; only the latter where the memory is refused."""
         if answer.persistence == "core" and not visit.is_first:
             self.counts["core_validation_downgrade"] += 1
             self._owner.log_warning(
@@ -175,10 +165,8 @@ class MemoryLearner:
         )
         if revision.new is not None and self._tiers.revise(revision):
             self.counts["memories_learnt"] += 1
-            return revision.new
-        if revision.invalidated:
+        elif revision.invalidated:
             self._tiers.revise(replace(revision, new=None, superseded=()))
-        return None
 
 
 class VisitTracker:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from managers.memory.outcome import ActionOutcome
 
 MOST_REMEMBERED = 50_000  # outcomes, of 17 bytes each
-_EPHEMERAL = "~"  # before the key of an outcome of which an ephemeral memory was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +62,10 @@ class NewsLedger(SharedStore[UnwrittenNews]):
             return True
         return outcome.is_significant and outcome.key not in self._seen
 
-    def was_ephemeral(self, outcome: ActionOutcome) -> bool:
-        """Return whether an ephemeral memory was made of such an outcome, in this episode or an earlier one."""
-        return _EPHEMERAL + outcome.key in self._seen
-
-    def note(self, outcomes: Collection[ActionOutcome], ephemeral: Collection[ActionOutcome] = ()) -> None:
-        """Note that a model was asked about these outcomes; of the ``ephemeral`` ones it made ephemeral memories.
-
-        They are in the file after the next :meth:`commit`.
-        """
+    def note(self, outcomes: Collection[ActionOutcome]) -> None:
+        """Note that a model was asked about these outcomes. They are in the file after the next :meth:`commit`."""
         keys = {outcome.key for outcome in outcomes}
         keys |= {outcome.arrival_key for outcome in outcomes if outcome.arrival_text}
-        keys |= {_EPHEMERAL + outcome.key for outcome in ephemeral}
         self._unwritten += tuple(sorted(keys - self._seen))
         self._seen |= keys
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, create_model, model_validator
 
@@ -15,9 +15,6 @@ from managers.memory.outcome import ActionOutcome, likely_tiers
 from managers.memory.revision import Revision
 from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
 from session.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LONGEST_TITLE = 120  # characters
 LONGEST_TEXT = 1000  # characters
@@ -81,11 +78,6 @@ class VisitNews:
         """The first and the last turn: ``12-14``, or ``12``."""
         first, last = self.outcomes[0].turn, self.outcomes[-1].turn
         return str(first) if first == last else f"{first}-{last}"
-
-    def of_turns(self, turns: Iterable[int]) -> list[ActionOutcome]:
-        """Return the outcomes of those turns."""
-        wanted = set(turns)
-        return [outcome for outcome in self.outcomes if outcome.turn in wanted]
 
     def brief_schema(self) -> type[BriefMemory]:
         """Return a ``BriefMemory`` that allows only the turns of the news, and only tiers that are likely for one."""

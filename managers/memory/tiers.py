@@ -75,7 +75,13 @@ class MemoryTiers:
         refusal = revision.refusal(persistent, ephemeral)
         if refusal:
             self.refused += 1
-            self._owner.log_warning("memory refused", location_id=location_id, title=revision.title, reason=refusal)
+            self._owner.log_warning(
+                "memory refused",
+                location_id=location_id,
+                title=revision.title,
+                text=revision.new.text if revision.new else "",
+                reason=refusal,
+            )
             return False
         has_ephemeral_part = revision.new_ephemeral is not None or revision.concerns(ephemeral)
         if has_ephemeral_part:

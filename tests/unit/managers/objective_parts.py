@@ -39,7 +39,6 @@ class Memories:
 
     memory_cache: dict[int, list[Memory]] = field(default_factory=dict)
     ephemeral_cache: dict[int, list[Memory]] = field(default_factory=dict)
-    ephemeral_turns: set[int] = field(default_factory=set)
     shuffled: dict[int, int | None] = field(default_factory=dict)
 
     def consider(self) -> None:

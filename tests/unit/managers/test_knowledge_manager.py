@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -14,7 +14,7 @@ from managers.base_manager import ManagerSnapshot
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeLine, Source
-from tests.fixtures.dye_works import BANNER, VATS
+from tests.fixtures.dye_works import BANNER, MORDANT, VATS
 from tests.unit.managers.knowledge_parts import NO_WATCH, KnowledgePlay, answer, line
 from zorkgpt.llm.scripted import ScriptedLLM
 
@@ -165,15 +165,17 @@ class TestWhatIsTaken:
 
 class TestNothingOfThisEpisodeAlone:
     def test_a_line_that_rests_on_ephemeral_turns_alone_is_dropped_and_counted(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 5, 6), line("Gate sticks.", 6, 8))])
-        play.remember("4-6")
-        play.play(10)
-        assert play.known == ["- Gate sticks. *(Ep1, T6; Ep1, T8)*"]
+        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 6, 7), line("Gate sticks.", 6, 9))])
+        play.remember("6-8")
+        with capture_logs() as logs:
+            play.play(10)
+        assert play.known == ["- Gate sticks. *(Ep1, T6; Ep1, T9)*"]
+        assert [log["ephemeral"] for log in logs if log["event"] == "knowledge updated"] == [("Banner lies here.",)]
         assert (play.metrics["ephemeral"], play.metrics["refused"]) == (1, 0)
 
     def test_one_that_was_given_up_since_counts_too(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 5))])
-        play.remember("5")
+        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 6))])
+        play.remember("6")
         play.memories.ephemeral_cache[11] = [play.memories.ephemeral_cache[11][0].superseded("Gone", 6)]
         play.play(10)
         assert play.known == []
@@ -182,21 +184,21 @@ class TestNothingOfThisEpisodeAlone:
     def test_a_line_whose_turns_turn_out_to_be_ephemeral_goes_to_the_archive_at_the_end(
         self, tmp_path: Path, resumed: bool
     ) -> None:
-        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 5), line("Gate sticks.", 5, 8)), NOTHING])
-        play.file.write_text("## LESSONS LEARNED\n- Vats boil. *(Ep1, T5)*\n")
+        play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 6), line("Gate sticks.", 6, 8)), NOTHING])
+        play.file.write_text("## LESSONS LEARNED\n- Vats boil. *(Ep1, T6)*\n")
         play.manager.reset()
         play.play(11)
-        play.remember("5")
+        play.remember("6")
         if resumed:
             adapter = TypeAdapter(ManagerSnapshot)
             snapshot = adapter.dump_json(play.manager.snapshot())
             play.manager.reset()
             play.manager.restore_snapshot(adapter.validate_json(snapshot))
-        assert "- Banner lies here. *(Ep1, T5)*" in play.known
+        assert "- Banner lies here. *(Ep1, T6)*" in play.known
         assert play.manager.update_at_end()
-        assert play.known == ["- Gate sticks. *(Ep1, T5; Ep1, T8)*", "- Vats boil. *(Ep1, T5)*"]
+        assert play.known == ["- Gate sticks. *(Ep1, T6; Ep1, T8)*", "- Vats boil. *(Ep1, T6)*"]
         assert "Banner" not in play.manager.text(500)
-        assert "- Banner lies here. *(Ep1, T5)* (in PUZZLE SOLUTIONS until Ep1, T11)" in play.archive.read_text()
+        assert "- Banner lies here. *(Ep1, T6)* (in PUZZLE SOLUTIONS until Ep1, T11)" in play.archive.read_text()
         assert (play.metrics["ephemeral"], play.metrics["archived"]) == (1, 1)
 
     def test_what_an_earlier_episode_learnt_is_not_dropped_by_a_later_one(self, tmp_path: Path) -> None:
@@ -220,29 +222,101 @@ class TestNothingOfThisEpisodeAlone:
 
     def test_the_model_is_shown_them_as_such(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [NOTHING])
-        play.remember("5")
+        play.remember("4-7")
         play.remember("6", "permanent", "Gate sticks")
         play.play(10)
         user = play.llm.calls[0].prompt.user
-        assert "EPHEMERAL, GONE WHEN THE NEXT EPISODE BEGINS:\n- T5, Dye Works Gate (11): Banner was dropped" in user
-        assert "Turn 5 at Dye Works Gate (11) EPHEMERAL [score +1, now 1]: wait" in user
+        assert "EPHEMERAL, GONE WHEN THE NEXT EPISODE BEGINS:\n- T4-7, Dye Works Gate (11): Banner was dropped" in user
+        assert "Turn 4 at Dye Works Gate (11) EPHEMERAL: wait" in user
+        assert "Turn 5 at Dye Works Gate (11) [score +1, now 1]: wait" in user
         assert "Turn 6 at Dye Works Gate (11): wait" in user
         assert "IN THIS EPISODE:\n- T6, Dye Works Gate (11): Gate sticks: It lies here." in user
 
     def test_lines_of_other_managers_are_judged_alike(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path)
-        play.remember("3-5")
+        play.remember("3-4")
         play.play(9)
         lines = [
-            KnowledgeLine("Ephemeral.", (Source(1, 4, 5),)),
-            KnowledgeLine("Of old.", (Source(1, 4, 5), Source(0, 1, 1))),
+            KnowledgeLine("Ephemeral.", (Source(1, 3, 4),)),
+            KnowledgeLine("Of old.", (Source(1, 3, 4), Source(0, 1, 1))),
             KnowledgeLine("Not played.", (Source(1, 9, 10),)),
             KnowledgeLine("From nowhere."),
         ]
-        assert play.manager.add_lines(SECTIONS[3], lines) == 1
-        play.manager.replace_insights({INSIGHTS[0]: lines})
-        assert play.known == ["- Of old. *(Ep0, T1; Ep1, T4-5)*"] * 2
+        with capture_logs() as logs:
+            assert play.manager.add_lines(SECTIONS[3], lines) == 1
+            play.manager.replace_insights({INSIGHTS[0]: lines})
+        told = [(log["reason"], log["text"]) for log in logs if log["event"] == "a line of knowledge is not taken"]
+        assert told[:3] == [("ephemeral", "Ephemeral."), ("refused", "Not played."), ("refused", "From nowhere.")]
+        assert play.known == ["- Of old. *(Ep0, T1; Ep1, T3-4)*"] * 2
         assert (play.metrics["ephemeral"], play.metrics["refused"]) == (2, 4)
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What a player did, which was kept as ephemeral, what it taught, and what the machine saw of it."""
+
+    action: str
+    ephemeral: str
+    taught: str
+    after: dict[str, Any]
+    permanent: str = ""
+
+
+class TestOneDeedTeachesTwoThings:
+    """That the painting is taken is over with the episode; that it is worth points is not."""
+
+    DEEDS = (
+        Deed(
+            "put painting in case",
+            "Painting is in the case",
+            "Treasures win points twice: when taken, and when put into the trophy case",
+            {"score": 6, "inventory": ()},
+        ),
+        Deed("climb charles", "Iron key taken", "`climb charles` in the hall brings the key", {"score": 3}),
+        Deed("eat lotus", "Lotus is eaten", "The lotus kills", {"died": True}),
+        Deed("push statues", "Statue taken", "`push statues` breaks one off", {"inventory": (BANNER, MORDANT)}),
+        Deed(
+            "open window",
+            "Window stands open",
+            "The window behind the house opens",
+            {"world_hash": "1"},
+            permanent="Window leads in",
+        ),
+    )
+
+    @pytest.mark.parametrize("deed", DEEDS, ids=lambda deed: deed.action)
+    def test_what_was_won_by_it_is_known_though_what_was_done_is_ephemeral(self, tmp_path: Path, deed: Deed) -> None:
+        play = KnowledgePlay(tmp_path, [answer(line(deed.taught, 2)), NOTHING])
+        play.turn(inventory=(BANNER,))
+        play.turn(deed.action, **deed.after)
+        play.turn("drop banner", inventory=())
+        play.remember("2", title=deed.ephemeral)
+        if deed.permanent:
+            play.remember("1-2", "permanent", deed.permanent)
+        play.play(7)
+        assert play.known == [f"- {deed.taught} *(Ep1, T2)*"]
+        assert "Turn 2 at Dye Works Gate (11) EPHEMERAL" not in play.llm.calls[0].prompt.user
+        play.manager.update_at_end()
+        assert (len(play.known), play.metrics["ephemeral"]) == (1, 0)
+
+    def test_an_insight_of_it_is_taken_too(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path)
+        play.turn("put painting in case", "Done.", score=6)
+        play.remember("1", title="Painting is in the case")
+        insight = KnowledgeLine("Treasures win points twice.", (Source(1, 1, 1),))
+        play.manager.replace_insights({INSIGHTS[2]: [insight]})
+        assert play.manager.insights()[INSIGHTS[2]] == (insight,)
+
+    def test_nothing_is_ephemeral_in_an_episode_in_which_no_ephemeral_memory_was_made(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, [answer(line("The window opens.", 2)), answer(line("The door opens.", 2))])
+        play.remember("2")
+        play.play(10)
+        play.memories.ephemeral_cache.clear()
+        play.state = GameState(episode=2)
+        play.state.begin(play.now)
+        play.manager.reset(play.state)
+        play.play(10)
+        assert play.known == ["- The door opens. *(Ep2, T2)*"]
 
 
 class TestInsights:
@@ -501,12 +575,11 @@ class TestSmallModels:
         play.manager.update_at_end()
         assert play.file.read_text().startswith(f"# Knowledge Base\n\n## {filed}\n\n- At Dye Works Gate")
 
-    def test_they_are_not_asked_about_ephemeral_doings(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, prompt_budgets=self.BUDGET)
+    def test_they_are_asked_about_what_won_points_though_an_ephemeral_memory_is_about_it(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, [{"turn": 5, "section": "PUZZLE SOLUTIONS"}], prompt_budgets=self.BUDGET)
         play.remember("5")
         play.play(10)
-        assert play.llm.calls == []
-        assert play.metrics["trivial"] == 1
+        assert play.metrics["taken"] == 1
 
     def test_a_turn_that_they_invent_is_no_answer(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [{"turn": 9, "section": "LESSONS LEARNED"}], prompt_budgets=self.BUDGET)

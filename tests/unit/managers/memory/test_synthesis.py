@@ -15,7 +15,6 @@ from managers.memory.news import MOST_REMEMBERED, NewsLedger
 from managers.memory.outcome import ActionOutcome, ZMachineContext, outcome_of, signals_of
 from managers.memory.prompt import NO_SIGNALS, format_recent_actions, visit_prompt
 from managers.memory.synthesis import LONGEST_QUOTE, BriefMemory, VisitNews, VisitSynthesis
-from managers.simple_memory_manager import MemoryState
 from session.errors import LanguageModelUnavailable
 from session.game_state import GameState, PlayedAction
 from session.token_counter import TokenCounter
@@ -502,29 +501,6 @@ class TestAnswers:
         play.manager.record_action_outcome(31, "Blue Vats", "drop jar", "Dropped.", {"inventory_changed": True})
         assert titles(play.manager.memory_cache) == []
         assert titles(play.manager.ephemeral_cache) == ["Left jar"]
-
-    def test_a_deed_that_was_true_of_one_episode_alone_is_known_as_such_in_the_next_and_in_the_next_run(
-        self, tmp_path: Path
-    ) -> None:
-        """The same deed is no news then, so that no memory tells of it; a line of knowledge must not either."""
-        play = MemoryPlay(tmp_path, lambda *_call: learnt("Jar lies here", "ephemeral", turn=1))
-        deed: dict[str, Any] = {"text": "Dropped.", "world_hash": "1"}
-        play.turn("drop jar", **deed)
-        play.manager.flush()
-        assert play.manager.ephemeral_turns == {1}
-        play.begin(play.state.episode + 1)
-        assert play.manager.ephemeral_turns == set()
-        play.turn("wait")
-        play.turn("drop jar", **deed)
-        assert play.manager.ephemeral_turns == {2}
-        kept = play.manager.snapshot()
-        play.manager.restore(MemoryState())
-        assert play.manager.ephemeral_turns == set()
-        play.manager.restore_snapshot(kept)
-        assert play.manager.ephemeral_turns == {2}
-        later = MemoryPlay(tmp_path, silent)
-        later.turn("drop jar", **deed)
-        assert later.manager.ephemeral_turns == {1}
 
     def test_long_words_of_a_model_cost_no_memory(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, [learnt("t" * 5000, memory_text=f"  {'x' * 9000} ", reasoning="r" * 99_000)])
