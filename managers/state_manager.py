@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from pydantic_core import to_json
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
@@ -67,7 +67,7 @@ class StateManager(BaseManager):
         ever resumed from it, and the journal holds all of it.
         """
         self._shown_at = time.monotonic()
-        content = json.dumps(self._current_state(), indent=2).encode()
+        content = to_json(self._current_state(), indent=2)
         try:
             write_atomically(self.path, content, durable=False)
         except StoreError as error:

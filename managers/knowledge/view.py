@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from managers.prompting import NONE, as_many_as_fit
+from managers.prompting import NONE
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry
 from session.text import cut_at
 
@@ -48,7 +48,17 @@ def within(entries: Iterable[KnowledgeEntry], characters: int) -> list[Knowledge
 
     A later, shorter entry may still find room where an earlier one did not.
     """
-    return as_many_as_fit(entries, lambda kept: _listed_length(kept) <= characters, skips=True)
+    kept: list[KnowledgeEntry] = []
+    titles: set[str] = set()
+    for entry in entries:
+        length = min(len(entry.line.text), LONGEST_LINE) + LONGEST_MARK
+        if entry.section not in titles:
+            length += len(entry.section) + TITLE_MARKS
+        if length <= characters:
+            kept.append(entry)
+            titles.add(entry.section)
+            characters -= length
+    return kept
 
 
 def laid_out(entries: Sequence[KnowledgeEntry]) -> str:
@@ -80,12 +90,6 @@ def shown(entry: KnowledgeEntry) -> str:
 def size(entries: Iterable[KnowledgeEntry]) -> int:
     """Return how many characters the texts of the entries have."""
     return sum(len(entry.line.text) for entry in entries)
-
-
-def _listed_length(entries: Sequence[KnowledgeEntry]) -> int:
-    """Return the most characters that the entries can have in a list, with the titles of their sections."""
-    lines = sum(min(len(entry.line.text), LONGEST_LINE) + LONGEST_MARK for entry in entries)
-    return lines + sum(len(title) + TITLE_MARKS for title in {entry.section for entry in entries})
 
 
 def _titled(title: str, lines: Iterable[str]) -> Iterator[str]:

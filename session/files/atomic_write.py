@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -12,11 +13,19 @@ from session.errors import StoreError
 from session.files.shared_files import real_place
 
 
-def write_atomically(path: Path | str, content: bytes, *, durable: bool = True, mode: int | None = None) -> None:
+def write_atomically(
+    path: Path | str,
+    content: bytes,
+    *,
+    durable: bool = True,
+    mode: int | None = None,
+    backup: Path | None = None,
+) -> None:
     """Replace the file by one with this content; a kill at any instant leaves the old or the new file.
 
     durable: wait until it is on the disk, which takes milliseconds; without that a power cut may lose the file
     mode: the file's permissions; by default those that it had, or those of any new file
+    backup: where the file that is replaced is kept, in place of the one before it
     A kill may also leave a hidden ``.NAME.….tmp`` beside it, which nothing reads. Of a symbolic link the file behind
     it is replaced. Raises ``StoreError``, also for a link out of its folder.
     """
@@ -27,6 +36,8 @@ def write_atomically(path: Path | str, content: bytes, *, durable: bool = True, 
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         _write(temporary, content, target, durable=durable, mode=mode)
+        if backup is not None and target.exists():
+            _keep(target, backup)
         temporary.replace(target)
         if durable:
             sync_folder(target.parent)
@@ -79,6 +90,16 @@ def _hand_over(descriptor: int, replaced: Path, mode: int | None) -> None:
                 os.fchown(descriptor, old.st_uid, old.st_gid)
     if wanted is not None:
         os.fchmod(descriptor, wanted)
+
+
+def _keep(path: Path, backup: Path) -> None:
+    """Let a file that is about to be replaced stay under the name ``backup``."""
+    backup.unlink(missing_ok=True)
+    try:
+        backup.hardlink_to(path)
+    except OSError:  # not every file system has links
+        shutil.copyfile(path, backup)
+        shutil.copymode(path, backup)
 
 
 def sync_folder(folder: Path) -> None:

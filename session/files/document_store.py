@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from session.errors import StoreError
-from session.files.atomic_write import permissions, write_atomically
+from session.files.atomic_write import write_atomically
 from session.files.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
@@ -157,11 +157,9 @@ class SharedStore(ABC, Generic[S]):
             raise StoreError(f"{self.path} cannot be read: {error.strerror or error}") from error
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
-    def _replace(self, content: bytes, before: bytes | None) -> None:
-        """Write ``content``; ``NAME.backup`` holds what was there before, where something was."""
-        if before is not None:
-            write_atomically(backup_of(self.path), before, durable=False, mode=permissions(self.path))
-        write_atomically(self.path, content, durable=not self.holds)
+    def _replace(self, content: bytes) -> None:
+        """Write ``content``; ``NAME.backup`` is what was there before, where something was."""
+        write_atomically(self.path, content, durable=not self.holds, backup=backup_of(self.path))
         self._signature = self._stat()
 
 
@@ -285,7 +283,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
 
     def _write(self) -> None:
         content = self.document.render().encode()
-        self._replace(content, self._content)
+        self._replace(content)
         self._content, self._saved = content, self.document
 
     def _read(self) -> None:

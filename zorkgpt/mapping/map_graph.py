@@ -6,7 +6,6 @@ An edge is there because somebody walked it. A way back is never inferred: of 17
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 import structlog
 from pydantic import ValidationError
+from pydantic_core import to_json
 
 from session.errors import StoreError
 from session.files.atomic_write import write_atomically
@@ -245,7 +245,7 @@ class MapGraph:
 
     def to_json(self) -> bytes:
         """Return what the file of the map holds."""
-        return json.dumps(self.to_dict(), indent=2).encode()
+        return to_json(self.to_dict(), indent=2)
 
     @classmethod
     def load_from_json(cls, path: Path | str, warn: Warn | None = None) -> Self | None:

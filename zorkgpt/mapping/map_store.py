@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 
 from session.files.document_store import SharedStore
-from session.files.shared_files import locked, read_shared
+from session.files.shared_files import locked
 from zorkgpt.mapping.map_graph import MapGraph
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class MapStore(SharedStore[MapState]):
         """Write the map, with what others put into the file. Raises ``StoreError``."""
         with locked(self.path):
             self._absorb()
-            self._replace(self.graph.to_json(), read_shared(self.path))
+            self._replace(self.graph.to_json())
             self._known = digest(self.graph)
         self.is_due = False
 

@@ -1,20 +1,18 @@
 from __future__ import annotations
 
+import errno
 import os
 import random
 import signal
 import stat
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from session.errors import StoreError
 from session.files.atomic_write import permissions, write_atomically
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SIZE = 300_000
 KILLS = 12
@@ -115,3 +113,30 @@ def test_a_file_that_is_replaced_stays_its_owners(tmp_path: Path) -> None:
     os.chown(path, 4321, 4322)
     write_atomically(path, b"new")
     assert (path.stat().st_uid, path.stat().st_gid) == (4321, 4322)
+
+
+class WithoutLinks(type(Path())):  # type: ignore[misc]  # the class depends on the system
+    """A name on a file system that has no hard links."""
+
+    def hardlink_to(self, _target: Path) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+@pytest.mark.parametrize("kind", [Path, WithoutLinks])
+def test_the_version_before_is_kept_with_its_permissions(tmp_path: Path, kind: type[Path]) -> None:
+    path, backup = tmp_path / "state.json", kind(tmp_path / "state.json.backup")
+    write_atomically(path, b"first", backup=backup)
+    assert not backup.exists()
+    path.chmod(0o640)
+    for content in (b"second", b"third"):
+        write_atomically(path, content, backup=backup)
+    assert (path.read_bytes(), backup.read_bytes()) == (b"third", b"second")
+    assert (mode_of_file(path), mode_of_file(backup)) == (0o640, 0o640)
+
+
+def test_a_kept_version_stays_as_it_was_when_its_successor_is_edited_in_place(tmp_path: Path) -> None:
+    path, backup = tmp_path / "state.json", tmp_path / "state.json.backup"
+    write_atomically(path, b"first")
+    write_atomically(path, b"second", backup=backup)
+    path.write_bytes(b"by hand")
+    assert backup.read_bytes() == b"first"
