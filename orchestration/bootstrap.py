@@ -21,6 +21,7 @@ from orchestration.turn import build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, RunPosition, ZorkOrchestrator
 from session.files.journal import Journal, Manifest
 from session.files.run_folders import AT_END, RUNS, claimed
+from zorkgpt.llm.journaled import Asked, unwatched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,14 +92,16 @@ def assemble(
     record: Record,
     stop: Flag,
     journal: Journal | None = None,
+    asked: Asked = unwatched,
 ) -> Iterator[Run]:
     """Put the parts of a run together.
 
     record: takes the events, and has the recorded answers that are given again
+    asked: told what a model is being asked
     journal: the run's journal; without one the run is only repeated, in a work folder of its own, without snapshots
     """
     recording = record.recording
-    model = GuardedModel(configuration, parts.model, recording, record.emit)
+    model = GuardedModel(configuration, parts.model, recording, record.emit, asked)
     game = RestoringGame(parts.game, model.emit, recording)
     folder = journal.folder if journal else configuration.zork_game_workdir
     with open_log(folder / "log.jsonl") as log:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from session.token_counter import TokenCounter
 from zorkgpt.llm.breaker import CircuitBreaker
 from zorkgpt.llm.budget import BudgetedModel, Spending
-from zorkgpt.llm.journaled import RecordedModel, ReplayedModel
+from zorkgpt.llm.journaled import Asked, RecordedModel, ReplayedModel
 from zorkgpt.llm.waits import Waits
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ class GuardedModel:
     chosen: the model itself, ``None`` where the run is only repeated
     recording: the answers that are given again
     emit: told of every call
+    asked: told of every call before it is made
     """
 
     def __init__(
@@ -37,12 +38,13 @@ class GuardedModel:
         chosen: ChosenModel | None,
         recording: Recording,
         emit: Callable[[Event], None],
+        asked: Asked,
     ) -> None:
         self.tokens = TokenCounter()
         self.spending = Spending(configuration)
         self._emit = emit
         replayed = ReplayedModel(recording, chosen.model if chosen else None)
-        self.breaker = CircuitBreaker(RecordedModel(replayed, self.emit, self.tokens))
+        self.breaker = CircuitBreaker(RecordedModel(replayed, self.emit, self.tokens, asked))
         self.door: LanguageModel = BudgetedModel(self.breaker, self.spending, chosen.waits if chosen else Waits())
 
     def emit(self, event: Event) -> None:

@@ -17,6 +17,8 @@ from session.errors import StoreError
 from session.events import (
     EpisodeStarted,
     GameFailed,
+    ModelAnswered,
+    ModelFailed,
     RunEnded,
     RunStarted,
     TurnPlayed,
@@ -27,6 +29,7 @@ from session.files.run_folders import (
     AT_START,
     digests_at_start,
 )
+from zorkgpt.llm.journaled import PLAYING_ROLES, RepeatedCall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from orchestration.opening import Parts
     from session.events import Event
     from session.game_configuration import GameConfiguration
+    from zorkgpt.llm.language_model import Prompt, Role
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,16 @@ class Replayed:
     difference: Difference | None = None
 
 
-def verify(configuration: GameConfiguration, parts: Parts, folder: Path, show: Callable[[Event], None]) -> Replayed:
+def verify(
+    configuration: GameConfiguration,
+    parts: Parts,
+    folder: Path,
+    show: Callable[[Event], None],
+    asked: Callable[[RepeatedCall], None] | None = None,
+) -> Replayed:
     """Play a run again with its recorded answers, in a temporary work folder, and compare.
 
+    asked: told of every prompt, the first one that is not the recorded one included
     Every prompt, observation, verdict and shared file has to be the recorded one. Raises ``StoreError`` where the
     story, the journal, the snapshot or what the run began with is not what it was, naming it.
     """
@@ -62,17 +73,29 @@ def verify(configuration: GameConfiguration, parts: Parts, folder: Path, show: C
     _require_intact(folder, lines)
     turns = 0
 
+    moment = (manifest.first_episode, 0)
+
     def count(event: Event) -> None:
-        nonlocal turns
+        nonlocal turns, moment
         turns += isinstance(event, TurnPlayed)
+        if isinstance(event, TurnPlayed):
+            moment = (event.record.episode, event.record.turn)
+        elif isinstance(event, EpisodeStarted):
+            moment = (event.episode, 0)
         show(event)
+
+    def tell(role: Role, prompt: Prompt) -> None:
+        recorded = record.recording.next_event
+        if asked is not None and isinstance(recorded, ModelAnswered | ModelFailed):
+            episode, turn = moment
+            asked(RepeatedCall(episode, turn + (role in PLAYING_ROLES), role, prompt, recorded))
 
     is_whole = any(isinstance(line.event, RunEnded) for line in lines)
     with TemporaryDirectory(prefix="zorkgpt-replay-") as scratch:
         unlimited = configuration.model_copy(update={"zork_game_workdir": Path(scratch), "budgets": BudgetOptions()})
         shared_files(unlimited).restore_from(folder / AT_START)
         record = CheckedRecord(Recording(lines[1:]), count)
-        with assemble(unlimited, replace(parts, model=None), manifest, record, Flag()) as run:
+        with assemble(unlimited, replace(parts, model=None), manifest, record, Flag(), asked=tell) as run:
             try:
                 run.play()
             except RecordingEnded:

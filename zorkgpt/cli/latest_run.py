@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from session.errors import ConfigurationError, StoreError
 from zorkgpt.cli.streams import print_error
 
 if TYPE_CHECKING:
+    from session.files.journal import Manifest
     from session.files.story_folders import StoryFolder
 
 OfStory = Annotated[
@@ -21,6 +23,24 @@ StoryOfRun = Annotated[
     str | None,
     typer.Option("--game", help="Of that story, by its name, or where its file is now.", metavar="STORY"),
 ]
+
+TURN = re.compile(r"(?:([0-9]{1,9}):)?([0-9]{1,9})")
+"""A turn as people name it, after its episode where that is not clear."""
+
+
+def read_turn(manifest: Manifest, place: str, named_by: str = "") -> tuple[int, int]:
+    """Return the episode and the turn that ``place`` names in a run: 12, or 2:12 for turn 12 of episode 2.
+
+    named_by: what stands before it on the command line
+    Raises ``ConfigurationError`` for what names none.
+    """
+    found = TURN.fullmatch(place)
+    if found is None:
+        raise ConfigurationError(f"{named_by}{place}: a turn is like 12, or 2:12 for turn 12 of episode 2")
+    if found[1] is None and len(manifest.seeds) > 1:
+        first, last = manifest.first_episode, manifest.first_episode + len(manifest.seeds) - 1
+        raise ConfigurationError(f"{named_by}{place}: of which episode, {first} to {last}? Write {last}:{place}")
+    return int(found[1] or manifest.first_episode), int(found[2])
 
 
 def story_file(story: str | None) -> Path | None:

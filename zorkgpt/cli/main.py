@@ -13,7 +13,19 @@ from typing import Annotated, NoReturn
 import typer
 
 from session.errors import ZorkGPTError
-from zorkgpt.cli import ablate, config, doctor, memories, model, replay, resume, run, runs, status
+from zorkgpt.cli import (
+    ablate,
+    config,
+    doctor,
+    memories,
+    model,
+    prompt,
+    replay,
+    resume,
+    run,
+    runs,
+    status,
+)
 from zorkgpt.cli.streams import LogToStderr, discard_stdout, open_missing_streams, print_error
 
 app = typer.Typer(
@@ -27,6 +39,7 @@ app = typer.Typer(
 app.command()(run.run)
 app.command()(resume.resume)
 app.command()(replay.replay)
+app.command()(prompt.prompt)
 app.command()(ablate.ablate)
 app.command()(doctor.doctor)
 app.command()(status.status)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,18 +9,17 @@ import typer
 from session.errors import ConfigurationError
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, story_file
+from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, read_turn, story_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from orchestration.forking import Branch
     from orchestration.verification import Replayed
     from session.events import Event
     from session.game_configuration import GameConfiguration
-
-_PLACE = re.compile(r"(?:(\d+):)?(\d+)")
+    from zorkgpt.llm.journaled import RepeatedCall
 
 
 def replay(
@@ -69,10 +67,20 @@ def replay(
         again = {"--game": game}
         _fork(folder, now, branch, quiet=quiet, as_json=as_json, repeated=again)
     else:
-        _report(folder, _replayed(folder, now, from_actions=from_actions))
+        _report(folder, repeat(folder, now, from_actions=from_actions))
 
 
-def _replayed(folder: Path, now: GameConfiguration, *, from_actions: bool) -> Replayed:
+def repeat(
+    folder: Path,
+    now: GameConfiguration,
+    *,
+    from_actions: bool = False,
+    asked: Callable[[RepeatedCall], None] | None = None,
+) -> Replayed:
+    """Play the run of that folder again without a model, and compare; ``asked`` is told of every prompt.
+
+    Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
+    """
     from orchestration.opening import open_story
     from orchestration.resumption import configuration_of
     from orchestration.verification import verify, verify_actions
@@ -82,7 +90,7 @@ def _replayed(folder: Path, now: GameConfiguration, *, from_actions: bool) -> Re
     with open_story(configuration) as parts:
         if from_actions:
             return verify_actions(parts, folder, _nothing)
-        return verify(configuration, parts, folder, _nothing)
+        return verify(configuration, parts, folder, _nothing, asked)
 
 
 def _report(folder: Path, replayed: Replayed) -> None:
@@ -104,14 +112,8 @@ def _branch(folder: Path, place: str, without: list[str]) -> Branch:
     from orchestration.forking import Branch
     from session.files.journal import read_manifest
 
-    found = _PLACE.fullmatch(place)
-    manifest = read_manifest(folder)
-    if found is None:
-        raise ConfigurationError(f"--fork-at {place}: a turn is like 12, or 2:12 for turn 12 of episode 2")
-    if found[1] is None and len(manifest.seeds) > 1:
-        first, last = manifest.first_episode, manifest.first_episode + len(manifest.seeds) - 1
-        raise ConfigurationError(f"--fork-at {place}: of which episode, {first} to {last}? Write {last}:{place}")
-    return Branch(int(found[1] or manifest.first_episode), int(found[2]), tuple(without))
+    episode, turn = read_turn(read_manifest(folder), place, "--fork-at ")
+    return Branch(episode, turn, tuple(without))
 
 
 def _fork(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.errors import StoreError
+from session.errors import ConfigurationError, StoreError
+from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, chosen_run, folders_of
 from zorkgpt.cli.printable import printable
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.streams import print_error, print_line
+
+if TYPE_CHECKING:
+    from zorkgpt.llm.journaled import RepeatedCall
 
 app = typer.Typer(help="The runs that were played.", no_args_is_help=True)
 
@@ -74,17 +78,33 @@ def export(
         Format,
         typer.Option("--format", help="markdown: to read; json: all figures and turns; csv: one line a turn."),
     ] = Format.MARKDOWN,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", help="With every prompt and its answer, rebuilt by playing the run again.")
+    ] = False,
     workdir: RunsFolder = None,
 ) -> None:
     """Write down a whole run: what was seen, thought and played."""
     from session.files.run_folders import find_run
+    from zorkgpt.cli.replay import repeat
     from zorkgpt.report.exports import as_csv, as_json
     from zorkgpt.report.played_run import read_run
     from zorkgpt.report.transcript import as_markdown
 
-    written = {Format.MARKDOWN: as_markdown, Format.JSON: as_json, Format.CSV: as_csv}[form]
-    folder = find_run(common_options.configuration_in(workdir).zork_game_workdir, run)
-    text = printable(written(read_run(folder)))
+    now = common_options.configuration_in(workdir)
+    folder = find_run(now.zork_game_workdir, run)
+    played = read_run(folder)
+    calls: list[RepeatedCall] = []
+    if prompts:
+        if form == Format.CSV:
+            raise ConfigurationError("--prompts: a CSV has no room for prompts; --format markdown or json has")
+        replayed = repeat(folder, now, asked=calls.append)
+        if replayed.difference is not None:
+            print_error(
+                f"This version plays run {folder.name} differently after {counted(replayed.turns, 'turn')}: "
+                "no prompt after that can be rebuilt."
+            )
+    written = {Format.MARKDOWN: as_markdown, Format.JSON: as_json}.get(form)
+    text = printable(written(played, calls) if written else as_csv(played))
     if to is None:
         typer.echo(text, nl=False)
         return

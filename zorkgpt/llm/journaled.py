@@ -12,10 +12,10 @@ from session.errors import LanguageModelError, LanguageModelUnavailable
 from session.events import Event, ModelAnswered, ModelFailed
 from session.files.recording import Diverged, Recording, RecordingEnded
 from session.token_counter import TokenCounter
-from zorkgpt.llm.language_model import Completion, LanguageModel, TokenUsage
+from zorkgpt.llm.language_model import Completion, LanguageModel, Prompt, Role, TokenUsage
 
 if TYPE_CHECKING:
-    from zorkgpt.llm.language_model import Answer, Prompt, Role
+    from zorkgpt.llm.language_model import Answer
 
 
 def prompt_sha256(prompt: Prompt) -> str:
@@ -23,20 +23,54 @@ def prompt_sha256(prompt: Prompt) -> str:
     return hashlib.sha256(f"{prompt.system}\x00{prompt.user}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
+Asked = Callable[[Role, Prompt], None]
+"""Is told what a model is being asked."""
+
+
+PLAYING_ROLES = frozenset({"agent", "critic", "info_ext"})
+"""Asked before a turn is played; all others are asked about it afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedCall:
+    """A call as a repetition of a run makes it, and the recorded call in its place.
+
+    turn: the one that the call was for, or that was learnt from; 0 before an episode's first turn
+    """
+
+    episode: int
+    turn: int
+    role: Role
+    prompt: Prompt
+    recorded: ModelAnswered | ModelFailed
+
+    @property
+    def is_as_recorded(self) -> bool:
+        """Whether the same role was asked exactly this."""
+        return (self.recorded.role, self.recorded.prompt_sha256) == (self.role, prompt_sha256(self.prompt))
+
+
+def unwatched(_role: Role, _prompt: Prompt) -> None:
+    """Make nothing of what a model is being asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordedModel:
     """Passes calls on to ``inner`` and gives ``emit`` an event for each one, answered or failed.
 
     tokens: learns from the server's own count of each prompt
+    asked: told of each call before it is made
     """
 
     inner: LanguageModel
     emit: Callable[[Event], None]
     tokens: TokenCounter
+    asked: Asked = unwatched
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return the inner model's answer, after its event was emitted."""
         digest = prompt_sha256(prompt)
+        self.asked(role, prompt)
         start = time.monotonic()
         try:
             completion = self.inner.complete(role, prompt, schema)

@@ -14,8 +14,9 @@ from session.text import one_line
 from zorkgpt.report.figures import RunFigures, figures_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from zorkgpt.llm.journaled import RepeatedCall
     from zorkgpt.report.played_run import PlayedRun, PlayedTurn
 
 _FIGURES = TypeAdapter(RunFigures)
@@ -64,8 +65,8 @@ def as_csv(run: PlayedRun) -> str:
     return out.getvalue()
 
 
-def as_json(run: PlayedRun) -> str:
-    """Return one object: the run's figures, and each episode with its opening and its turns."""
+def as_json(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
+    """Return one object: the run's figures, each episode with its opening and its turns, and what models were asked."""
     episodes = [
         {
             "episode": episode.started.episode,
@@ -74,7 +75,21 @@ def as_json(run: PlayedRun) -> str:
         }
         for episode in run.episodes
     ]
-    return _dumped({**_plain(figures_of(run)), "transcript": episodes}) + "\n"
+    asked = [call_as_object(call) for call in calls]
+    return _dumped({**_plain(figures_of(run)), "transcript": episodes} | ({"calls": asked} if asked else {})) + "\n"
+
+
+def call_as_object(call: RepeatedCall) -> dict[str, object]:
+    """Return what a model was asked, and as ``recorded`` what was recorded of the call."""
+    return {
+        "episode": call.episode,
+        "turn": call.turn,
+        "role": call.role,
+        "system": call.prompt.system,
+        "user": call.prompt.user,
+        "is_as_recorded": call.is_as_recorded,
+        "recorded": asdict(call.recorded),
+    }
 
 
 def figures_as_json(figures: RunFigures) -> str:

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
+from session.events import ModelFailed
 from session.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from session.values import Observation, TurnRecord
+    from zorkgpt.llm.journaled import RepeatedCall
     from zorkgpt.report.played_run import PlayedEpisode, PlayedRun
 
 _MARKS = re.compile(r"([\\`*_~<>&#|\[\]])")
 
 
-def as_markdown(run: PlayedRun) -> str:
-    """Return the whole run. Marks of Markdown in what stories and models wrote are escaped."""
+def as_markdown(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
+    """Return the whole run. Marks of Markdown in what stories and models wrote are escaped.
+
+    calls: what the models were asked; they stand at their turns
+    """
+    by_turn: dict[tuple[int, int], list[RepeatedCall]] = {}
+    for call in calls:
+        by_turn.setdefault((call.episode, call.turn), []).append(call)
     lines = [*_head(run)]
     for episode in run.episodes:
-        lines += _episode(episode)
+        lines += _episode(episode, by_turn)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -39,12 +48,37 @@ def _head(run: PlayedRun) -> Iterator[str]:
     yield ""
 
 
-def _episode(episode: PlayedEpisode) -> Iterator[str]:
+def call_lines(call: RepeatedCall) -> Iterator[str]:
+    """Yield what a model was asked and what it answered, under lines that say which is which."""
+    recorded = call.recorded
+    differs = "" if call.is_as_recorded else ": not what was asked when the run was played"
+    yield f"=== Episode {call.episode}, turn {call.turn}: {call.role}, {recorded.model or 'no model'}{differs}"
+    yield f"--- system, prompt {recorded.prompt_sha256}"
+    yield call.prompt.system
+    yield "--- user"
+    yield call.prompt.user
+    if isinstance(recorded, ModelFailed):
+        yield "--- no answer"
+        yield recorded.error
+    else:
+        if recorded.reasoning:
+            yield "--- thoughts"
+            yield recorded.reasoning
+        tokens = f"{recorded.prompt_tokens:,} + {recorded.completion_tokens:,} tokens"
+        yield f"--- answer, {recorded.seconds:.1f} s, {tokens}"
+        yield json.dumps(recorded.answer, indent=2, ensure_ascii=False)
+    yield ""
+
+
+def _episode(episode: PlayedEpisode, calls: Mapping[tuple[int, int], Iterable[RepeatedCall]]) -> Iterator[str]:
     yield f"## Episode {episode.started.episode}"
     yield ""
     yield from _story(episode.started.opening.text)
     for turn in episode.turns:
-        yield from _turn(turn.played.record)
+        record = turn.played.record
+        yield from _turn(record)
+        for call in calls.get((record.episode, record.turn), ()):
+            yield from _story("\n".join(call_lines(call)))
     if episode.ended:
         yield f"*{_escaped(episode.ended.end)}*"
         yield ""

@@ -1,0 +1,98 @@
+"""``zorkgpt prompt`` as typed: every prompt of a run, rebuilt and compared."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from session.events import ModelAnswered
+from session.files.journal import read_journal
+from session.files.run_folders import find_run
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.troubled_server import Answers
+from tests.fixtures.typed_command import typed
+
+EARLIER = Path(__file__).parents[1] / "recorded" / "0.1.0"
+TURNS = 60
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A work folder with a run of our own story. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("played")
+    with MisbehavingServer(Answers()) as server, pytest.MonkeyPatch.context() as here:
+        here.chdir(folder)
+        shown = typed("run", "--max-turns", str(TURNS), "--quiet", "--base-url", server.base_url, "--workdir", "work")
+    assert shown.status == 0, shown
+    return folder / "work"
+
+
+@pytest.fixture(autouse=True)
+def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clean_environment.chdir(tmp_path)
+
+
+def test_every_prompt_of_a_long_run_is_printed_and_its_checksum_is_the_recorded_one(played: Path) -> None:
+    answered = [line.event for line in read_journal(find_run(played)) if isinstance(line.event, ModelAnswered)]
+    assert len(answered) > TURNS
+    shown = typed("prompt", "--json", "--workdir", str(played))
+    calls = [json.loads(line) for line in shown.out.splitlines()]
+    assert shown.status == 0
+    assert all(call["is_as_recorded"] for call in calls)
+    assert [(call["role"], call["recorded"]["prompt_sha256"]) for call in calls] == [
+        (event.role, event.prompt_sha256) for event in answered
+    ]
+    text = typed("prompt", "--workdir", str(played)).out.decode()
+    said = f"{len(answered)} calls of run {find_run(played).name}"
+    assert text.endswith(f"{said}; the checksums of all its prompts are the recorded ones.\n")
+
+
+def test_one_turn_and_one_role_can_be_asked_for(played: Path) -> None:
+    shown = typed("prompt", "7", "--role", "agent", "--workdir", str(played))
+    assert shown.status == 0
+    text = shown.out.decode()
+    assert text.startswith("=== Episode 1, turn 7: agent, ")
+    assert text.count("=== Episode") == text.count("--- system") == text.count("--- user") == 1
+    assert '"action": ' in text.partition("--- answer")[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("7", "--role", "poet"), "--role poet: there is agent, critic, "),
+        (("nothing", "seven"), "there is no run nothing"),
+        (("2:x",), "there is no run 2:x"),
+    ],
+)
+def test_what_there_is_not_is_one_line(played: Path, arguments: tuple[str, ...], words: str) -> None:
+    shown = typed("prompt", *arguments, "--workdir", str(played))
+    assert shown.status != 0
+    assert words in shown.err.decode()
+
+
+def test_a_run_of_an_earlier_version_that_asked_differently_says_so(own_story: Path, tmp_path: Path) -> None:
+    work = shutil.copytree(EARLIER, tmp_path / "work")
+    shown = typed("prompt", "--workdir", str(work), "--game", str(own_story))
+    assert shown.status == 1
+    assert ": not what was asked when the run was played\n" in shown.out.decode()
+    assert "no prompt after it can be rebuilt" in shown.out.decode().splitlines()[-1]
+
+
+def test_an_export_holds_the_prompts_where_they_are_asked_for(played: Path) -> None:
+    run = find_run(played).name
+    without = typed("runs", "export", run, "--workdir", str(played)).out.decode()
+    with_prompts = typed("runs", "export", run, "--prompts", "--workdir", str(played)).out.decode()
+    assert "--- system" not in without
+    assert with_prompts.count("    --- system") > TURNS
+    exported = json.loads(
+        typed("runs", "export", run, "--prompts", "--format", "json", "--workdir", str(played)).out.decode()
+    )
+    assert (
+        exported["calls"][0]["user"]
+        in json.loads(typed("prompt", "--json", "--workdir", str(played)).out.splitlines()[0])["user"]
+    )
+    refused = typed("runs", "export", run, "--prompts", "--format", "csv", "--workdir", str(played))
+    assert (refused.status, "has no room for prompts" in refused.err.decode()) == (2, True)

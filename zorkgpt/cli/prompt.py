@@ -1,0 +1,65 @@
+"""``zorkgpt prompt``: what the models were asked in a run, word for word, and what they answered."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from session.errors import ConfigurationError
+from session.text import counted
+from session.values import ROLES
+from zorkgpt.cli import common_options
+from zorkgpt.cli.latest_run import TURN, StoryOfRun, chosen_run, read_turn, story_file
+from zorkgpt.cli.printable import printable
+from zorkgpt.cli.streams import print_line
+
+if TYPE_CHECKING:
+    from zorkgpt.llm.journaled import RepeatedCall
+
+
+def prompt(
+    run: common_options.RunOrLatest = None,
+    turn: Annotated[str | None, typer.Argument(help="Only this turn: 12, or 2:12 for turn 12 of episode 2.")] = None,
+    role: Annotated[str | None, typer.Option(help=f"Only what this role was asked: {', '.join(ROLES)}.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Each call as a line of JSON.")] = False,
+    game: StoryOfRun = None,
+    workdir: common_options.Workdir = None,
+) -> None:
+    """Print the exact prompts and answers of a run, or of one of its turns; exit status 1 where they are others now.
+
+    A run keeps the checksums of its prompts. They are rebuilt by playing the run again without a model, and compared.
+    """
+    from session.files.journal import read_manifest
+    from zorkgpt.cli.replay import repeat
+    from zorkgpt.report.exports import call_as_object
+    from zorkgpt.report.transcript import call_lines
+
+    if turn is None and run is not None and TURN.fullmatch(run):
+        run, turn = None, run
+    if role is not None and role not in ROLES:
+        raise ConfigurationError(f"--role {role}: there is {', '.join(ROLES)}")
+    now = common_options.resolve({"zork_game_workdir": workdir, "game.file": story_file(game)}).configuration
+    folder = chosen_run(now.zork_game_workdir, run, game)
+    moment = None if turn is None else read_turn(read_manifest(folder), turn)
+    shown = 0
+
+    def show(call: RepeatedCall) -> None:
+        nonlocal shown
+        is_wanted = moment in (None, (call.episode, call.turn)) and role in (None, call.role)
+        if is_wanted or not call.is_as_recorded:
+            shown += 1
+            typer.echo(json.dumps(call_as_object(call)) if as_json else printable("\n".join(call_lines(call))))
+
+    replayed = repeat(folder, now, asked=show)
+    if replayed.difference is not None:
+        if not as_json:
+            print_line(
+                f"This version of the program plays run {folder.name} differently from turn {replayed.turns + 1} on: "
+                "no prompt after it can be rebuilt; zorkgpt replay shows the difference."
+            )
+        raise typer.Exit(1)
+    if not as_json:
+        agree = "; the checksums of all its prompts are the recorded ones" if shown else ""
+        print_line(f"{counted(shown, 'call')} of run {folder.name}{agree}.")
