@@ -51,20 +51,22 @@ def _parts(results: Results) -> Iterator[str]:
             *(f"- {story}: SHA-256 of the story file {digest}" for story, digest in plan.stories.items()),
         ]
     )
-    yield "\n".join(f"- {sentence}" for sentence in results.conclusions)
+    if results.conclusions:
+        yield "\n".join(f"- {sentence}" for sentence in results.conclusions)
     yield "Scores, the means of the runs (of each story in points):"
     yield _markdown(("story", "arm", *SCORES, "95 % interval of the score"), score_rows(results.scores))
-    yield "Differences, first arm minus other:"
-    yield _markdown(
-        ("story", "against", "measure", "pairs", "difference", "95 % interval", "p"),
-        (
+    if results.comparisons:
+        yield "Differences, first arm minus other:"
+        yield _markdown(
+            ("story", "against", "measure", "pairs", "difference", "95 % interval", "p"),
             (
-                *(each.story, each.other, f"{each.measure}, %" if each.is_share else each.measure, str(each.pairs)),
-                *(number(each.difference, sign=True), interval(each), number(each.p)),
-            )
-            for each in results.comparisons
-        ),
-    )
+                (
+                    *(each.story, each.other, f"{each.measure}, %" if each.is_share else each.measure, str(each.pairs)),
+                    *(number(each.difference, sign=True), interval(each), number(each.p)),
+                )
+                for each in results.comparisons
+            ),
+        )
     yield "Runs:"
     heading = ("story", "arm", "pair", "seeds", "scores at the ends of the episodes", "SHA-256 of the journal")
     yield _markdown(heading, map(_run_row, results.runs))

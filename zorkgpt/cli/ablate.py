@@ -6,6 +6,7 @@ import shlex
 import signal
 import sys
 from contextlib import closing, contextmanager
+from enum import Enum
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
     from zorkgpt.ablation.arms import Arm
     from zorkgpt.ablation.plan import AblationPlan
     from zorkgpt.ablation.runners import Runner
+
+
+class Player(str, Enum):
+    """Who plays."""
+
+    MODEL = "model"
+    RANDOM = "random"
+
 
 EXTRAS = {"scipy": "ablate", "matplotlib": "ablate", "distributed": "dask"}
 
@@ -47,6 +56,9 @@ def ablate(
     model: common_options.Model = None,
     base_url: common_options.BaseUrl = None,
     assist: common_options.Assist = None,
+    player: Annotated[
+        Player, typer.Option(help="random: no model; draws from the valid actions least tried, follows the best route.")
+    ] = Player.MODEL,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Runs played side by side; by default a core each.")
     ] = None,
@@ -76,7 +88,7 @@ def ablate(
         "assist": assist,
     }
     most = _max_scores(max_scores)
-    plan = _plan(arms, options, [*(games or ()), *(more or ())], pairs, episodes)
+    plan = _plan(arms, options, [*(games or ()), *(more or ())], pairs, episodes, player)
     with _sole_user(out):
         written = claim(out, plan)
         ablation = Ablation(plan, out)
@@ -94,12 +106,18 @@ def _require(*packages: str) -> None:
             raise ConfigurationError(f"{package} is not installed: pip install 'zorkgpt[{EXTRAS[package]}]'")
 
 
-def _plan(arms: str, options: Mapping[str, object], games: Sequence[Path], pairs: int, episodes: int) -> AblationPlan:
+def _plan(
+    arms: str, options: Mapping[str, object], games: Sequence[Path], pairs: int, episodes: int, player: Player
+) -> AblationPlan:
     """Return what is played, and say which arms cannot differ because they are configured alike."""
+    from orchestration.opening import open_parts
     from zorkgpt.ablation.arms import parse_arms
     from zorkgpt.ablation.plan import AblationPlan, stories_of
+    from zorkgpt.ablation.random_player import RANDOM_PROFILE, open_random_player
 
     chosen = parse_arms(arms)
+    if player is Player.RANDOM:
+        options = {**RANDOM_PROFILE, **{name: value for name, value in options.items() if value is not None}}
     configurations = {arm.name: _configuration(arm, options) for arm in chosen}
     plan = AblationPlan(
         arms=configurations,
@@ -107,6 +125,7 @@ def _plan(arms: str, options: Mapping[str, object], games: Sequence[Path], pairs
         stories=stories_of(games, next(iter(configurations.values()))),
         pairs=pairs,
         episodes=episodes,
+        open_parts=open_random_player if player is Player.RANDOM else open_parts,
     )
     for one, two in plan.same_arms():
         print_error(f"{one} and {two} are the same configuration: they cannot differ.")
@@ -152,12 +171,14 @@ def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> R
         from zorkgpt.ablation.cluster import DaskRunner
 
         return DaskRunner(scheduler)
+    from orchestration.opening import open_parts
     from zorkgpt.ablation.runners import LocalRunner
     from zorkgpt.cli.download_bar import DownloadBar
     from zorkgpt.llm.embedded.cores import available_cores
     from zorkgpt.llm.embedded.model_store import ModelStore
 
-    agents = [configuration.role("agent") for configuration in plan.arms.values()]
+    asks_model = plan.open_parts is open_parts
+    agents = [configuration.role("agent") for configuration in plan.arms.values() if asks_model]
     if any(agent.engine == "embedded" and agent.model is None for agent in agents):
         with DownloadBar() as bar:
             ModelStore().pull(bar)

@@ -27,7 +27,9 @@ OTHER_FILES = ("results.csv", "episodes.csv", "results.json", "plot.png", "plot.
 def print_results(results: Results, out: Path) -> None:
     """Print what the arms scored, how they differ, what follows from it, and where the files are."""
     console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=PIPED_WIDTH)
-    console.print(score_table(results), "", comparison_table(results), sep="\n")
+    console.print(score_table(results))
+    if results.comparisons:
+        console.print("", comparison_table(results), sep="\n")
     for sentence in results.conclusions:
         console.print(Text(printable(sentence)))
     stories, models = ", ".join(results.plan.stories), ", ".join(results.models)

@@ -132,3 +132,27 @@ def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path
         other = ran(tmp_path, *arguments, "--seed", "5")
     assert (other.status, len(other.lines)) == (2, 1)
     assert "holds another ablation" in other.lines[0]
+
+
+@pytest.mark.slow
+def test_an_arm_alone_is_measured_without_any_model(tmp_path: Path) -> None:
+    arguments = (
+        "ablate",
+        "--player",
+        "random",
+        "--arms",
+        "full",
+        "--pairs",
+        "2",
+        "--episodes",
+        "1",
+        "--max-turns",
+        "5",
+    )
+    result = ran(tmp_path, *arguments)
+    assert result.status == 0
+    assert b"Model: random. Assistance: fresh-actions" in result.out
+    assert b"Differences" not in result.out
+    page = (tmp_path / "ablation" / "report.md").read_text()
+    assert f"    zorkgpt {' '.join(arguments)}\n" in page
+    assert (tmp_path / "ablation" / "plot.svg").exists()

@@ -1,0 +1,77 @@
+"""The model that answers at random answers in every form that a real one is asked for."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from session.errors import ResponseInvalid
+from tests.unit.zorkgpt.llm.asking import PROMPT, Move
+from zorkgpt.llm.language_model import Prompt
+from zorkgpt.llm.random_model import RandomModel
+
+
+class Chosen(BaseModel):
+    action: Literal["north", "open box", "take box"]
+
+
+class Offered(BaseModel):
+    action: Literal["follow route 3 (+35)", "north", "open box"]
+
+
+class Remembered(BaseModel):
+    category: Literal["SUCCESS"]
+    text: str = Field(max_length=20)
+    turns: list[int]
+    persistent: bool
+    trust: float
+    location_id: int | None
+    follow: int | None = None
+
+
+class Remembering(BaseModel):
+    memories: list[Remembered]
+
+
+class Spelt(BaseModel):
+    word: str = Field(pattern="^xyzzy$")
+
+
+def test_every_choice_is_drawn_and_the_same_seed_draws_the_same() -> None:
+    def drawn(seed: int) -> list[str]:
+        model = RandomModel(seed)
+        return [model.complete("agent", PROMPT, Chosen).value.action for _ in range(30)]
+
+    assert drawn(1) == drawn(1) != drawn(2)
+    assert set(drawn(1)) == {"north", "open box", "take box"}
+
+
+def test_a_route_is_followed_wherever_one_stands_first() -> None:
+    model = RandomModel(1)
+    assert {model.complete("agent", PROMPT, Offered).value.action for _ in range(10)} == {"follow route 3 (+35)"}
+
+
+def test_who_may_type_anything_types_a_command() -> None:
+    model = RandomModel(1)
+    assert {model.complete("agent", PROMPT, Move).value.action for _ in range(99)} > {"north", "take all"}
+
+
+def test_an_answer_of_parts_is_filled_part_by_part_and_what_may_be_missing_is() -> None:
+    prompt = Prompt("", "Turn 4: north\nTurn 5: take box")
+    model = RandomModel(1)
+    first, second = (model.complete("memory", prompt, Remembering).value.memories[0] for _ in range(2))
+    assert (first.turns, first.location_id, first.follow, len(first.text)) == ([5], None, None, 20)
+    assert first.text != second.text
+
+
+def test_what_it_asks_and_answers_is_counted_in_tokens() -> None:
+    answered = RandomModel(1).complete("agent", Prompt("s" * 30, "u" * 10), Chosen)
+    assert answered.usage.prompt == 10
+    assert answered.usage.completion == round(len(answered.text) / 4)
+
+
+def test_a_form_that_words_do_not_fit_into_is_an_answer_that_cannot_be_used() -> None:
+    with pytest.raises(ResponseInvalid, match="no random Spelt for agent"):
+        RandomModel(1).complete("agent", PROMPT, Spelt)

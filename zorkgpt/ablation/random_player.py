@@ -1,0 +1,33 @@
+"""A player that needs no model: it draws from the commands that were tried least at a place."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from orchestration.model_choice import ChosenModel
+from orchestration.opening import open_story
+from session.resolved_configuration import EMBEDDED_PROFILE
+from zorkgpt.llm.random_model import RandomModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from orchestration.opening import Parts
+    from session.game_configuration import GameConfiguration
+
+RANDOM_PROFILE: Mapping[str, object] = {
+    **EMBEDDED_PROFILE,
+    "knowledge.enabled": False,
+    "simple_memory.enabled": False,
+}
+"""Options of the random player: help like the embedded model's, and nothing that only a reader could use."""
+
+
+@contextmanager
+def open_random_player(configuration: GameConfiguration) -> Iterator[Parts]:
+    """Open the story, and a model that draws at random from the seed of the agent's sampling."""
+    model = RandomModel(configuration.agent_sampling.seed or 1)
+    with open_story(configuration) as parts:
+        yield replace(parts, model=ChosenModel(model, "random"))
