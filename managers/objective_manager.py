@@ -16,22 +16,21 @@ from managers.map_manager import MapManager
 from managers.objectives.answer import Moment, ObjectivesAnswer, ObjectiveUpdate, answer_of_player, with_status
 from managers.objectives.evidence import evidence_of
 from managers.objectives.prompt import (
-    KNOWLEDGE_TOKENS,
     NO_MEMORIES,
-    format_map,
+    RECENT_TURNS,
     format_memories,
-    format_neighbourhood,
     location_line,
+    map_around,
+    memories_here_and_next_door,
     objectives_prompt,
-    play_texts,
+    present_texts,
+    recent_play,
 )
 from managers.prompting import CHARACTERS_PER_TOKEN, NONE, as_many_as_fit
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
-from session.memory import MemoryStatus
 from session.objective import ObjectivesState
-from session.text import cut_at
 from session.token_counter import TokenCounter
 from zorkgpt.mapping.map_render import adjacent_ids, routing_summary
 
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from managers.base_manager import ManagerParts
+    from managers.objectives.prompt import Part
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.memory import LocationMemories, Memory
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from zorkgpt.llm.language_model import LanguageModel, Prompt
 
 LONGEST_TEXT = 200 * CHARACTERS_PER_TOKEN
+LONGEST_PART = 5000 * CHARACTERS_PER_TOKEN
 NO_KNOWLEDGE = "No strategic knowledge available."
 
 
@@ -69,6 +70,10 @@ class KnowledgeOwner(Protocol):
 
     def full_text(self) -> str:
         """Return all that is known of the game, as the file has it; "" where nothing is known."""
+        ...
+
+    def text(self, tokens: int) -> str:
+        """Return the most useful lines of it within so many tokens, without the marks of the file."""
         ...
 
 
@@ -242,35 +247,38 @@ class ObjectiveManager(BaseManager):
         return known
 
     def _prompt(self) -> Prompt:
-        templates, texts = ["objectives_play"], play_texts(self.game_state, self._state, self.tokens)
+        game, interval = self.game_state, self.config.objective_update_interval
+        templates = ["objectives_play"]
+        parts = {"play": recent_play(game, self._state.evidence, max(RECENT_TURNS, interval))}
         if self.config.enable_enhanced_objectives:
             templates.insert(0, "objectives_context")
-            texts.update(self._context_texts())
+            parts |= self._context_parts()
         return objectives_prompt(
             templates,
-            texts,
+            present_texts(game, self._state),
+            parts,
             max_active=self.config.objectives.max_active,
-            budget=self.config.prompt_budgets.analysis,
+            budget=min(self.config.objectives.max_tokens, self.config.prompt_budgets.analysis),
             tokens=self.tokens,
         )
 
-    def _context_texts(self) -> dict[str, str]:
-        """Return the fields of ``objectives_context.md``, and ``routing``, a short form of ``map``."""
-        here = self.game_state.current_room_id
+    def _context_parts(self) -> dict[str, Part]:
+        """Return the fields of ``objectives_context.md``."""
+        knowledge, syntax = self.adaptive_knowledge_manager, self.syntax() or NONE
+        is_known = bool(knowledge.full_text().strip())
         return {
-            "knowledge": cut_at(self._get_full_knowledge(), self.tokens.characters(KNOWLEDGE_TOKENS)),
-            "syntax": self.syntax() or NONE,
-            "memories": self._get_memories_with_adjacent(here),
-            "map": self._get_map_context(),
-            "routing": self._get_routing_summary(here),
+            "knowledge": lambda room: knowledge.text(room // CHARACTERS_PER_TOKEN) if is_known else NO_KNOWLEDGE,
+            "syntax": lambda room: syntax if len(syntax) <= room else "",
+            "memories": partial(self._get_memories_with_adjacent, self.game_state.current_room_id),
+            "map": self._get_map_context,
         }
 
     def _get_full_knowledge(self) -> str:
         """Return the whole text of the knowledge."""
         return self.adaptive_knowledge_manager.full_text().strip() or NO_KNOWLEDGE
 
-    def _get_memories_with_adjacent(self, current_location_id: int | None) -> str:
-        """Return the memories of the location and of at most five adjacent ones, as text."""
+    def _get_memories_with_adjacent(self, current_location_id: int | None, characters: int = LONGEST_PART) -> str:
+        """Return the memories of the location and of at most five adjacent ones, the most useful, as text."""
         if self.memory_manager is None:
             return "No memory data available"
         if current_location_id is None:
@@ -280,20 +288,18 @@ class ObjectiveManager(BaseManager):
             for location_id in self._get_adjacent_room_ids(current_location_id)
         }
         here = f"{current_location_id} ({self.game_state.current_room_name_for_map})"
-        return format_neighbourhood(here, self._memories(current_location_id), adjacent, self.tokens)
+        return memories_here_and_next_door(here, self._memories(current_location_id), adjacent)(characters)
 
     def _memories(self, location_id: int) -> list[Memory]:
-        """Return the memories that a player at the location is shown, superseded ones last."""
+        """Return the memories that a player at the location is shown, those that were given up too."""
         manager = self.memory_manager
         shown = manager.shown_location(location_id) if manager else None
         if manager is None or shown is None:
             return []
-        caches = (manager.memory_cache, manager.ephemeral_cache)
-        memories = [memory for cache in caches for memory in cache.get(shown, [])]
-        return sorted(memories, key=lambda memory: memory.status == MemoryStatus.SUPERSEDED)
+        return [*manager.memory_cache.get(shown, ()), *manager.ephemeral_cache.get(shown, ())]
 
     def _format_memories(self, memories: list[Memory]) -> str:
-        return format_memories(memories, self.tokens)
+        return format_memories(memories, LONGEST_PART)
 
     def _get_adjacent_room_ids(self, location_id: int, max_depth: int = 1) -> list[int]:
         """Return the ids of the locations within so many moves, nearest first, whichever way the passages lead."""
@@ -310,18 +316,18 @@ class ObjectiveManager(BaseManager):
         names = {} if self.map_manager is None else self.map_manager.game_map.room_names
         return names.get(location_id, f"Location #{location_id}")
 
-    def _get_map_context(self) -> str:
-        """Return the whole map, the routing summary, the untried exits and figures, as text."""
+    def _get_map_context(self, characters: int = LONGEST_PART) -> str:
+        """Return the map, the routing summary, the untried exits and figures, as text."""
         if self.map_manager is None:
             return "No map data available"
         here = self.game_state.current_room_id
-        return format_map(
+        return map_around(
             self.map_manager.game_map,
             location_line(self.game_state),
             here,
             self._get_routing_summary(here),
             self.map_manager.frontier(),
-        )
+        )(characters)
 
     def _get_routing_summary(self, current_location_id: int | None) -> str:
         """Return the exits of the location and of the adjacent ones, as text."""

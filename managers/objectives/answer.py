@@ -26,21 +26,21 @@ OF_PLAYER = "the player's own"
 
 
 class CompletedObjective(BaseModel):
-    """An objective that the model holds to be achieved."""
+    """An open objective that is achieved."""
 
     id: int = Field(description="number of the open objective")
     turn: int = Field(description="turn in which it was achieved")
 
 
 class DroppedObjective(BaseModel):
-    """An objective that the model wants to give up."""
+    """An open objective to give up."""
 
     id: int = Field(description="number of the open objective")
     reason: str = Field("", description="why it is given up or what it is merged into")
 
 
 class FoundObjective(BaseModel):
-    """An objective that the model proposes."""
+    """A new objective."""
 
     text: str = Field(description="what to achieve, in one sentence")
     location_id: int | None = Field(None, description="the location it is about, or null")
@@ -48,7 +48,7 @@ class FoundObjective(BaseModel):
 
 
 class ObjectivesAnswer(BaseModel):
-    """What the model is asked for; reasoning first, so that the rest follows from it."""
+    """Which objectives are achieved, which are given up, and which are new."""
 
     reasoning: str = ""
     completed: list[CompletedObjective] = Field(default_factory=list)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from managers.prompting import LEFT_OUT, NONE, fit_prompt, turn_text
+from managers.memory.view import last_turn
+from managers.prompting import LEFT_OUT, NONE, as_many_as_fit, first_that_fits, fit_prompt, turn_text
 from session.memory import MemoryStatus
-from session.text import one_line
-from zorkgpt.mapping.map_render import MAX_ADJACENT
+from session.text import cut_at, cut_middle, one_line
+from zorkgpt.mapping.map_render import MAX_ADJACENT, mermaid
+from zorkgpt.mapping.navigation import neighbourhood
 from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from session.game_state import GameState
+    from session.game_state import GameState, PlayedAction
     from session.memory import Memory
     from session.objective import Evidence, Objective, ObjectivesState
     from session.token_counter import TokenCounter
@@ -21,53 +25,71 @@ if TYPE_CHECKING:
     from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.mapping.navigation import FrontierRoom
 
-MAX_MEMORIES = 5
-MAX_ADJACENT_MEMORIES = 3
-MAX_ENDED_SHOWN = 10
-MAX_FACTS = 60
-LATEST_FACTS = 12
+MAX_ENDED_SHOWN = 5
 MAX_FRONTIER_ROOMS = 10
 RECENT_TURNS = 20
-LATEST_TURNS = 3
-KNOWLEDGE_TOKENS = 5000
-LINE_TOKENS = 50
-MEMORY_TOKENS = 60
-NO_MEMORIES = "No memories available for current or adjacent locations"
-SHORTENED_FIRST = (
-    ("map", "routing"),
-    ("knowledge", ""),
-    ("map", ""),
-    ("syntax", ""),
-    ("memories", ""),
-    ("play", "latest_play"),
-    ("facts", "latest_facts"),
-    ("facts", ""),
-    ("play", ""),
+LONGEST_ACTION = 200  # characters
+LONGEST_TITLE = 200  # characters
+MEMORIES_AT_LEAST = 4  # no memory is longer than a quarter of the room for all
+DRAWN_RADII = (4, 3, 2, 1)  # moves from here
+TURN_LENGTHS = (
+    (1200, 1200, 600),
+    (800, 400, 300),
+    (600, 240, 160),
+    (400, 160, 100),
+    (300, 120, 0),
+    (240, 80, 0),
+    (160, 0, 0),
+    (80, 0, 0),
 )
-"""What is shortened when there is no room, step by step, and the short form; "" where it is left out."""
+"""Characters of a response with a fact or of the latest one, of another response, and of a reason, until all turns fit;
+then the oldest turns go."""
+NO_MEMORIES = "No memories available for current or adjacent locations"
+
+Part = Callable[[int], str]
+"""Returns the fullest form of a text that has at most so many characters, "" where there is none so short."""
 
 
-def format_memories(memories: Sequence[Memory], tokens: TokenCounter) -> str:
-    """Return the first five memories, two lines each, with their status where that is not ACTIVE."""
-    if not memories:
-        return "  (No memories)"
-    return "\n".join(line for memory in memories[:MAX_MEMORIES] for line in _memory_lines(memory, tokens))
+def memories_here_and_next_door(here: str, current: Sequence[Memory], adjacent: Mapping[str, Sequence[Memory]]) -> Part:
+    """Return the memories of this location and of at most five adjacent ones, as far as there is room.
 
-
-def format_neighbourhood(
-    here: str, current: Sequence[Memory], adjacent: Mapping[str, Sequence[Memory]], tokens: TokenCounter
-) -> str:
-    """Return the memories of this location and of at most five adjacent ones.
-
+    The most useful one of each location goes first, then the second of each, and so on.
     here: id and name of the location, as the keys of ``adjacent`` have them for the others
     """
-    next_door = [(label, memories[:MAX_ADJACENT_MEMORIES]) for label, memories in adjacent.items() if memories]
-    parts = [f"## Memories for Current Location {here}:\n{format_memories(current, tokens)}"] if current else []
-    parts += ["\n## Memories for Adjacent Locations:"] if next_door else []
-    parts += [
-        f"\n**Location {label}:**\n{format_memories(memories, tokens)}" for label, memories in next_door[:MAX_ADJACENT]
-    ]
-    return "\n".join(parts) or NO_MEMORIES
+    useful_first = {
+        label: sorted(memories, key=_worth, reverse=True) for label, memories in adjacent.items() if memories
+    }
+    doors = sorted(useful_first, key=lambda label: _worth(useful_first[label][0]), reverse=True)[:MAX_ADJACENT]
+    places = {here: sorted(current, key=_worth, reverse=True)}
+    places.update((label, memories) for label, memories in useful_first.items() if label in doors)
+    in_turn = sorted((number, label) for label, memories in places.items() for number in range(len(memories)))
+
+    def fitted(characters: int) -> str:
+        kept = as_many_as_fit(in_turn, lambda kept: len(told(kept, characters)) <= characters, skips=True)
+        return told(kept, characters)
+
+    def told(kept: Iterable[tuple[int, str]], characters: int) -> str:
+        chosen: dict[str, list[Memory]] = defaultdict(list)
+        for number, label in sorted(kept):
+            chosen[label].append(places[label][number])
+        longest = characters // MEMORIES_AT_LEAST
+        return _neighbourhood(here, {label: format_memories(each, longest) for label, each in chosen.items()})
+
+    return fitted if in_turn else lambda _characters: NO_MEMORIES
+
+
+def format_memories(memories: Sequence[Memory], longest: int) -> str:
+    """Return the memories, two lines each: one that was given up has its title alone, others their text, too.
+
+    longest: characters of a text
+    """
+    lines = []
+    for memory in memories:
+        status = "" if memory.status == MemoryStatus.ACTIVE else f" [{memory.status}]"
+        lines.append(f"  - [{memory.category}] {cut_at(memory.title, LONGEST_TITLE)}{status}")
+        if memory.status != MemoryStatus.SUPERSEDED:
+            lines.append(f"    {cut_middle(one_line(memory.text), longest)}")
+    return "\n".join(lines) or "  (No memories)"
 
 
 def format_frontier(rooms: Sequence[FrontierRoom], names: Mapping[int, str]) -> str:
@@ -82,54 +104,84 @@ def format_frontier(rooms: Sequence[FrontierRoom], names: Mapping[int, str]) -> 
 
 def format_objectives(objectives: Sequence[Objective]) -> str:
     """Return the open objectives with their numbers, and then the latest that have ended."""
-    lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active]
+    lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
     ended = [each for each in objectives if not each.is_active]
     lines += [f"- {each.status} in turn {each.ended_turn}: {each.text}" for each in ended[-MAX_ENDED_SHOWN:]]
-    return "\n".join(lines) or NONE
+    return "\n".join(lines)
 
 
-def format_facts(evidence: Sequence[Evidence], tokens: TokenCounter) -> str:
-    """Return the facts, a line each."""
-    return "\n".join(tokens.cut(_fact(each), LINE_TOKENS) for each in evidence) or NONE
-
-
-def format_play(state: GameState, tokens: TokenCounter, turns: int) -> str:
-    """Return the last so many turns: command, reasoning and response of each."""
-    first = len(state.action_history) - turns + 1
+def recent_play(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
+    """Return the last so many turns: command, facts, reasoning and response of each, as far as there is room."""
+    facts = _facts_by_turn(evidence)
     reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
-    lines = [
-        turn_text(
+    latest_first = list(enumerate(state.action_history, start=1))[: -turns - 1 : -1]
+
+    def told(turn: int, played: PlayedAction, telling: int, other: int, reason: int) -> str:
+        is_telling = turn in facts or turn == len(state.action_history)
+        details = {
+            "Why": (str(reasons.get(turn) or ""), reason),
+            "Response": (played.response, telling if is_telling else other),
+        }
+        return turn_text(
             turn,
-            tokens.cut(one_line(played.action), LINE_TOKENS),
-            f"  Why: {tokens.cut(one_line(str(reasons.get(turn) or NONE)), LINE_TOKENS)}",
-            f"  Response: {tokens.cut(one_line(played.response), LINE_TOKENS)}",
+            cut_at(one_line(played.action), LONGEST_ACTION),
+            *(
+                f"  {name}: {cut_middle(one_line(text), longest)}"
+                for name, (text, longest) in details.items()
+                if text and longest
+            ),
+            where=f" [{facts[turn]}]" if turn in facts else "",
         )
-        for turn, played in enumerate(state.action_history, start=1)
-        if turn >= first
-    ]
-    return "\n".join(lines) or NONE
+
+    def fitted(characters: int) -> str:
+        forms = ([told(turn, played, *lengths) for turn, played in latest_first] for lengths in TURN_LENGTHS)
+        form = first_that_fits(forms, lambda form: len("\n".join(form)) <= characters)
+        kept = as_many_as_fit(form, lambda kept: len("\n".join(kept)) <= characters)
+        return "\n".join(reversed(kept))
+
+    return fitted
 
 
-def format_map(
+def map_around(
     game_map: MapGraph, here: str, here_id: int | None, routing: str, frontier: Sequence[FrontierRoom]
-) -> str:
-    """Return the whole map, the exits of this and the adjacent locations, the untried exits, and figures."""
-    lines = ["## Map Visualization (Mermaid Format)", game_map.render_mermaid()]
-    if here_id is not None:
-        lines += [
-            f"\nNote: Node IDs match location IDs in memories (L{here_id} = Location {here_id})",
-            f"**Current location**: L{here_id}\n",
-            routing,
-        ]
+) -> Part:
+    """Return the map, the exits of this and the adjacent locations, the untried exits, and figures.
+
+    Where there is no room to draw the whole map, what lies within some moves is drawn, in the end nothing.
+    """
     untried = format_frontier(frontier, game_map.room_names)
-    if untried:
-        lines.append(f"\n## Untried Exits (nearest first)\n{untried}")
-    lines += [
+    rest = [f"\n## Untried Exits (nearest first)\n{untried}"] if untried else []
+    rest += [
         "\n## Exploration Statistics",
         f"- Rooms discovered: {len(game_map.rooms)}",
         f"- Current location: {here}",
     ]
-    return "\n".join(lines)
+    if here_id is not None:
+        rest.insert(0, routing)
+
+    def drawn(graph: str) -> str:
+        lines = ["## Map Visualization (Mermaid Format)", graph]
+        if here_id is not None:
+            lines += [
+                f"\nNote: Node IDs match location IDs in memories (L{here_id} = Location {here_id})",
+                f"**Current location**: L{here_id}\n",
+            ]
+        return "\n".join([*lines, *rest])
+
+    def forms() -> Iterator[str]:
+        yield drawn(game_map.render_mermaid())
+        if here_id is not None:
+            for radius in DRAWN_RADII:
+                rooms = neighbourhood(game_map, here_id, radius)
+                names = {number: name for number, name in game_map.room_names.items() if number in rooms}
+                yield drawn(mermaid(names, game_map.connections))
+        yield "\n".join(rest).strip()
+        yield routing
+
+    def fitted(characters: int) -> str:
+        return next((form for form in forms() if len(form) <= characters), "")
+
+    return fitted
 
 
 def location_line(game: GameState) -> str:
@@ -139,15 +191,11 @@ def location_line(game: GameState) -> str:
     return f"{game.current_room_name_for_map} (ID: {game.current_room_id})"
 
 
-def play_texts(game: GameState, state: ObjectivesState, tokens: TokenCounter) -> dict[str, str]:
-    """Return the fields of ``objectives_play.md``, and short forms of ``facts`` and ``play``."""
+def present_texts(game: GameState, state: ObjectivesState) -> dict[str, str]:
+    """Return the fields of ``objectives_play.md`` that are never shortened."""
     score = game.previous_zork_score
     return {
         "objectives": format_objectives(state.objectives),
-        "facts": format_facts(state.evidence[-MAX_FACTS:], tokens),
-        "latest_facts": format_facts(state.evidence[-LATEST_FACTS:], tokens),
-        "play": format_play(game, tokens, RECENT_TURNS),
-        "latest_play": format_play(game, tokens, LATEST_TURNS),
         "turn": str(game.turn_count),
         "score": "not known" if score is None else str(score),
         "location": location_line(game),
@@ -156,23 +204,62 @@ def play_texts(game: GameState, state: ObjectivesState, tokens: TokenCounter) ->
 
 
 def objectives_prompt(
-    templates: Sequence[str], texts: Mapping[str, str], *, max_active: int, budget: int, tokens: TokenCounter
+    templates: Sequence[str],
+    texts: Mapping[str, str],
+    parts: Mapping[str, Part],
+    *,
+    max_active: int,
+    budget: int,
+    tokens: TokenCounter,
 ) -> Prompt:
-    """Return the prompt made of these templates and texts, in at most ``budget`` tokens if that can be done.
+    """Return the prompt made of these templates, in at most ``budget`` tokens if that can be done.
 
-    What is shortened or left out is said in ``SHORTENED_FIRST``; objectives and the present always stay.
+    texts: the fields that always stay
+    parts: the fields that share what room the others leave, by name; what a short one leaves goes to longer ones
     """
     system = fill_prompt("objectives", max_active=str(max_active))
-    shorter = ({name: texts.get(short_form, LEFT_OUT)} for name, short_form in SHORTENED_FIRST)
-    return fit_prompt(system, templates, texts, shorter, budget=budget, tokens=tokens)
+
+    def filled(shared: Mapping[str, str]) -> Prompt:
+        return fit_prompt(system, templates, {**texts, **shared}, (), budget=budget, tokens=tokens)
+
+    room = tokens.characters(budget) - len(system) - len(filled(dict.fromkeys(parts, LEFT_OUT)).user)
+    whole = {name: part(room) for name, part in parts.items()}
+    fitted: dict[str, str] = {}
+    for name in sorted(whole, key=lambda name: len(whole[name])):
+        share = (room - sum(map(len, fitted.values()))) // (len(whole) - len(fitted))
+        fitted[name] = whole[name] if len(whole[name]) <= share else parts[name](share)
+    return filled({name: text or LEFT_OUT for name, text in fitted.items()})
 
 
-def _memory_lines(memory: Memory, tokens: TokenCounter) -> Iterator[str]:
-    status = "" if memory.status == MemoryStatus.ACTIVE else f" [{memory.status}]"
-    yield f"  - [{memory.category}] {tokens.cut(memory.title, LINE_TOKENS)}{status}"
-    yield f"    {tokens.cut(one_line(memory.text), MEMORY_TOKENS)}"
+def _neighbourhood(here: str, told: Mapping[str, str]) -> str:
+    parts = [f"## Memories for Current Location {here}:\n{told[here]}"] if here in told else []
+    next_door = {label: text for label, text in told.items() if label != here}
+    parts += ["\n## Memories for Adjacent Locations:"] if next_door else []
+    parts += [f"\n**Location {label}:**\n{text}" for label, text in next_door.items()]
+    return "\n".join(parts)
 
 
-def _fact(evidence: Evidence) -> str:
-    place = "" if evidence.location_id is None else f", Location {evidence.location_id}"
-    return one_line(f"Turn {evidence.turn}{place}: {evidence.text}")
+def _worth(memory: Memory) -> tuple[bool, bool, bool, int, int]:
+    """Return what sorts memories by their use: dangers, then what won points, then the newest; given up ones last."""
+    return (
+        memory.status != MemoryStatus.SUPERSEDED,
+        memory.category == "DANGER",
+        bool(memory.score_change),
+        memory.episode,
+        last_turn(memory),
+    )
+
+
+def _facts_by_turn(evidence: Iterable[Evidence]) -> dict[int, str]:
+    """Return the facts of each turn on one line, by their places."""
+    facts: dict[int, dict[int | None, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for each in evidence:
+        facts[each.turn][each.location_id].append(one_line(each.text))
+    return {
+        turn: "; ".join(_told_of(place, texts) for place, texts in by_place.items()) for turn, by_place in facts.items()
+    }
+
+
+def _told_of(place: int | None, texts: Iterable[str]) -> str:
+    told = ", ".join(texts)
+    return told if place is None else f"Location {place}: {told}"

@@ -215,11 +215,14 @@ class MapOptions(Options):
 
 
 class ObjectiveOptions(Options):
-    """How many objectives there are, and for how long."""
+    """How many objectives there are, for how long, and what they are found from."""
 
     enabled: bool = Field(True, description="find, track and complete objectives")
     max_active: PositiveInt = Field(8, description="objectives open at once")
     stale_after: PositiveInt = Field(80, description="turns without progress after which an objective is dropped")
+    max_tokens: PositiveInt = Field(
+        3200, description="tokens in a prompt about objectives; prompt_budgets.analysis is the limit"
+    )
 
 
 class KnowledgeOptions(Options):

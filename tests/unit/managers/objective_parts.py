@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from managers.knowledge.document import parse_knowledge
+from managers.knowledge.view import by_usefulness, laid_out, within
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from session.memory import Memory
@@ -31,6 +33,9 @@ class LentModel:
     def full_text(self) -> str:
         file = self.workdir / "knowledgebase.md"
         return file.read_text() if file.exists() else ""
+
+    def text(self, tokens: int) -> str:
+        return laid_out(within(by_usefulness(parse_knowledge(self.full_text()).entries()), 4 * tokens))
 
 
 @dataclass

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import pytest
 
 from managers.objective_manager import NO_KNOWLEDGE, ObjectiveManager
 from managers.prompting import LEFT_OUT
@@ -80,6 +83,10 @@ def afternoon(workdir: Path, **options: object) -> ObjectivePlay:
     return play
 
 
+def told_turns(prompt: Prompt) -> list[int]:
+    return [int(turn) for turn in re.findall(r"^Turn (\d+)", prompt.user, re.MULTILINE)]
+
+
 def last_prompt(play: ObjectivePlay) -> Prompt:
     return play.llm.calls[-1].prompt
 
@@ -95,7 +102,8 @@ def test_without_the_enhancement_only_recent_play_is_shown(tmp_path: Path) -> No
     options = {"enable_enhanced_objectives": False, "objective_update_interval": 7}
     recent = last_prompt(afternoon(tmp_path, **options)).user
     assert recent.startswith("=== OBJECTIVES SO FAR ===")
-    assert whole.endswith(recent[recent.index("=== FACTS ===") :])
+    assert whole.endswith(recent[recent.index("=== CURRENT STATE ===") :])
+    assert "Fixing the blue" not in recent
 
 
 def test_where_no_form_is_known_it_is_said(tmp_path: Path) -> None:
@@ -104,29 +112,72 @@ def test_where_no_form_is_known_it_is_said(tmp_path: Path) -> None:
     assert "=== COMMAND SYNTAX ===\n(none)\n" in last_prompt(play).user
 
 
-def test_recent_play_is_the_last_twenty_turns(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, [{}], objective_update_interval=30)
+@pytest.mark.parametrize(("interval", "shown"), [(15, 20), (30, 30)])
+def test_recent_play_is_the_last_twenty_turns_or_those_since_the_last_update(
+    tmp_path: Path, interval: int, shown: int
+) -> None:
+    play = ObjectivePlay(tmp_path, [{}, {}], objective_update_interval=interval)
     play.wait_until(30)
+    assert told_turns(last_prompt(play)) == list(range(31 - shown, 31))
+
+
+def test_a_fact_stands_with_its_turn(tmp_path: Path) -> None:
+    user = last_prompt(afternoon(tmp_path)).user
+    assert (
+        "Turn 15 [Location 44: gained jar of mordant, no longer carried: grey banner, the player died]: jump\n"
+        "  Why: because of jump\n"
+    ) in user
+
+
+def test_where_there_is_room_a_long_response_is_told_whole(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [{}])
+    text = (
+        "You fall. " + "The chute is long and smooth. " * 20 + "Below you the sluice stands open: that was the draught."
+    )
+    play.turn("jump", text)
+    play.wait_until(20)
+    assert text in last_prompt(play).user
+
+
+def test_for_want_of_room_responses_without_facts_are_shortened_in_the_middle_first(tmp_path: Path) -> None:
+    tall = "Looms stand here. " + "They clatter on and on. " * 40 + "One of them has stopped."
+    play = ObjectivePlay(tmp_path, [{}])
+    for score in range(1, 21):
+        play.turn(f"wind loom {score}", tall, score=score if score == 7 else play.now.score)
     user = last_prompt(play).user
-    assert "Turn 11: wait\n  Why: because of wait\n  Response: Time passes." in user
-    assert "Turn 10: wait" not in user
+    responses = [line for line in user.splitlines() if line.startswith("  Response: ")]
+    assert len(responses) == 20
+    assert {line.endswith("One of them has stopped.") for line in responses} == {True}
+    lengths = [len(line) for line in responses]
+    assert min(lengths[6], lengths[19]) > 2 * max(lengths[:6])
 
 
-def test_facts_ended_objectives_and_untried_exits_are_shown_up_to_a_limit(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path, [{}], objective_update_interval=71)
-    for turn in range(1, 71):
-        play.turn(score=turn)
+def test_for_want_of_any_room_the_oldest_turns_go_last_their_commands(tmp_path: Path) -> None:
+    told = {}
+    for budget in range(3000, 700, -100):
+        play = ObjectivePlay(tmp_path / str(budget), [{}], objectives={"max_tokens": budget})
+        for score in range(1, 21):
+            play.turn(f"stir {score}", "The pulp turns. " * 9, score=score)
+        told[budget] = told_turns(last_prompt(play))
+    counts = [len(turns) for turns in told.values()]
+    assert counts == sorted(counts, reverse=True)
+    assert (counts[0], counts[-1]) == (20, 0)
+    assert all(turns == list(range(21 - len(turns), 21)) for turns in told.values())
+
+
+def test_ended_objectives_and_untried_exits_are_shown_up_to_a_limit(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path, [{}])
+    play.wait_until(19)
     rooms = [Location(100 + number, "") for number in range(20)]
     for room in rooms:
         play.map.game_map.add_connection(GATE.num, f"door {room.num}", room.num)
         play.map.note_exits(room, ["up"])
-    ended = [Objective(number, "Wring", 1, status="dropped") for number in range(20)]
+    ended = [Objective(number, f"Wring {number}", 1, status="dropped") for number in range(10, 30)]
     play.manager.restore(replace(play.manager.state(), objectives=tuple(ended)))
-    play.state.turn_count = 71
-    play.manager.process_periodic_update()
+    play.turn()
     user = last_prompt(play).user
-    assert [user.count(sign) for sign in ("score +1", "Wring", "untried up")] == [60, 10, 10]
-    assert "now 70" in user
+    assert user.count("untried up") == 10
+    assert re.findall(r"Wring (\d+)", user) == ["25", "26", "27", "28", "29"]
 
 
 def test_the_servers_count_of_tokens_is_learnt_from(tmp_path: Path) -> None:
@@ -138,6 +189,19 @@ def test_the_servers_count_of_tokens_is_learnt_from(tmp_path: Path) -> None:
     )
     manager.process_periodic_update()
     assert tokens.tokens_per_character > TokenCounter().tokens_per_character
+
+
+def test_what_is_known_is_told_without_the_marks_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "knowledgebase.md").write_text(
+        "# Knowledge Base\n\n<!-- mine -->\n## DANGERS & THREATS\n\n"
+        "- Fumes kill. *(Ep1, T12; Ep2, T3-4)*\n\n## MINE\n\nBe quick\n"
+    )
+    play = ObjectivePlay(tmp_path, [{}])
+    play.turn()
+    shown = last_prompt(play).user.split("=== COMMAND SYNTAX")[0]
+    assert shown == (
+        "=== STRATEGIC KNOWLEDGE (General Wisdom) ===\nDANGERS & THREATS:\n- Fumes kill.\n\nMINE:\n- Be quick\n\n"
+    )
 
 
 def test_knowledge_is_the_whole_file(tmp_path: Path) -> None:
@@ -169,9 +233,11 @@ def test_memories_of_this_location_come_first(tmp_path: Path) -> None:
     )
 
 
-def test_memories_of_at_most_five_locations_next_door_three_each(tmp_path: Path) -> None:
+def test_memories_of_at_most_five_locations_next_door_those_with_the_most_useful_ones(tmp_path: Path) -> None:
     doors = range(100, 107)
-    play = ObjectivePlay(tmp_path, memories=Memories({door: [memory(f"M{n}") for n in range(4)] for door in doors}))
+    known = {door: [memory(f"M{n}") for n in range(4)] for door in doors}
+    known[106].append(memory("Fumes", category="DANGER"))
+    play = ObjectivePlay(tmp_path, memories=Memories(known))
     play.map.game_map.add_connection(GATE.num, "down", 99)
     for door in doors:
         play.map.game_map.add_connection(GATE.num, f"door {door}", door)
@@ -179,8 +245,34 @@ def test_memories_of_at_most_five_locations_next_door_three_each(tmp_path: Path)
     assert text.startswith(
         "\n## Memories for Adjacent Locations:\n\n**Location 100 (Location #100):**\n  - [SUCCESS] M0"
     )
-    assert text.count("**Location") == 5
-    assert text.count("[SUCCESS]") == 15
+    assert re.findall(r"\*\*Location (\d+)", text) == ["100", "101", "102", "103", "106"]
+    assert text.count("[SUCCESS]") == 20
+
+
+def test_where_there_is_not_room_for_all_memories_each_location_has_its_most_useful_ones(tmp_path: Path) -> None:
+    """Dangers first, then what won points, then the newest; what was given up last, and its title alone."""
+    here = [
+        memory("Old", score_change=0, turns="1"),
+        memory("Given up", category="DANGER").superseded("Better", 4),
+        memory("New", score_change=0, turns="40"),
+        memory("Points"),
+        memory("Danger", category="DANGER", score_change=0),
+    ]
+    play = ObjectivePlay(tmp_path, memories=Memories({GATE.num: here, VATS.num: here}))
+    play.map.game_map.add_connection(GATE.num, "east", VATS.num)
+    order = ["Danger", "Points", "New", "Old", "Given up"]
+    seen = set()
+    for characters in range(1400, 100, -20):
+        text = play.manager._get_memories_with_adjacent(GATE.num, characters)
+        assert len(text) <= characters
+        shown = [
+            re.findall(r"- \[[A-Z]+\] ([A-Za-z]+(?: up)?)", part) for part in text.split("## Memories for Adjacent")
+        ]
+        titles = [title for part in shown for title in part]
+        assert "Given up" in titles or all(part == order[: len(part)] for part in shown)
+        seen.add(len(titles))
+    assert seen >= set(range(2, 9))
+    assert play.manager._get_memories_with_adjacent(GATE.num).count("Add the mordant") == 8
 
 
 def test_where_nothing_is_remembered_it_is_said(tmp_path: Path) -> None:
@@ -197,7 +289,6 @@ def test_a_status_is_shown_unless_it_is_active(tmp_path: Path) -> None:
     text = manager._format_memories([memory("Sure"), memory("Perhaps", status="TENTATIVE")])
     assert text.splitlines()[::2] == ["  - [SUCCESS] Sure", "  - [SUCCESS] Perhaps [TENTATIVE]"]
     assert manager._format_memories([]) == "  (No memories)"
-    assert manager._format_memories([memory(f"M{n}") for n in range(9)]).count("[SUCCESS]") == 5
 
 
 def test_the_map_has_diagram_routes_untried_exits_and_figures(tmp_path: Path) -> None:
@@ -230,49 +321,60 @@ def test_a_place_that_is_not_known_is_said_to_be_so(tmp_path: Path) -> None:
     assert "- Score: not known\n- Location: not known\n- Inventory: nothing" in last_prompt(play).user
 
 
-def test_the_largest_world_stays_under_fifteen_thousand_tokens(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("most", "tokens"), [(None, 3200), (50_000, 15_000)], ids=["by default", "at most"])
+def test_the_largest_world_stays_under_as_many_tokens(tmp_path: Path, most: int | None, tokens: int) -> None:
     (tmp_path / "knowledgebase.md").write_text("Beware of the fumes. " * 5000)
     memories = Memories({room: [memory(f"{n} " + "word " * 200) for n in range(20)] for room in range(1, 400)})
-    play = ObjectivePlay(tmp_path, [{}], memories=memories, objective_update_interval=200)
+    options = {"max_tokens": most} if most else {}
+    play = ObjectivePlay(tmp_path, [{}, {}], memories=memories, objective_update_interval=199, objectives=options)
     for room in range(2, 400):
-        play.map.game_map.add_room(room, "A hall with a very long name " * 3)
+        play.map.game_map.add_room(room, "A hall with a long name")
         for back in range(1, min(room, 7)):
             play.map.game_map.add_connection(room, f"passage {back}", room - back)
     for number in range(200):
         play.turn("say " + "ah " * 60, "The echo answers. " * 100, score=number + 1)
-    play.manager.process_periodic_update()
     prompt = last_prompt(play)
-    assert TokenCounter().estimate(prompt.system + prompt.user) <= 15_000
-    assert "graph TD" not in prompt.user
+    assert 0.9 * tokens < TokenCounter().estimate(prompt.system + prompt.user) <= tokens
+    assert told_turns(prompt)[-1] == 200
     assert "## Current Location: 11 (Dye Works Gate)" in prompt.user
     assert "Beware of the fumes." in prompt.user
 
 
-def test_what_is_left_out_goes_in_the_written_order(tmp_path: Path) -> None:
-    """The smaller the budget the more is gone, and what went at a larger one is gone at a smaller one, too."""
-    gone_before: set[str] = set()
-    order: list[str] = []
-    for budget in range(2100, 800, -12):
-        user = last_prompt(afternoon(tmp_path, prompt_budgets={"analysis": budget})).user
-        gone = {name for name, sign in SIGNS.items() if sign not in user}
-        assert gone_before <= gone
-        assert len(gone - gone_before) <= 1
-        order += gone - gone_before
-        gone_before = gone
-    assert order == [
-        "drawn map",
-        "knowledge",
-        "routing",
-        "syntax",
-        "memories",
-        "earlier play",
-        "earlier facts",
-        "facts",
-        "play",
-    ]
-    assert user.count(LEFT_OUT) == 6
-    assert "2: Dip" not in user
+def test_the_shares_of_the_room_are_equal_and_what_one_leaves_is_the_others(tmp_path: Path) -> None:
+    """A short map and one memory leave their room to a knowledge that is too long, and to play."""
+    (tmp_path / "knowledgebase.md").write_text(
+        "".join(f"- The {n}th rule of the works is to wait.\n" for n in range(900))
+    )
+    play = ObjectivePlay(tmp_path, [{}, {}], memories=Memories({GATE.num: [memory()]}))
+    for _ in range(21):
+        play.turn("wait", "The pulp turns. " * 30)
+    user, budget = last_prompt(play).user, play.config.objectives.max_tokens
+    knowledge, rest = user.split("=== COMMAND SYNTAX")
+    recent = rest.split("=== RECENT GAMEPLAY ===")[1].split("=== CURRENT")[0]
+    assert abs(len(knowledge) - len(recent)) < 600
+    assert TokenCounter().estimate(last_prompt(play).system + user) > 0.9 * budget
+
+
+def test_where_the_whole_map_cannot_be_drawn_what_lies_near_is(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path)
+    for room in range(200, 260):
+        play.map.game_map.add_room(room, f"Hall {room}")
+        play.map.game_map.add_connection(room, "east", room + 1)
+    play.map.game_map.add_connection(GATE.num, "north", 230)
+    whole, near = (play.manager._get_map_context(characters) for characters in (20_000, 1200))
+    assert whole.count('["Hall') == 60
+    assert [number for number in range(200, 260) if f'L{number}["' in near] == list(range(227, 234))
+    assert near.endswith(whole.split("## Current Location")[1])
+    assert "graph TD" not in play.manager._get_map_context(400)
+    assert play.manager._get_map_context(30) == ""
+
+
+def test_what_shares_the_room_goes_before_objectives_and_the_present_do(tmp_path: Path) -> None:
+    user = last_prompt(afternoon(tmp_path, prompt_budgets={"analysis": 700})).user
+    assert [sign for sign in SIGNS if SIGNS[sign] in user] == []
+    assert user.count(LEFT_OUT) == 5
     assert "completed in turn 11: Dip the banner" in user
+    assert "- Location: Blue Vats (ID: 31)" in user
 
 
 SIGNS = {
@@ -281,8 +383,5 @@ SIGNS = {
     "routing": "**Available Exits:**",
     "syntax": "dip OBJECT in OBJECT",
     "memories": "Fixing the blue",
-    "earlier facts": "Turn 1, Location 11: gained grey banner",
-    "facts": "Turn 15, Location 44: gained jar of mordant",
-    "earlier play": "The banner turns blue!",
     "play": "Turn 21: wait",
 }
