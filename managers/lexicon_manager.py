@@ -133,10 +133,6 @@ class LexiconManager(BaseManager):
         """Return how the forms fared at a location, up to the latest turn, in at most ``LOCAL_TOKENS`` tokens."""
         return forms_at(self._store.document, location_id).text(LOCAL_TOKENS * CHARACTERS_PER_TOKEN)
 
-    def known_at(self, location_id: int) -> str:
-        """Return how the forms fared anywhere, and then how they fared at a location."""
-        return "\n".join(filter(None, (self.text(SYNTAX_TOKENS), self.local_text(location_id))))
-
     @override
     def get_status(self) -> ManagerStatus:
         shown = self._shown

@@ -15,7 +15,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from session.context import PromptSection, render_sections
-from session.text import cut_at, cut_middle, one_line, shared_room
+from session.text import cut_at, cut_middle, shared_room
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
@@ -121,14 +121,10 @@ class HistoryStyle:
     """How the entries of ``GameState.action_reasoning_history`` are told in a prompt.
 
     reasoning_tokens, response_tokens: how long either may be
-    on_one_line: line breaks become spaces
-    by_turn: a response is found by the turn of its entry; otherwise the latest response to the same command is told
     """
 
     reasoning_tokens: int
     response_tokens: int
-    on_one_line: bool = False
-    by_turn: bool = True
 
     def text(self, entries: Iterable[object], played: Sequence[tuple[str, str]], tokens: TokenCounter) -> str:
         """Return the turns as text: why each command was chosen, the command, and what the story answered.
@@ -150,15 +146,14 @@ class HistoryStyle:
         Where that turn is not known, it is the latest answer to the same command.
         """
         action, turn = entry.get("action"), entry.get("turn")
-        if self.by_turn and isinstance(turn, int) and 0 < turn <= len(played) and played[turn - 1][0] == action:
+        if isinstance(turn, int) and 0 < turn <= len(played) and played[turn - 1][0] == action:
             text = played[turn - 1][1]
         else:
             text = next((answer for done, answer in reversed(played) if done == action), NO_RESPONSE)
-        return tokens.cut(one_line(text) if self.on_one_line else text.strip(), self.response_tokens)
+        return tokens.cut(text.strip(), self.response_tokens)
 
     def _turn(self, entry: Mapping[str, Any], played: Sequence[tuple[str, str]], tokens: TokenCounter) -> str:
-        reasoning = str(entry.get("reasoning") or "")
-        reasoning = (one_line(reasoning) if self.on_one_line else reasoning) or NO_REASONING
+        reasoning = str(entry.get("reasoning") or NO_REASONING)
         return (
             f"Turn {entry.get('turn', '?')}:\nReasoning: {tokens.cut(reasoning, self.reasoning_tokens)}\n"
             f"Action: {_action(entry)}\n"

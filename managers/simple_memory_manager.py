@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.lexicon_manager import LexiconManager
 from managers.memory.learner import MemoryLearner, VisitTracker
 from managers.memory.news import NewsLedger
 from managers.memory.outcome import ActionOutcome, ZMachineContext
@@ -24,7 +23,7 @@ from session.values import Location
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from structlog.typing import FilteringBoundLogger
     from typing_extensions import Self
@@ -75,7 +74,6 @@ class SimpleMemoryManager(BaseManager):
     llm_client: the model that says what to remember; without one nothing is learnt from play
     directions: the story's own direction words (``StoryFacts.directions``)
     tokens: counts the tokens of texts
-    syntax: returns what is known of commands at the location of that id, for the prompt
 
     A file that cannot be written is logged once, as an error; its memories stay in the cache and go to the file with
     the next one that can be written. Raises ``StoreError``, when made, for a file that cannot be read.
@@ -90,7 +88,6 @@ class SimpleMemoryManager(BaseManager):
         *,
         directions: Iterable[str] = (),
         tokens: TokenCounter | None = None,
-        syntax: Callable[[int], str] = lambda _location_id: "",
     ) -> None:
         super().__init__(logger, config, game_state)
         self.llm_client = llm_client
@@ -107,7 +104,6 @@ class SimpleMemoryManager(BaseManager):
             lambda: self.llm_client,
             directions=directions,
             tokens=self.tokens,
-            syntax=syntax,
         )
 
     @classmethod
@@ -122,7 +118,6 @@ class SimpleMemoryManager(BaseManager):
             parts.model,
             directions=parts.story.directions,
             tokens=parts.tokens,
-            syntax=parts.get(LexiconManager).known_at,
         )
 
     @classmethod

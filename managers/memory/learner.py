@@ -44,7 +44,6 @@ class MemoryLearner:
     model: returns the model to ask, ``None`` for none
     directions: the story's own direction words
     tokens: counts the tokens of texts
-    syntax: returns what is known of commands at the location of that id, for the prompt
     """
 
     def __init__(
@@ -56,7 +55,6 @@ class MemoryLearner:
         *,
         directions: Iterable[str],
         tokens: TokenCounter,
-        syntax: Callable[[int], str],
     ) -> None:
         self.visit = VisitTracker()
         self.counts: Counter[str] = Counter()
@@ -66,7 +64,6 @@ class MemoryLearner:
         self._model = model
         self._movements = MovementAnalyzer(directions)
         self._tokens = tokens
-        self._syntax = syntax
         self._window = owner.config.get_memory_history_window()
 
     def learn(self, record: TurnRecord) -> None:
@@ -140,10 +137,7 @@ class MemoryLearner:
 
     def _ask(self, model: LanguageModel, visit: VisitNews) -> list[VisitMemory]:
         budget = self._owner.config.prompt_budgets.memory
-        syntax = self._syntax(visit.outcomes[0].location_id)
-        prompt = visit_prompt(
-            visit, self._owner.game_state, self._tokens, window=self._window, budget=budget, syntax=syntax
-        )
+        prompt = visit_prompt(visit, self._owner.game_state, self._tokens, window=self._window, budget=budget)
         if wants_brief_prompt(budget, self._tokens):
             return [visit.quoted(model.complete("memory", prompt, visit.brief_schema()).value)]
         return model.complete("memory", prompt, VisitSynthesis).value.memories

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from managers.memory.outcome import signals_of
-from managers.prompting import NONE, HistoryStyle, as_many_as_fit, fit_prompt, is_for_a_small_model, turn_text
+from managers.prompting import (
+    LONGEST_ACTION,
+    NONE,
+    as_many_as_fit,
+    first_that_fits,
+    is_for_a_small_model,
+    room_for_fields,
+    turn_text,
+)
 from session.memory import MemoryStatus
-from session.text import one_line
+from session.text import cut_at, cut_middle, one_line, shared_room
+from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from managers.memory.outcome import ActionOutcome
     from managers.memory.synthesis import VisitNews
     from session.game_state import GameState
     from session.memory import Memory
     from session.token_counter import TokenCounter
-    from zorkgpt.llm.language_model import Prompt
 
-ARRIVAL_TOKENS = 300
-EXISTING_TOKENS = 800
-MEMORY_TOKENS = 60
-RESPONSE_TOKENS = 200
+SHARE_OF_MEMORIES = 2  # they take at most one in so many characters of the room
+LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead
 BRIEF_ARRIVAL_TOKENS = 40
 BRIEF_RESPONSE_TOKENS = 25
-REASONING = HistoryStyle(reasoning_tokens=100, response_tokens=40, on_one_line=True, by_turn=False)
-"""Responses are short here, since they stand in full among the recent actions."""
+TOLD_BELOW = "(as it stands below, under what is new)"
 NO_SIGNALS = "• No strong signals from context"
 
 
@@ -36,96 +42,145 @@ def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:
     return is_for_a_small_model(budget, "memory", tokens)
 
 
-def visit_prompt(
-    visit: VisitNews, state: GameState, tokens: TokenCounter, *, window: int, budget: int, syntax: str = ""
-) -> Prompt:
-    """Return the prompt that asks what to remember of a visit.
+def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, window: int, budget: int) -> Prompt:
+    """Return the prompt that asks what to remember of a visit, within ``budget`` tokens if that can be done.
 
-    It is kept within ``budget`` tokens by leaving out the oldest turns. What never changes is in the system role, so
-    that the server can cache it.
+    All is told whole as long as there is room, which goes to the memories first, since they may have to be written
+    anew; then long texts are cut in their middle, then the oldest turns are left out. What never changes is in the
+    system role, so that the server can cache it.
 
-    window: how many turns up to the first news are shown, besides all later ones
-    syntax: how forms of commands fared; the brief prompt of a small model has no room for it
+    window: how many turns up to the first news are told, besides all later ones
     """
-    is_brief = wants_brief_prompt(budget, tokens)
-    name = "memory_brief" if is_brief else "memory"
-    turns = max(state.turn_count, visit.outcomes[-1].turn) - visit.outcomes[0].turn + window
-    texts = {
-        **_visit_texts(visit, tokens, is_brief=is_brief),
-        **_latest_turns(visit, state, tokens, turns),
-        "syntax": syntax or NONE,
-    }
-    shorter = (_latest_turns(visit, state, tokens, count) for count in range(turns - 1, 0, -1))
-    return fit_prompt(fill_prompt(name), [f"{name}_visit"], texts, shorter, budget=budget, tokens=tokens)
-
-
-def format_existing(memories: Sequence[Memory], tokens: TokenCounter) -> str:
-    """Return a line for each memory with its status, superseded ones last and without their text."""
-    superseded_last = sorted(memories, key=lambda memory: memory.status == MemoryStatus.SUPERSEDED)
-    lines = as_many_as_fit(
-        (_existing_line(memory, tokens) for memory in superseded_last),
-        lambda lines: sum(map(tokens.estimate, lines)) <= EXISTING_TOKENS,
-    )
-    return "\n".join(lines) or NONE
-
-
-def format_recent_actions(actions: Sequence[tuple[str, str]], start_turn: int, tokens: TokenCounter) -> str:
-    """Return commands with their responses as text, the first of them having been played in ``start_turn``."""
-    return "\n\n".join(
-        turn_text(turn, action, f"Response: {tokens.cut(response.strip(), RESPONSE_TOKENS)}")
-        for turn, (action, response) in enumerate(actions, start=start_turn)
-    )
-
-
-def _existing_line(memory: Memory, tokens: TokenCounter) -> str:
-    line = f"- [{memory.category} - {memory.persistence.upper()} - {memory.status}] {memory.title}"
-    is_superseded = memory.status == MemoryStatus.SUPERSEDED
-    return line if is_superseded else f"{line}: {tokens.cut(one_line(memory.text), MEMORY_TOKENS)}"
-
-
-def _latest_turns(visit: VisitNews, state: GameState, tokens: TokenCounter, count: int) -> dict[str, str]:
-    """Return the fields that tell of the latest ``count`` turns."""
-    played = _played_until(visit.outcomes[-1], state)
-    recent, reasoned = played[-count:], state.action_reasoning_history[-count:]
-    last_turn = max(state.turn_count, visit.outcomes[-1].turn)
-    return {
-        "actions": format_recent_actions(recent, last_turn - len(recent) + 1, tokens),
-        "reasoning": REASONING.text(reasoned, played, tokens) or NONE,
-    }
-
-
-def _visit_texts(visit: VisitNews, tokens: TokenCounter, *, is_brief: bool) -> dict[str, str]:
-    """Return the fields that do not depend on how many turns are told."""
-    arrival_tokens = BRIEF_ARRIVAL_TOKENS if is_brief else ARRIVAL_TOKENS
+    if wants_brief_prompt(budget, tokens):
+        return Prompt(fill_prompt("memory_brief"), fill_prompt("memory_brief_visit", **_brief_texts(visit, tokens)))
     last = visit.outcomes[-1]
-    return {
-        "location": one_line(last.location_name) or f"Location #{last.location_id}",
+    texts = {
+        "location": _short(last.location_name) or f"Location #{last.location_id}",
         "location_id": str(last.location_id),
-        "memories": format_existing(visit.memories, tokens),
-        "arrival": "\n".join(_arrival_lines(visit, tokens, arrival_tokens)),
-        "outcomes": "\n".join(_answered_lines(visit, tokens) if is_brief else _outcome_lines(visit)),
+        "outcomes": "\n".join(_outcome_lines(visit)),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
-        "visit": "FIRST VISIT" if visit.is_first else "RETURN VISIT (no CORE)",
+        "visit": _visit_status(visit),
+    }
+    room = room_for_fields("memory", "memory_visit", budget, tokens) - sum(map(len, texts.values()))
+    texts["memories"] = existing_memories(visit.memories, room // SHARE_OF_MEMORIES)
+    story = _story(visit, state, room - len(texts["memories"]), window)
+    return Prompt(fill_prompt("memory"), fill_prompt("memory_visit", **texts, **story))
+
+
+def existing_memories(memories: Sequence[Memory], characters: int) -> str:
+    """Return a line for each memory with its status; superseded ones last and without text, as far as there is room."""
+    standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
+    given_up = [memory for memory in memories if memory.status == MemoryStatus.SUPERSEDED]
+    heads = [f"{_head(memory)}: " for memory in standing]
+    told = [one_line(memory.text) for memory in standing]
+    shares = shared_room(told, characters - sum(len(head) + 1 for head in heads))
+    lines = [head + cut_middle(text, share) for head, text, share in zip(heads, told, shares, strict=True)]
+    room = characters - sum(len(line) + 1 for line in lines)
+    titles = as_many_as_fit(
+        map(_head, reversed(given_up)), lambda titles: sum(len(title) + 1 for title in titles) <= room
+    )
+    return "\n".join([*lines, *reversed(titles)]) or NONE
+
+
+@dataclass(frozen=True, slots=True)
+class _ToldTurn:
+    """A turn as the prompt tells it: what was played, what the story answered, and why it was played."""
+
+    turn: int
+    action: str
+    response: str
+    reason: str
+
+
+def _story(visit: VisitNews, state: GameState, characters: int, window: int) -> dict[str, str]:
+    """Return the fields that tell the arrival and the latest turns, within so many characters.
+
+    The fewest turns are told where even that leaves a long text hardly more than a line.
+    """
+    arrival, turns = _arrival(visit), _played_turns(visit, state)
+    most = turns[-1].turn - visit.outcomes[0].turn + window
+    forms = (_shared_out(turns[-count:], arrival, characters) for count in range(max(1, most), 0, -1))
+    fields, _ = first_that_fits(forms, lambda form: form[1])
+    return fields
+
+
+def _shared_out(turns: Sequence[_ToldTurn], arrival: str, characters: int) -> tuple[dict[str, str], bool]:
+    """Return the fields with all texts cut to their share of the room, and whether enough of each is left."""
+    texts = [arrival, *(turn.response for turn in turns), *(turn.reason for turn in turns)]
+    beside = sum(map(len, _laid_out(turns, texts).values())) - sum(map(len, texts))
+    shares = shared_room(texts, characters - beside)
+    is_well_told = all(share >= min(len(text), LEAST_TOLD) for text, share in zip(texts, shares, strict=True))
+    cut = [cut_middle(text, share) for text, share in zip(texts, shares, strict=True)]
+    return _laid_out(turns, cut), is_well_told
+
+
+def _laid_out(turns: Sequence[_ToldTurn], texts: Sequence[str]) -> dict[str, str]:
+    """Return the fields of the turns. ``texts``: the arrival, then each turn's response, then each turn's reason."""
+    arrival, responses, reasons = texts[0], texts[1 : len(turns) + 1], texts[len(turns) + 1 :]
+    told = zip(turns, responses, reasons, strict=True)
+    played = [(turn_text(turn.turn, turn.action, f"Response: {text}"), turn.turn, why) for turn, text, why in told]
+    return {
+        "actions": "\n\n".join(text for text, _, _ in played),
+        "reasoning": "\n".join(f"Turn {turn}: {why}" for _, turn, why in played if why) or NONE,
+        "arrival": f"On arrival the story showed: {arrival}" if arrival else "",
     }
 
 
-def _played_until(outcome: ActionOutcome, state: GameState) -> list[tuple[str, str]]:
-    """Return the commands of the episode with their responses, up to that of ``outcome``."""
+def _played_turns(visit: VisitNews, state: GameState) -> list[_ToldTurn]:
+    """Return the turns of the episode, up to that of the last news."""
+    last = visit.outcomes[-1]
     played: list[tuple[str, str]] = list(state.action_history)
-    if outcome.turn > state.turn_count:
-        played.append((outcome.action, outcome.response))
-    return played
+    if last.turn > state.turn_count:
+        played.append((last.action, last.response))
+    first_turn = max(state.turn_count, last.turn) - len(played) + 1
+    reasons = {entry.get("turn"): one_line(str(entry.get("reasoning") or "")) for entry in _reasoned(state)}
+    arrival = _arrival(visit)
+    return [
+        _ToldTurn(
+            turn,
+            _short(action),
+            TOLD_BELOW if arrival and response.strip() == arrival else response.strip(),
+            reasons.get(turn, ""),
+        )
+        for turn, (action, response) in enumerate(played, start=first_turn)
+    ]
 
 
-def _arrival_lines(visit: VisitNews, tokens: TokenCounter, longest: int) -> Iterator[str]:
-    for outcome in visit.outcomes:
-        if outcome.first_visit and outcome.arrival_text.strip():
-            yield f"On arrival the story showed: {tokens.cut(outcome.arrival_text.strip(), longest)}"
+def _reasoned(state: GameState) -> Iterable[dict[str, object]]:
+    return (entry for entry in state.action_reasoning_history if isinstance(entry, dict))
+
+
+def _short(text: str) -> str:
+    return cut_at(one_line(text), LONGEST_ACTION)
+
+
+def _head(memory: Memory) -> str:
+    return f"- [{memory.category} - {memory.persistence.upper()} - {memory.status}] {memory.title}"
+
+
+def _arrival(visit: VisitNews) -> str:
+    """Return what the story showed on the episode's first arrival, "" where this is no first visit."""
+    return next((each.arrival_text.strip() for each in visit.outcomes if each.first_visit), "")
+
+
+def _visit_status(visit: VisitNews) -> str:
+    return "FIRST VISIT" if visit.is_first else "RETURN VISIT (no CORE)"
+
+
+def _brief_texts(visit: VisitNews, tokens: TokenCounter) -> dict[str, str]:
+    last = visit.outcomes[-1]
+    arrival = tokens.cut(_arrival(visit), BRIEF_ARRIVAL_TOKENS)
+    return {
+        "location": _short(last.location_name) or f"Location #{last.location_id}",
+        "visit": _visit_status(visit),
+        "arrival": f"On arrival the story showed: {arrival}" if arrival else "",
+        "outcomes": "\n".join(_answered_lines(visit, tokens)),
+    }
 
 
 def _outcome_lines(visit: VisitNews) -> Iterator[str]:
     for outcome in visit.outcomes:
-        yield turn_text(outcome.turn, f"{outcome.action} ({', '.join(_effects(outcome))})")
+        yield turn_text(outcome.turn, f"{_short(outcome.action)} ({', '.join(_effects(outcome))})")
 
 
 def _answered_lines(visit: VisitNews, tokens: TokenCounter) -> Iterator[str]:

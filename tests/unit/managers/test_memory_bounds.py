@@ -37,26 +37,20 @@ def asked_about(play: MemoryPlay) -> str:
     return play.prompts[-1]
 
 
-def test_of_the_arrival_and_of_a_response(tmp_path: Path) -> None:
-    prompt = asked_about(MemoryPlay(tmp_path, nothing))
-    arrival, sequence, reasoning = (
-        prompt.split("On arrival the story showed: ")[1],
-        prompt.split("RECENT ACTION SEQUENCE:")[1].split("AGENT'S REASONING:")[0],
-        prompt.split("AGENT'S REASONING:")[1].split("WHAT IS NEW HERE:")[0],
-    )
-    assert [longest("q", arrival), longest("r", sequence), longest("r", reasoning)] == [
-        1200 - MARK,
-        800 - MARK,
-        160 - MARK,
-    ]
-
-
-def test_of_the_players_reasons(tmp_path: Path) -> None:
+def test_of_all_texts_together(tmp_path: Path) -> None:
+    """Arrival, response and reason share what the budget leaves alike."""
     play = MemoryPlay(tmp_path, nothing)
-    play.turn("x" * 9000, "Hm.", world_hash="7")  # its reason is "because of" it
+    play.turn("north", "q" * 9000, location=VATS)
+    play.turn("stir", "r" * 9000, world_hash="1")
+    play.turn("x" * 9000, "Hm.", world_hash="2")  # its reason is "because of" it
     play.manager.end("over")
-    reason = play.prompts[-1].split("AGENT'S REASONING:")[1].split("Action:")[0]
-    assert longest("x", reason) == 400 - MARK - len("because of ")
+    prompt = play.prompts[-1]
+    arrival, response, reason = (longest(letter, prompt) for letter in "qrx")
+    assert response - arrival in {0, 1}
+    assert 1500 < arrival < 4000
+    assert reason + len("because of ") - arrival in {0, 1}
+    assert longest("x", prompt.split("RECENT ACTION SEQUENCE:")[1].split("AGENT'S REASONING:")[0]) == 200 - MARK
+    assert 15_900 < len(play.llm.calls[-1].prompt.system + prompt) <= 16_000
 
 
 def test_a_small_model_is_shown_less(tmp_path: Path) -> None:
@@ -71,13 +65,16 @@ def test_a_small_model_is_shown_less(tmp_path: Path) -> None:
 
 
 def test_of_what_is_remembered(tmp_path: Path) -> None:
+    """Half of the room, shared alike."""
     play = MemoryPlay(tmp_path, nothing)
     for number in range(20):
         play.manager.add_memory(VATS.num, VATS.name, memory(f"{number:02}", text="x" * 900))
     prompt = asked_about(play)
     lines = re.findall(r"^- \[NOTE - PERMANENT - ACTIVE\] (\d\d): (x+)$", prompt.replace(" […]", ""), re.MULTILINE)
-    assert {len(text) for _, text in lines} == {240 - MARK}
-    assert [number for number, _ in lines] == [f"{number:02}" for number in range(11)]  # 800 tokens, 70 a line
+    assert [number for number, _ in lines] == [f"{number:02}" for number in range(20)]
+    assert max(len(text) for _, text in lines) - min(len(text) for _, text in lines) <= 1
+    known = prompt.split("EXISTING MEMORIES:\n")[1].split("\n\n")[0]
+    assert 0 < (16_000 - len(play.llm.calls[-1].prompt.system)) / 2 - len(known) < 400
 
 
 def test_of_an_answer(tmp_path: Path) -> None:
@@ -116,13 +113,6 @@ def test_what_a_small_model_chose_is_of_the_turn_that_it_chose(tmp_path: Path) -
     play.manager.end("over")
     ((kept,),) = play.manager.memory_cache.values()
     assert (kept.turns, kept.score_change) == ("2", 0)
-
-
-def test_responses_beside_reasons_are_on_one_line(tmp_path: Path) -> None:
-    play = MemoryPlay(tmp_path, nothing)
-    play.turn("stir", "It swirls.\n\nBlue  rises.", world_hash="1")
-    play.manager.end("over")
-    assert "Action: stir\nResponse: It swirls. Blue rises.\n" in play.prompts[-1]
 
 
 @pytest.mark.parametrize(("turns", "asked"), [(4, 0), (5, 1)])

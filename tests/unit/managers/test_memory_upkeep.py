@@ -79,20 +79,20 @@ def test_every_memory_that_breaks_a_rule_is_counted(tmp_path: Path) -> None:
     assert manager.get_status()["metrics"]["refused"] == 2
 
 
-def test_of_the_turns_before_only_the_oldest_that_there_is_no_room_for_are_left_out(tmp_path: Path) -> None:
-    budget, first_shown = 30_000, []
-    for _ in range(5):
-        options = {"prompt_budgets": {"memory": budget}, "memory_sampling": {"memory_history_window": 10}}
-        play = MemoryPlay(tmp_path / str(budget), lambda *_: learnt(), **options)
-        for turn in range(1, 15):
-            play.turn(f"try {turn}", "word " * 200, world_hash=str(turn))
-        play.manager.end("over")
-        prompt = play.llm.calls[-1].prompt
-        shown = re.findall(r"^Turn (\d+): .*\nResponse", prompt.user, re.MULTILINE)
-        assert [int(turn) for turn in shown] == list(range(int(shown[0]), 15))
-        first_shown.append(shown[0])
-        budget = play.manager.tokens.estimate(prompt.system + prompt.user) - 1
-    assert first_shown == ["2", "3", "4", "5", "6"]  # ten turns up to the first that is news, of turn 11
+@pytest.mark.parametrize(("budget", "first_shown"), [(8000, 2), (4000, 2), (2400, 2), (2100, 5)])
+def test_of_the_turns_before_the_oldest_are_left_out_before_texts_become_a_line(
+    tmp_path: Path, budget: int, first_shown: int
+) -> None:
+    options = {"prompt_budgets": {"memory": budget}, "memory_sampling": {"memory_history_window": 10}}
+    play = MemoryPlay(tmp_path, lambda *_: learnt(), **options)
+    for turn in range(1, 15):
+        play.turn(f"try {turn}", "word " * 200, world_hash=str(turn))
+    play.manager.end("over")
+    prompt = play.llm.calls[-1].prompt
+    shown = re.findall(r"^Turn (\d+): .*\nResponse: (.*)", prompt.user, re.MULTILINE)
+    assert [int(turn) for turn, _ in shown] == list(range(first_shown, 15))  # 2: ten turns up to the first news, of 11
+    assert min(len(response) for _, response in shown) > 280
+    assert play.manager.tokens.estimate(prompt.system + prompt.user) <= budget
 
 
 def test_a_location_without_a_name_has_its_number_alone(tmp_path: Path) -> None:

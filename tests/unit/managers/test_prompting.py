@@ -112,7 +112,6 @@ class TestPrompts:
 
 
 AGENT = HistoryStyle(reasoning_tokens=20, response_tokens=20)
-LATEST = HistoryStyle(reasoning_tokens=20, response_tokens=20, on_one_line=True, by_turn=False)
 PLAYED = [("wait", " first\nline "), ("wait", "latest")]
 
 
@@ -132,11 +131,6 @@ class TestTurns:
             "Turn 1:\nReasoning: why\nnot\nAction: wait\nResponse: first\nline"
         )
 
-    def test_or_the_latest_response_to_the_command_is_told_each_on_one_line(self) -> None:
-        assert told(LATEST, {"turn": 1, "reasoning": "why\nnot", "action": "wait"}) == (
-            "Turn 1:\nReasoning: why not\nAction: wait\nResponse: latest"
-        )
-
     @pytest.mark.parametrize("turn", [0, -1, 3, "1", None])
     def test_where_its_turn_is_not_known_the_latest_response_to_the_command_is_told(self, turn: Any) -> None:
         assert told(AGENT, {"turn": turn, "action": "wait"}).endswith("Response: latest")
@@ -147,7 +141,6 @@ class TestTurns:
             "Action: (No action recorded)\nResponse: (No response recorded)"
         )
         assert told(AGENT, {}, "rubbish", {"reasoning": ""}) == f"{missing}\n\n{missing}"
-        assert told(LATEST, {"reasoning": " \n"}) == missing
 
     def test_long_texts_are_cut(self) -> None:
         entry = {"turn": 1, "reasoning": "so " * 500, "action": "x" * 500}

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from managers.memory.news import MOST_REMEMBERED, NewsLedger
 from managers.memory.outcome import ActionOutcome, ZMachineContext, outcome_of, signals_of
-from managers.memory.prompt import NO_SIGNALS, format_recent_actions, visit_prompt
+from managers.memory.prompt import NO_SIGNALS, TOLD_BELOW, existing_memories, visit_prompt
 from managers.memory.synthesis import LONGEST_QUOTE, BriefMemory, VisitNews, VisitSynthesis
 from session.errors import LanguageModelUnavailable
 from session.game_state import GameState, PlayedAction
@@ -273,7 +273,7 @@ class TestPrompt:
         play.manager.flush()
         sequence = play.prompts[0].split("RECENT ACTION SEQUENCE:\n")[1].split("\n\nAGENT'S REASONING")[0]
         assert sequence == "Turn 6: wait 3\nResponse: Time passes.\n\nTurn 7: take beam\nResponse: You can't."
-        assert "Reasoning: because of take beam" in play.prompts[0]
+        assert "AGENT'S REASONING:\nTurn 6: because of wait 3\nTurn 7: because of take beam\n\nWHAT" in play.prompts[0]
 
     def test_an_outcome_that_the_state_has_not_recorded_yet_ends_the_sequence(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
@@ -347,18 +347,57 @@ class TestPrompt:
         state.action_history += [PlayedAction(f"wait {turn}", "word " * 100) for turn in range(1, 10)]
         visit = VisitNews((ActionOutcome(31, "Blue Vats", 9, "wait 9", "wait 9", "word"),), ())
         tokens = TokenCounter()
-        prompt = visit_prompt(visit, state, tokens, window=8, budget=2130)
-        assert tokens.estimate(prompt.system + prompt.user) <= 2130
+        prompt = visit_prompt(visit, state, tokens, window=8, budget=2000)
+        assert tokens.estimate(prompt.system + prompt.user) <= 2000
         assert "Turn 9: wait 9" in prompt.user
         assert "Turn 2: wait 2" not in prompt.user
 
-    def test_how_forms_of_commands_fared_is_shown_or_said_to_be_unknown(self) -> None:
-        visit = VisitNews((ActionOutcome(31, "Blue Vats", 1, "wait", "wait", "word"),), ())
-        syntaxes = ("Changed something: dip OBJECT", "")
-        state, tokens = GameState(turn_count=1), TokenCounter()
-        prompts = [visit_prompt(visit, state, tokens, window=8, budget=4000, syntax=syntax) for syntax in syntaxes]
-        shown = [prompt.user.split("COMMAND SYNTAX:\n")[1].split("\n")[0] for prompt in prompts]
-        assert shown == ["Changed something: dip OBJECT", "(none)"]
+    def test_four_blows_have_four_answers(self, tmp_path: Path) -> None:
+        blows = ("You miss.", "The troll staggers.", "The axe gets you in the side.", "The troll dies.")
+        play = MemoryPlay(tmp_path, silent)
+        for blow in blows:
+            play.turn("attack troll with sword", blow, world_hash=blow)
+        play.manager.flush()
+        (prompt,) = play.prompts
+        assert re.findall(r"^Response: (.*)$", prompt, re.MULTILINE) == [*blows]
+        reasoning = prompt.split("AGENT'S REASONING:\n")[1].split("\n\n")[0]
+        assert reasoning.splitlines() == [f"Turn {turn}: because of attack troll with sword" for turn in range(1, 5)]
+
+    def test_the_text_of_the_arrival_stands_there_once(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent)
+        play.turn("north", f"Blue Vats\n{LONG}\n", location=VATS)
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.manager.flush()
+        assert play.prompts[-1].count(LONG) == 1
+        assert f"Turn 1: north\nResponse: {TOLD_BELOW}" in play.prompts[-1]
+
+    def test_the_cause_of_a_death_and_a_memory_that_may_be_rewritten_are_shown_whole(self, tmp_path: Path) -> None:
+        chant = "Once again you read the syllables of the chant aloud. " * 12 + "A creature quickly bites your throat."
+        known = "An object rests on top of the door, as one could spot from the stairs. " * 6 + "Untried: a tall man."
+        play = MemoryPlay(tmp_path, silent)
+        play.manager.add_memory(GATE.num, GATE.name, memory("Something is up there", text=known))
+        play.turn("read writing", chant, died=True)
+        (prompt,) = play.prompts
+        assert f"Response: {chant}" in prompt
+        assert f"Something is up there: {known}" in prompt
+
+    def test_where_there_is_no_room_the_middle_goes(self) -> None:
+        text = f"It begins so. {'And on it goes. ' * 300}It ends so."
+        state = GameState(turn_count=1, action_history=[PlayedAction("wait", text)])
+        visit = VisitNews((ActionOutcome(31, "Blue Vats", 1, "wait", "wait", text),), ())
+        tokens = TokenCounter()
+        prompt = visit_prompt(visit, state, tokens, window=8, budget=2400)
+        assert 2300 < tokens.estimate(prompt.system + prompt.user) <= 2400
+        (told,) = re.findall(r"Response: (.*)", prompt.user)
+        assert told.startswith("It begins so. And")
+        assert told.endswith("goes. It ends so.")
+
+    def test_what_was_given_up_is_shown_by_its_latest_titles_as_far_as_there_is_room(self) -> None:
+        old = [memory(f"Old {number}").superseded("New", 3) for number in range(9)]
+        assert existing_memories([*old, memory("New", text="x" * 50)], 130).splitlines() == [
+            f"- [NOTE - PERMANENT - ACTIVE] New: {'x' * 50}",
+            "- [NOTE - PERMANENT - SUPERSEDED] Old 8",
+        ]
 
     def test_a_small_budget_asks_for_a_choice_and_remembers_the_storys_own_words(self, tmp_path: Path) -> None:
         def reply(_role: Role, prompt: Prompt, _schema: type[BaseModel]) -> Reply:
@@ -427,12 +466,6 @@ class TestPrompt:
         text = VisitNews((replace(DONE, response="blue dye " * 40),), ()).quoted(answer).memory_text or ""
         assert len(text) <= LONGEST_QUOTE + 2
         assert re.search(r' (blue|dye) \[…\]"$', text)
-
-    def test_actions_are_numbered_from_their_first_turn(self) -> None:
-        assert format_recent_actions([("a", " x\n"), ("b", "y")], 7, TokenCounter()) == (
-            "Turn 7: a\nResponse: x\n\nTurn 8: b\nResponse: y"
-        )
-        assert format_recent_actions([], 1, TokenCounter()) == ""
 
 
 class TestAnswers:
