@@ -25,7 +25,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict
 from zorkgpt.mapping.map_graph import Edge
-from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, passes_time, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,11 +36,15 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Walk:
-    """Every move of a replay that a command made, by its edge: where it led last, and the state just before."""
+    """Every move of a replay that a command made, by its edge: where it led last, and the state just before.
+
+    carried: moves that waiting would have made as well, or that came of waiting or looking: the player was taken there
+    """
 
     destinations: dict[Edge, int] = field(default_factory=dict)
     states: dict[Edge, SavedState] = field(default_factory=dict)
     moves: int = 0
+    carried: int = 0
     unlearnt: int = 0
     commands: int = 0
     learning_seconds: float = 0.0
@@ -50,6 +54,7 @@ class Walk:
 class MapTruth:
     """What a replay showed of a map; a true one has zero of the last four.
 
+    moves, carried: those that a command made, and those that came of waiting or looking, or would have come of it
     unlearnt: moves taken that were no edge, to the right room, just after
     unwalked: edges that nobody walked, or not last to where they say
     false: edges whose command, tried again from the state before it was learnt, leads elsewhere
@@ -59,6 +64,7 @@ class MapTruth:
 
     commands: int
     moves: int
+    carried: int
     rooms: int
     edges: int
     routes: int
@@ -85,13 +91,14 @@ def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
     return MapTruth(
         commands=walk.commands,
         moves=walk.moves,
+        carried=walk.carried,
         rooms=len(graph.rooms),
         edges=len(edges),
         routes=len(connected),
         ms_per_turn=1000 * walk.learning_seconds / max(1, walk.commands),
         unlearnt=walk.unlearnt,
         unwalked=sum(walk.destinations.get(edge) != to_id for edge, to_id in edges.items()),
-        false=sum(not _leads(game, walk.states[edge], edge, to_id) for edge, to_id in edges.items()),
+        false=sum(not _leads_back(game, walk, edge, to_id) for edge, to_id in edges.items()),
         missing=sum(not _route_leads(manager, from_id, to_id) for from_id, to_id in connected),
     )
 
@@ -114,6 +121,9 @@ def replay(game: Game, commands: Sequence[str], manager: MapManager) -> Walk:
         exit_ = movements.exit_of(previous)
         if exit_ and turn.moved and not turn.after.died and before.location and turn.after.location:
             edge = Edge(before.location.num, exit_)
+            if passes_time(exit_) or _leads(game, state, "wait", turn.after.location.num):
+                walk.carried += 1
+                continue
             walk.moves += 1
             walk.destinations[edge] = turn.after.location.num
             walk.states[edge] = state
@@ -127,9 +137,16 @@ def _edges(graph: MapGraph) -> dict[Edge, int]:
     }
 
 
-def _leads(game: Game, state: SavedState, edge: Edge, to_id: int) -> bool:
+def _leads_back(game: Game, walk: Walk, edge: Edge, to_id: int) -> bool:
+    return edge in walk.states and _leads(game, walk.states[edge], edge.exit, to_id)
+
+
+def _leads(game: Game, state: SavedState, command: str, to_id: int) -> bool:
+    """Tell whether the command leads there from that state, and leave the story as it is now."""
+    now = game.save()
     game.restore(state)
-    location = game.step(edge.exit).location
+    location = game.step(command).location
+    game.restore(now)
     return location is not None and location.num == to_id
 
 

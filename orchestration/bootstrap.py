@@ -112,7 +112,7 @@ def assemble(
             folder,
             ZorkOrchestrator(
                 game=game,
-                turn=build_turn(configuration, model.door, game, learning),
+                turn=build_turn(configuration, model.door, game, learning, parts.vocabulary),
                 learning=learning,
                 plan=RunPlan(manifest.seeds, configuration.max_turns_per_episode, manifest.first_episode),
                 emit=model.emit,

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from game_interface.core.commands import refusal
 from game_interface.core.game import Game
 from managers.context_manager import ContextManager, Rejection
+from session.command_reading import first_command
 from session.errors import LanguageModelError
 from session.game_state import GameState
 from session.values import Observation, Proposal, TurnRecord, Verdict
+from session.vocabulary import Vocabulary
 from zorkgpt.players.agent import Agent
 from zorkgpt.players.critic import Critic
 from zorkgpt.players.extractor import Extractor
@@ -36,6 +39,7 @@ class Turn:
     max_rejections: how many proposals of one turn are sent back with a reason; the next one is played
     offer: which of the valid actions the agent may choose from: assistance, and none without it
         (docs/specification.md, Assistance)
+    vocabulary: tells where a line of several commands is parted; without it none is
     """
 
     game: Game
@@ -45,6 +49,7 @@ class Turn:
     extractor: Extractor | None = None
     max_rejections: int = 2
     offer: Offer | None = None
+    vocabulary: Vocabulary | None = None
 
     def play(self, state: GameState, learnt: Sequence[PromptSection] = ()) -> TurnRecord:
         """Play the next turn; nothing has learnt from it yet.
@@ -68,18 +73,27 @@ class Turn:
     def _attempts(
         self, before: Observation, learnt: Sequence[PromptSection], state: GameState
     ) -> Iterator[_JudgedProposal]:
-        """Yield proposals with their verdicts, up to the one that was played."""
+        """Yield proposals with their verdicts, up to the one that was played.
+
+        Of a line of several commands the first is judged and played: the next one is proposed by an agent that has seen
+        what came of it.
+        """
         valid_actions = self.offer(self.game.valid_actions(), state) if self.offer else None
         rejections: list[Rejection] = []
         for rejections_left in range(self.max_rejections, -1, -1):
             proposal = self._propose(before, learnt, valid_actions, rejections)
+            first = first_command(proposal.action, self.vocabulary) if self.vocabulary else proposal.action
+            if first != proposal.action:
+                reason = f"A turn is one command: {first!r} is played, and what follows it is for the next turns."
+                yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser"))
+                proposal = replace(proposal, action=first)
             verdict = self._judge(before, learnt, proposal)
             if verdict.accepted or not rejections_left:
-                refusal = self.game.step(proposal.action).refusal
-                if refusal is None:
+                unfit = self.game.step(proposal.action).refusal
+                if unfit is None:
                     yield _JudgedProposal(proposal, verdict)
                     return
-                verdict = Verdict(accepted=False, reason=refusal, source="parser")
+                verdict = Verdict(accepted=False, reason=unfit, source="parser")
             rejections.append(Rejection(proposal.action, verdict.reason))
             yield _JudgedProposal(proposal, verdict)
 
@@ -100,6 +114,10 @@ class Turn:
         return self.agent.propose(context)
 
     def _judge(self, before: Observation, learnt: Sequence[PromptSection], proposal: Proposal) -> Verdict:
+        """Return the critic's verdict; a command that cannot reach the story is refused without the critic."""
+        unfit = None if before.awaits_key else refusal(proposal.action)
+        if unfit is not None:
+            return Verdict(accepted=False, reason=unfit, source="parser")
         system = self.critic.system_prompt
         context = partial(self.context.get_critic_context, before, proposal.action, learnt, system=system)
         return self.critic.judge(before, proposal, context)
@@ -132,7 +150,9 @@ def freshest(actions: tuple[str, ...], state: GameState) -> tuple[str, ...]:
     return tuple(action for action, times in zip(actions, played, strict=True) if times == min(played))
 
 
-def build_turn(configuration: GameConfiguration, model: LanguageModel, game: Game, learning: Learning) -> Turn:
+def build_turn(
+    configuration: GameConfiguration, model: LanguageModel, game: Game, learning: Learning, vocabulary: Vocabulary
+) -> Turn:
     """Build the players of a run around its game."""
     reader, reasoning_length = configuration.extractor.mode, configuration.agent.reasoning_length
     return Turn(
@@ -148,6 +168,7 @@ def build_turn(configuration: GameConfiguration, model: LanguageModel, game: Gam
         extractor=Extractor(model) if reader == "separate" else None,
         max_rejections=configuration.critic.max_rejections,
         offer=_offer(configuration),
+        vocabulary=vocabulary,
     )
 
 

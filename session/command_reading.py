@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _ARTICLES = frozenset({"a", "an", "the", "my", "some"})
 _NOT_ONE_CLAUSE = re.compile(r"[.,;:?!\"]|\b(?:and|then|but|except)\b")
 _WORD = re.compile(r"[a-z0-9'-]+")
+_STOP = re.compile(r"\s*[.;]\s*|(?:\s*,|\s+and\b)?\s*\bthen\b\s*", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,25 @@ def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
                 phrases.append(())
             phrases[-1] += (each,)
     return Command(words, tuple(phrases), tuple(frame))
+
+
+def steps_of(line: str) -> list[str]:
+    """Return what a line holds between full stops, semicolons and "then"."""
+    return [step for step in _STOP.split(line) if step]
+
+
+def first_command(line: str, vocabulary: Vocabulary) -> str:
+    """Return the first command of a line of several, or all of a line that is one command.
+
+    After a stop only a verb or a direction of the story begins another command: "ask mrs. smith" is one. A line with a
+    quotation is never parted.
+    """
+    starts = vocabulary.verbs | vocabulary.directions
+    for stop in () if '"' in line else _STOP.finditer(line):
+        first, following = line[: stop.start()].strip(" .;"), _WORD.match(line.lower(), stop.end())
+        if first and following and vocabulary.cut(following[0]) in starts:
+            return first
+    return line
 
 
 def words_of(text: str, vocabulary: Vocabulary) -> frozenset[str]:

@@ -21,11 +21,15 @@ from session.events import (
     RunStarted,
     TurnPlayed,
 )
-from session.text import counted, one_line
+from session.text import counted, cut_at, one_line
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:
     from session.values import Observation, TurnRecord
+
+
+LONGEST_COMMAND = 200
+"""Characters of a command that are shown: a model may answer with pages."""
 
 
 class Screen(Protocol):
@@ -89,7 +93,7 @@ class LiveScreen:
         if record.reasoning:
             parts.append(Text(printable(record.reasoning), style="italic dim"))
         parts += [Text(line, style="yellow") for line in map(printable, _rejected(record))]
-        parts.append(Text(f"> {printable(record.action)}", style="bold cyan"))
+        parts.append(Text(f"> {printable(_command(record.action))}", style="bold cyan"))
         parts.append(Text(printable(record.after.text.strip())))
         return Panel(
             Group(*parts),
@@ -153,12 +157,17 @@ def _turn_lines(record: TurnRecord, seconds: float) -> list[str]:
     lines = ["", f"[Turn {record.turn}, {seconds:.1f} s] {' | '.join(_place_and_score(record.after))}"]
     if record.reasoning:
         lines.append(f"  ({record.reasoning})")
-    return [*lines, *_rejected(record), f"> {record.action}", record.after.text.strip()]
+    return [*lines, *_rejected(record), f"> {_command(record.action)}", record.after.text.strip()]
 
 
 def _rejected(record: TurnRecord) -> list[str]:
     pairs = list(zip(record.proposals, record.verdicts, strict=True))[:-1]
-    return [f"not played: {proposal.action} ({verdict.reason})" for proposal, verdict in pairs if not verdict.accepted]
+    rejected = [(_command(proposal.action), verdict) for proposal, verdict in pairs if not verdict.accepted]
+    return [f"not played: {command} ({verdict.reason})" for command, verdict in rejected]
+
+
+def _command(action: str) -> str:
+    return cut_at(one_line(action), LONGEST_COMMAND)
 
 
 def _place_and_score(observation: Observation) -> list[str]:

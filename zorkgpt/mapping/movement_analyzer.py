@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from session.command_reading import steps_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -35,8 +37,9 @@ _DIRECTIONS = frozenset(_ABBREVIATIONS.values()) | {"in", "out"}
 
 _AGAIN = frozenset({"again", "g"})
 _REWINDING = frozenset({"restart", "restore", "undo"})
+_PASSES_TIME = re.compile(r"(?:wait|z|examine|x)\b.*|look|l|inventory|i")
+"""Commands of any parser that lead nowhere: who is elsewhere after them was taken there."""
 _GOING = re.compile(r"^(go|walk) (to )?(the )?")
-_STEP_BREAK = re.compile(r"\.|;|\bthen\b")
 _SPLIT_BEARING = re.compile(r"\b(north|south)[- ](east|west)\b")
 _WORD = re.compile(r"[a-z]+")
 
@@ -68,15 +71,17 @@ class MovementAnalyzer:
 
         That is so where the command never reached the story, where a location is not known, after the story's
         end, where its clock ran back (undo, restore, restart), and for a death: who wakes up elsewhere has
-        not walked there. ``previous_command`` is what "again" repeats.
+        not walked there. Nor does a line of several commands show which one led where, and who waits or looks about
+        and is elsewhere then was taken there. ``previous_command`` is what "again" repeats.
         """
         before, after = turn.before, turn.after
         if before.location is None or after.location is None:
             return None
         if after.refusal is not None or before.ending is not None or after.died or _rewound(turn):
             return None
-        exit_ = self.exit_of(repeated(turn.action, previous_command))
-        if not exit_:
+        command = repeated(turn.action, previous_command)
+        exit_ = self.exit_of(command)
+        if not exit_ or len(steps_of(command)) > 1 or passes_time(exit_):
             return None
         return Attempt(
             from_id=before.location.num,
@@ -117,7 +122,12 @@ def repeated(command: str, previous_command: str) -> str:
     """Return the command that is really given: for "again" the last step of the one before."""
     if command.strip().lower() not in _AGAIN:
         return command
-    return _STEP_BREAK.split(previous_command.strip(" ."))[-1].strip()
+    return "".join(steps_of(previous_command)[-1:])
+
+
+def passes_time(command: str) -> bool:
+    """Tell whether the command only waits or looks about, in any parser, so that something else moved the player."""
+    return _PASSES_TIME.fullmatch(command) is not None
 
 
 def _rewound(turn: TurnRecord) -> bool:

@@ -107,7 +107,7 @@ class ObjectCheck:
         if after.is_headed_by_location:
             self._led_back.add(here.num)
         elif before.world_hash == after.world_hash != "":
-            self._answers[here.num, exit_, before.world_hash].append(one_line(after.text))
+            self._answers[here.num, exit_, before.world_hash].append(_first_line(after.text))
 
     def _exit_opinion(self, observation: Observation, exit_: str) -> Opinion:
         here = observation.location
@@ -231,6 +231,11 @@ class _Scene:
 
     def _parent(self, num: int) -> int:
         return self.parents[num] if num < len(self.parents) else 0
+
+
+def _first_line(text: str) -> str:
+    """Return the answer proper: on the lines below others in the story may have their say."""
+    return one_line(text.strip().partition("\n")[0])
 
 
 def _refused(reason: str) -> Opinion:

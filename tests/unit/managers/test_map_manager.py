@@ -94,9 +94,9 @@ def test_staying_after_a_command_that_is_no_exit_says_nothing(tmp_path: Path) ->
 
 def test_staying_after_a_command_that_once_led_away_is_a_contradiction(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
-    manager.learn(walk(1, "wait", 2))
-    assert manager.learn(walk(1, "wait", 1)) == MapChange(contradicted=True)
-    assert on_disk(tmp_path).confidence(Edge(1, "wait")) == pytest.approx(0.2)
+    manager.learn(walk(1, "launch", 2))
+    assert manager.learn(walk(1, "launch", 1)) == MapChange(contradicted=True)
+    assert on_disk(tmp_path).confidence(Edge(1, "launch")) == pytest.approx(0.2)
 
 
 def test_an_exit_that_leads_elsewhere_now_is_a_contradiction(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from session.command_reading import read_command, words_of
+from session.command_reading import first_command, read_command, steps_of, words_of
 from tests.unit.zorkgpt.players.dye_works import LOOM, vocabulary
 
 
@@ -35,3 +35,30 @@ def test_what_is_not_one_plain_clause_is_left_alone(action: str) -> None:
 
 def test_words_of_prose_are_cut_and_hyphenated_ones_taken_apart() -> None:
     assert words_of("A dye-soaked BANNER hangs.", vocabulary()) == {"a", "dye-so", "dye", "soaked", "banner", "hangs"}
+
+
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        ("up. north", "up"),
+        ("wait. wait then take loom", "wait"),
+        ("Take banner and then UP", "Take banner"),
+        ("take banner, then dip it.", "take banner"),
+        ("up.north.up", "up"),
+        (". up. north", "up"),
+    ],
+)
+def test_the_first_of_several_commands_ends_where_another_verb_or_direction_begins(line: str, first: str) -> None:
+    assert first_command(line, vocabulary()) == first
+
+
+@pytest.mark.parametrize(
+    "line", ["ask mrs. smith", "take banner, loom", 'light "up. north"', "up.", "wait then", "", "7.5"]
+)
+def test_a_line_of_one_command_is_left_whole(line: str) -> None:
+    assert first_command(line, vocabulary()) == line
+
+
+def test_a_line_is_parted_at_every_stop_where_no_vocabulary_is_known() -> None:
+    assert steps_of("n. e then s;") == ["n", "e", "s"]
+    assert steps_of(" . ") == []

@@ -67,6 +67,17 @@ def test_what_was_not_played_is_shown_with_the_reason_and_what_was_is_not_shown_
     assert "not played: save (no saving)" in plain()
 
 
+def test_a_command_of_3000_letters_is_cut_wherever_it_stands() -> None:
+    long = Proposal("turn " * 600)
+    event = TurnPlayed(replace(RECORD, proposals=(long, long)), 1.25)
+    out, drawn = io.StringIO(), io.StringIO()
+    PlainScreen(out).show(event)
+    LiveScreen(Console(file=drawn, width=100, force_terminal=False)).show(event)
+    for shown in (out.getvalue(), drawn.getvalue()):
+        assert 60 <= shown.count("turn ") < 100
+        assert "[…]" in shown
+
+
 def test_neither_markup_nor_control_sequences_of_a_story_are_obeyed() -> None:
     for shown in (plain(), live()):
         assert "[bold]turns[/bold]" in shown

@@ -31,5 +31,5 @@ def test_the_map_of_the_shipped_story_is_true_after_its_walkthrough(own_story: P
 @pytest.mark.stories
 def test_the_map_of_zork_1_is_true_after_its_walkthrough(zork1: Path, tmp_path: Path) -> None:
     truth = truth_of(zork1, get_zork1_walkthrough(), tmp_path)
-    assert (truth.commands, truth.moves, truth.rooms, truth.edges) == (396, 243, 86, 144)
+    assert (truth.commands, truth.moves, truth.carried, truth.rooms, truth.edges) == (396, 241, 2, 86, 142)
     assert truth.holds, truth

@@ -87,7 +87,7 @@ def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
     movements = MovementAnalyzer()
     assert movements.attempt(walk(1, "n", 2)) == Attempt(1, "north", 2, 0.8)
     assert movements.attempt(walk(1, "climb tree", 2)) == Attempt(1, "climb tree", 2, 0.4)
-    assert movements.attempt(walk(1, "wait", 2)) == Attempt(1, "wait", 2, 0.4)
+    assert movements.attempt(walk(1, "pray", 2)) == Attempt(1, "pray", 2, 0.4)
     assert movements.attempt(walk(1, "n", 1)) == Attempt(1, "north", None, 0.8)
 
 
@@ -104,6 +104,10 @@ def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
         pytest.param(turn(at(1), "Restore", at(2)), id="a restore, with no clock to tell"),
         pytest.param(walk(1, "again", 2), id="again, of nothing"),
         pytest.param(walk(1, " . ", 2), id="no command at all"),
+        pytest.param(walk(1, "down. south", 2), id="two commands in a line"),
+        pytest.param(walk(1, "wait. wait then look", 2), id="three commands in a line"),
+        pytest.param(walk(1, "z", 2), id="the boat drifted"),
+        pytest.param(walk(1, "Examine shadows", 2), id="the dream was over"),
     ],
 )
 def test_what_was_not_walked_is_no_attempt(shown: TurnRecord) -> None:

@@ -1,0 +1,112 @@
+"""What a proposal goes through before it is played: a line of several commands is parted, a useless one sent back."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+import structlog
+
+from managers.context_manager import ContextManager
+from managers.map_manager import MapManager
+from orchestration.building import build_learning
+from orchestration.turn import Turn
+from session.game_configuration import GameConfiguration
+from session.token_counter import TokenCounter
+from session.values import Location, Observation, TurnRecord
+from session.vocabulary import Vocabulary
+from tests.fixtures.scripted_game import SCRIPTED_STORY, ScriptedGame
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.players.agent import Agent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from zorkgpt.llm.language_model import Prompt, Role
+    from zorkgpt.llm.scripted import Reply
+
+LOFT = Observation("A loft.", Location(1, "Loft"), (), (), moves=0)
+HALL = Observation("A hall.", Location(2, "Hall"), (), (), moves=1)
+YARD = Observation("A yard.", Location(3, "Yard"), (), (), moves=2)
+SCRIPT = {"": LOFT, "down": HALL, "south": YARD, "down. south": YARD, "wait. wait then look": YARD}
+DIRECTIONS = ("down", "south")
+VOCABULARY = Vocabulary(
+    letters=9,
+    words=frozenset({"wait", "look", "ask", *DIRECTIONS}),
+    verbs=frozenset({"wait", "look", "ask"}),
+    directions=frozenset(DIRECTIONS),
+)
+
+
+class Turns:
+    """Turns of a scripted story, whose critic is asked about everything and accepts it."""
+
+    def __init__(self, folder: Path, actions: Sequence[str], opening: Observation = LOFT) -> None:
+        left = iter(actions)
+
+        def reply(role: Role, _prompt: Prompt, *_schema: object) -> Reply:
+            return (
+                {"action": next(left)} if role == "agent" else {"reason": "Why not?", "accepted": True, "confidence": 1}
+            )
+
+        self.model = ScriptedLLM(reply)
+        facts = replace(SCRIPTED_STORY, directions=DIRECTIONS)
+        game = ScriptedGame({**SCRIPT, "": opening}, facts=facts)
+        config = GameConfiguration(zork_game_workdir=folder, critic={"mode": "llm"}, simple_memory={"enabled": False})
+        log = structlog.wrap_logger(logging.getLogger("test"))
+        self.learning = build_learning(config, self.model, log, facts, VOCABULARY, TokenCounter())
+        context = self.learning.get(ContextManager)
+        self.turn = Turn(game, Agent(self.model), self.learning.critic, context, vocabulary=VOCABULARY)
+        self.state = context.game_state
+        self.state.begin(opening)
+
+    def play(self) -> TurnRecord:
+        record = self.turn.play(self.state)
+        self.state.record(record)
+        self.learning.learn(record)
+        return record
+
+    @property
+    def asked(self) -> list[str]:
+        return [call.role for call in self.model.calls]
+
+
+class TestSeveralCommandsOnALine:
+    def test_they_are_split_into_turns_each_proposed_by_an_agent_that_has_seen_the_answer(self, tmp_path: Path) -> None:
+        turns = Turns(tmp_path, ["down. south", "south"])
+        first, second = turns.play(), turns.play()
+        assert (first.action, first.after, second.action) == ("down", HALL, "south")
+        assert turns.asked == ["agent", "critic"] * 2
+        assert turns.learning.get(MapManager).game_map.connections == {1: {"down": 2}, 2: {"south": 3}}
+
+    def test_the_record_has_the_whole_line_with_the_reason_why_it_was_not_played(self, tmp_path: Path) -> None:
+        record = Turns(tmp_path, ["down. south"]).play()
+        assert [proposal.action for proposal in record.proposals] == ["down. south", "down"]
+        assert (record.verdicts[0].accepted, record.verdicts[0].source) == (False, "parser")
+        assert record.verdicts[0].reason == (
+            "A turn is one command: 'down' is played, and what follows it is for the next turns."
+        )
+
+    def test_of_waits_and_a_look_one_wait_is_played(self, tmp_path: Path) -> None:
+        assert Turns(tmp_path, ["wait. wait then look"]).play().action == "wait"
+
+    def test_a_stop_that_no_command_follows_parts_nothing(self, tmp_path: Path) -> None:
+        assert Turns(tmp_path, ["ask mrs. smith."]).play().action == "ask mrs. smith."
+
+
+class TestCommandsThatCannotReachTheStory:
+    @pytest.mark.parametrize("useless", ["   ", "look " * 600, "save"])
+    def test_they_are_asked_for_again_without_the_critic(self, tmp_path: Path, useless: str) -> None:
+        turns = Turns(tmp_path, [useless, "down"])
+        record = turns.play()
+        assert turns.asked == ["agent", "agent", "critic"]
+        assert (record.action, record.verdicts[0].source) == ("down", "parser")
+        assert record.verdicts[0].reason in turns.model.calls[1].prompt.user
+
+    def test_a_story_that_waits_for_a_key_may_be_given_any(self, tmp_path: Path) -> None:
+        turns = Turns(tmp_path, ["save", "down"], replace(LOFT, awaits_key=True))
+        turns.play()
+        assert turns.asked[:2] == ["agent", "critic"]
