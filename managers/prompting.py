@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from math import inf
 from operator import or_
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -64,6 +65,16 @@ def as_many_as_fit(items: Iterable[T], fits: Callable[[list[T]], bool], *, skips
         elif not skips:
             break
     return kept
+
+
+def share_out(texts: Sequence[str], characters: int) -> tuple[list[str], float]:
+    """Cut the longest of the texts alike, so that all have at most so many characters together.
+
+    Returns them with how many characters each of those has that were cut: infinitely many where none was.
+    """
+    shares = shared_room(texts, characters)
+    cut = [cut_middle(text, share) for text, share in zip(texts, shares, strict=True)]
+    return cut, min((share for text, share in zip(texts, shares, strict=True) if share < len(text)), default=inf)
 
 
 def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[PromptSection]:
@@ -177,7 +188,5 @@ def _without(sections: list[PromptSection], dropped: PromptSection) -> list[Prom
 def _cut_longest(sections: Sequence[PromptSection], characters: int) -> list[PromptSection]:
     """Cut the sections to so many characters; what a short one leaves of its share goes to the longer ones."""
     room = characters - len(render_sections([replace(section, text="") for section in sections]))
-    shares = shared_room([section.text for section in sections], room)
-    return [
-        replace(section, text=cut_middle(section.text, share)) for section, share in zip(sections, shares, strict=True)
-    ]
+    texts, _ = share_out([section.text for section in sections], room)
+    return [replace(section, text=text) for section, text in zip(sections, texts, strict=True)]

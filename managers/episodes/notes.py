@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from managers.episodes.summary import Death, EpisodeSummary, Scored, Step
-from session.text import cut_at, one_line
+from session.text import cut_middle, one_line
 
 if TYPE_CHECKING:
     from session.events import EpisodeEnd
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from session.values import Observation, TurnRecord, Verdict
 
 STEPS_KEPT: Final = 6
-LONGEST_RESPONSE: Final = 300  # characters
+LONGEST_RESPONSE: Final = 4000  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class EpisodeNotes:
     def with_turn(self, record: TurnRecord) -> EpisodeNotes:
         """Return the notes with a turn added."""
         here = record.before.location
-        response = cut_at(one_line(record.after.text), LONGEST_RESPONSE)
+        response = cut_middle(one_line(record.after.text), LONGEST_RESPONSE)
         step = Step(record.turn, here, one_line(record.action), response)
         recent = (*self.recent, step)[-STEPS_KEPT:]
         change = record.score_change

@@ -19,7 +19,7 @@ INSTRUCTIVE_CRITIC_SCORE: Final = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A turn that was played. ``response``: the story's answer on one line, or the beginning of a long one."""
+    """A turn that was played. ``response``: the story's answer on one line, a very long one without its middle."""
 
     turn: int
     location: Location | None

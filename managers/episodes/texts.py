@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from managers.prompting import turn_text
+from managers.prompting import share_out, turn_text
 from session.knowledge import KnowledgeLine, Source
-from session.text import counted, cut_at, one_line
+from session.text import counted, cut_at, cut_middle, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +20,7 @@ COMMANDS_SHOWN: Final = 3
 DEATHS_SHOWN: Final = 3
 GAINS_SHOWN: Final = 8
 LONGEST_NAME: Final = 80  # characters of a command or a location
-LONGEST_QUOTE: Final = 160
+LONGEST_QUOTE: Final = 160  # characters of the story's words, where there is no room for more
 OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
     "won": "was won",
     "lost": "was lost",
@@ -31,15 +31,14 @@ OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
 
 def handover_text(summary: EpisodeSummary) -> str:
     """Return what the player of the next episode is told of this one, in at most ``LONGEST_HANDOVER`` characters."""
-    lines = [
+    outcome = [
         f"This was in episode {summary.episode}. The story has begun anew since: nothing done then is done now.",
         outcome_line(summary),
-        *death_lines(summary),
     ]
-    gains = [scored for scored in summary.scored if scored.change > 0][:GAINS_SHOWN]
-    if gains:
-        lines.append(f"Points came in episode {summary.episode} by {'; '.join(map(points_text, gains))}.")
-    return cut_at("\n".join(lines), LONGEST_HANDOVER)
+    found = [scored for scored in summary.scored if scored.change > 0][:GAINS_SHOWN]
+    gains = [f"Points came in episode {summary.episode} by {'; '.join(map(points_text, found))}."] if found else []
+    room = LONGEST_HANDOVER - sum(len(line) + 1 for line in (*outcome, *gains))
+    return cut_at("\n".join([*outcome, *death_lines(summary, DEATHS_SHOWN, room), *gains]), LONGEST_HANDOVER)
 
 
 def outcome_line(summary: EpisodeSummary) -> str:
@@ -59,9 +58,9 @@ def place(location: Location | None) -> str:
     return "an unknown place" if location is None else f"{_short(one_line(location.label))} ({location.num})"
 
 
-def step_text(step: Step) -> str:
-    """Return the turn as text on two lines."""
-    return turn_text(step.turn, _short(step.action), f"  Response: {step.response}", where=f", {place(step.location)}")
+def step_text(step: Step, response: str) -> str:
+    """Return the turn as text on two lines. ``response``: what is told of the story's answer."""
+    return turn_text(step.turn, _short(step.action), f"  Response: {response}", where=f", {place(step.location)}")
 
 
 def plain_lesson(death: Death, episode: int) -> KnowledgeLine:
@@ -69,23 +68,26 @@ def plain_lesson(death: Death, episode: int) -> KnowledgeLine:
 
     The same death in two episodes gives the same text.
     """
-    return KnowledgeLine(_deadly(death), (Source(episode, death.steps[0].turn, death.last.turn),))
+    text = f'{_deadly(death)}: "{cut_middle(death.last.response, LONGEST_QUOTE)}"'
+    return KnowledgeLine(text, (Source(episode, death.steps[0].turn, death.last.turn),))
 
 
-def death_lines(summary: EpisodeSummary, most: int = DEATHS_SHOWN) -> list[str]:
-    """Return a sentence for each of the latest deaths: where, on which command and after which commands."""
-    return [
-        f"In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}" for death in summary.deaths[-most:]
-    ]
+def death_lines(summary: EpisodeSummary, most: int, characters: int) -> list[str]:
+    """Return a sentence for each of the latest deaths: where, on which command, after which commands, in which words.
+
+    The story's words share what is left of the characters, of which each has some at least.
+    """
+    deaths = summary.deaths[-most:]
+    heads = [f"In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}" for death in deaths]
+    room = characters - sum(len(head) + len(': ""\n') for head in heads)
+    quotes, _ = share_out([death.last.response for death in deaths], max(room, LONGEST_QUOTE * len(deaths)))
+    return [f'{head}: "{quote}"' for head, quote in zip(heads, quotes, strict=True)]
 
 
 def _deadly(death: Death) -> str:
     before = [f"`{_short(step.action)}`" for step in death.steps[-COMMANDS_SHOWN - 1 : -1]]
     after = f" after {', '.join(before)}" if before else ""
-    return (
-        f"the player died at {place(death.last.location)} on `{_short(death.last.action)}`{after}: "
-        f'"{cut_at(death.last.response, LONGEST_QUOTE)}"'
-    )
+    return f"the player died at {place(death.last.location)} on `{_short(death.last.action)}`{after}"
 
 
 def _figures(summary: EpisodeSummary) -> str:

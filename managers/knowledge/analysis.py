@@ -17,9 +17,9 @@ from managers.knowledge.prompt import (
     update_question,
     wants_brief_prompt,
 )
-from managers.knowledge.view import by_usefulness, size
+from managers.knowledge.view import LONGEST_LINE, by_usefulness, size
 from session.knowledge import KnowledgeEntry, KnowledgeLine, as_sources
-from session.text import cut_at, text_key
+from session.text import cut_middle, text_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from session.token_counter import TokenCounter
     from zorkgpt.llm.language_model import LanguageModel
 
-LONGEST_LINE = 300  # characters
 LONGEST_SPAN = 100  # turns
 
 FilledSection = Literal[
@@ -271,7 +270,7 @@ def _refusal(proposed: ProposedLine, line: KnowledgeLine, turns: Collection[int]
 
 def proposed_text(text: str) -> str:
     """Return the text on one line without a citation of its own, for that of the prompt is easily copied."""
-    return cut_at(read_line(text).text, LONGEST_LINE)
+    return cut_middle(read_line(text).text, LONGEST_LINE)
 
 
 def entries_numbered(numbers: Iterable[int], known: Sequence[KnowledgeEntry]) -> list[KnowledgeEntry]:

@@ -15,6 +15,7 @@ from managers.prompting import (
     fits_budget,
     is_for_a_small_model,
     room_for_fields,
+    share_out,
     turn_text,
 )
 from session.knowledge import INSIGHTS, KnowledgeEntry
@@ -31,11 +32,10 @@ if TYPE_CHECKING:
     from session.token_counter import TokenCounter
 
 KNOWLEDGE_SHARE, EPHEMERAL_SHARE, MEMORIES_SHARE = 0.4, 0.15, 0.15
-RESPONSE_LENGTHS = ((400, 400), (400, 120), (240, 0), (80, 0))
-"""Characters of the responses shown, of turns with a fact and of others, until all turns fit; then the oldest go."""
+LEAST_TOLD = 160  # characters of a text that is cut, before others are left out instead
+RESPONSE_INDENT = "\n  "
 BRIEF_TURNS = 8
 BRIEF_ACTION, BRIEF_RESPONSE = 80, 160  # characters
-MEMORY_LENGTH = 200  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,36 +124,50 @@ def _brief(candidates: Sequence[LearntTurn], played: Played) -> Question:
 def _remembered(memories: Sequence[tuple[str, Memory]], characters: int) -> str:
     """Return a line for each of the latest memories that there is room for."""
     latest_first = sorted(memories, key=lambda each: last_turn(each[1]), reverse=True)
-    lines = as_many_as_fit(
-        (
-            cut_at(f"- T{memory.turns}, {place}: {memory.title}: {one_line(memory.text)}", MEMORY_LENGTH)
-            for place, memory in latest_first
-        ),
-        lambda lines: _length(lines) <= characters,
-    )
-    return "\n".join(lines) or NONE
+    lines = [f"- T{memory.turns}, {place}: {memory.title}: {one_line(memory.text)}" for place, memory in latest_first]
+    forms = (share_out(lines[:count], characters - count) for count in range(len(lines), 0, -1))
+    told, _ = first_that_fits(forms, lambda form: form[1] >= LEAST_TOLD) if lines else ([], 0)
+    return "\n".join(told) or NONE
 
 
 def _turns_as_text(played: Played, characters: int) -> dict[int, str]:
-    """Return the turns as text, by number, within so many characters: first responses are shortened, then the oldest
-    turns are left out.
+    """Return the turns as text, by number, within so many characters; the oldest are left out for want of room."""
+    step = max(1, len(played.turns) // 20)
+    forms = (_told(played.turns[first:], played, characters) for first in range(0, len(played.turns) or 1, step))
+    texts, _ = first_that_fits(forms, lambda form: form[1] >= LEAST_TOLD)
+    latest = as_many_as_fit(reversed(texts), lambda kept: _length(texts[turn] for turn in kept) <= characters)
+    return {turn: texts[turn] for turn in reversed(latest)}
+
+
+def _told(turns: Sequence[LearntTurn], played: Played, characters: int) -> tuple[dict[int, str], float]:
+    """Return the turns as text, by number, and how many characters the answers have that were cut in turns with facts.
+
+    Those answers share the room; what they leave goes to the others, which are left out where it is little.
     """
-    forms = (
-        {turn.turn: _turn_as_text(turn, played, telling if turn.facts else other) for turn in played.turns}
-        for telling, other in RESPONSE_LENGTHS
-    )
-    turns = first_that_fits(forms, lambda turns: _length(turns.values()) <= characters)
-    latest = as_many_as_fit(reversed(turns), lambda kept: _length(turns[turn] for turn in kept) <= characters)
-    return {turn: turns[turn] for turn in reversed(latest)}
+    heads = {turn.turn: _headline(turn, played) for turn in turns}
+    room = characters - sum(len(head) + len(RESPONSE_INDENT) + 1 for head in heads.values())
+    with_facts, shortest = _answers([turn for turn in turns if turn.facts], played, room)
+    left = room - sum(map(len, with_facts.values()))
+    others, shortest_other = _answers([turn for turn in turns if not turn.facts], played, left)
+    answers = {**with_facts, **(others if shortest_other >= LEAST_TOLD else {})}
+    texts = {
+        turn: head + (RESPONSE_INDENT + answers[turn] if answers.get(turn) else "") for turn, head in heads.items()
+    }
+    return texts, shortest
 
 
-def _turn_as_text(turn: LearntTurn, played: Played, response_length: int) -> str:
-    action, response = played.history[turn.turn - 1]
+def _answers(turns: Sequence[LearntTurn], played: Played, characters: int) -> tuple[dict[int, str], float]:
+    """Return the story's answers by turn, and how many characters those have that had to be cut."""
+    responses = [one_line(played.history[turn.turn - 1].response) for turn in turns]
+    texts, shortest = share_out(responses, characters)
+    return dict(zip((turn.turn for turn in turns), texts, strict=True)), shortest
+
+
+def _headline(turn: LearntTurn, played: Played) -> str:
     facts = f" [{', '.join(turn.facts)}]" if turn.facts else ""
     mark = " EPHEMERAL" if turn.turn in played.ephemeral_turns else ""
-    answer = [f"  {cut_at(one_line(response), response_length)}"] if response_length else []
-    where = f" at {turn.place}{mark}{facts}"
-    return turn_text(turn.turn, cut_at(one_line(action), LONGEST_ACTION), *answer, where=where)
+    action = cut_at(one_line(played.history[turn.turn - 1].action), LONGEST_ACTION)
+    return turn_text(turn.turn, action, where=f" at {turn.place}{mark}{facts}")
 
 
 def _length(lines: Iterable[str]) -> int:

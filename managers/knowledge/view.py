@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from managers.prompting import NONE
 from session.knowledge import COMMAND_SYNTAX, INSIGHTS, SECTIONS, KnowledgeEntry
-from session.text import cut_at
+from session.text import cut_middle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -83,8 +83,8 @@ def numbered_list(entries: Iterable[KnowledgeEntry], numbered: Sequence[Knowledg
 
 
 def shown(entry: KnowledgeEntry) -> str:
-    """Return the text of the entry, or the beginning of a very long one."""
-    return cut_at(entry.line.text, LONGEST_LINE)
+    """Return the text of the entry, without its middle where it is very long."""
+    return cut_middle(entry.line.text, LONGEST_LINE)
 
 
 def size(entries: Iterable[KnowledgeEntry]) -> int:

@@ -13,10 +13,11 @@ from managers.prompting import (
     first_that_fits,
     is_for_a_small_model,
     room_for_fields,
+    share_out,
     turn_text,
 )
 from session.memory import MemoryStatus
-from session.text import cut_at, cut_middle, one_line, shared_room
+from session.text import cut_at, one_line
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -73,8 +74,8 @@ def existing_memories(memories: Sequence[Memory], characters: int) -> str:
     given_up = [memory for memory in memories if memory.status == MemoryStatus.SUPERSEDED]
     heads = [f"{_head(memory)}: " for memory in standing]
     told = [one_line(memory.text) for memory in standing]
-    shares = shared_room(told, characters - sum(len(head) + 1 for head in heads))
-    lines = [head + cut_middle(text, share) for head, text, share in zip(heads, told, shares, strict=True)]
+    texts, _ = share_out(told, characters - sum(len(head) + 1 for head in heads))
+    lines = [head + text for head, text in zip(heads, texts, strict=True)]
     room = characters - sum(len(line) + 1 for line in lines)
     titles = as_many_as_fit(
         map(_head, reversed(given_up)), lambda titles: sum(len(title) + 1 for title in titles) <= room
@@ -100,18 +101,16 @@ def _story(visit: VisitNews, state: GameState, characters: int, window: int) -> 
     arrival, turns = _arrival(visit), _played_turns(visit, state)
     most = turns[-1].turn - visit.outcomes[0].turn + window
     forms = (_shared_out(turns[-count:], arrival, characters) for count in range(max(1, most), 0, -1))
-    fields, _ = first_that_fits(forms, lambda form: form[1])
+    fields, _ = first_that_fits(forms, lambda form: form[1] >= LEAST_TOLD)
     return fields
 
 
-def _shared_out(turns: Sequence[_ToldTurn], arrival: str, characters: int) -> tuple[dict[str, str], bool]:
-    """Return the fields with all texts cut to their share of the room, and whether enough of each is left."""
+def _shared_out(turns: Sequence[_ToldTurn], arrival: str, characters: int) -> tuple[dict[str, str], float]:
+    """Return the fields with all texts cut to their share of the room, and how long those are that were cut."""
     texts = [arrival, *(turn.response for turn in turns), *(turn.reason for turn in turns)]
     beside = sum(map(len, _laid_out(turns, texts).values())) - sum(map(len, texts))
-    shares = shared_room(texts, characters - beside)
-    is_well_told = all(share >= min(len(text), LEAST_TOLD) for text, share in zip(texts, shares, strict=True))
-    cut = [cut_middle(text, share) for text, share in zip(texts, shares, strict=True)]
-    return _laid_out(turns, cut), is_well_told
+    cut, longest = share_out(texts, characters - beside)
+    return _laid_out(turns, cut), longest
 
 
 def _laid_out(turns: Sequence[_ToldTurn], texts: Sequence[str]) -> dict[str, str]:

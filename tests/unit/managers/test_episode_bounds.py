@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
 from session.knowledge import KnowledgeLine, Source
 from tests.unit.managers.episode_parts import EpisodePlay
 
@@ -84,7 +82,6 @@ def test_for_want_of_room_knowledge_goes_first_and_the_last_death_never(tmp_path
         everything | {"known": 0, "earlier": 0},
         everything | {"known": 0, "earlier": 0, "points": 5},
         everything | {"known": 0, "earlier": 0, "points": 5, "steps": 2},
-        everything | {"known": 0, "earlier": 0, "points": 5, "steps": 2, "deaths": 1},
     ]
 
 
@@ -123,10 +120,20 @@ def test_the_next_player_is_told_so_in_1200_characters(tmp_path: Path) -> None:
     assert (len(handover), handover[-4:]) == (1200, " […]")
 
 
-@pytest.mark.parametrize(("letter", "characters"), [("x", 80), ("y", 160)], ids=["command", "response"])
-def test_of_a_long_command_and_response_the_beginning_is_told(tmp_path: Path, letter: str, characters: int) -> None:
+def test_of_a_long_command_the_beginning_is_told_and_of_a_long_response_what_there_is_room_for(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, nothing_learnt)
-    play.turn("x" * 900, "y" * 900, died=True)
+    play.turn("x" * 900, f"It {'y' * 9000} bites.", died=True)
     play.manager.end("over")
     play.begin(2)
-    assert max(map(len, re.findall(f"{letter}+", play.manager.handover()))) == characters - len(" […]")
+    handover = play.manager.handover()
+    assert max(map(len, re.findall("x+", handover))) == 80 - len(" […]")
+    assert handover.endswith(' bites."')
+    assert 1150 < len(handover) <= 1200
+
+
+def test_the_cause_of_a_death_is_told_whole(tmp_path: Path) -> None:
+    cause = f"You read the chant aloud. {'The sand glows. ' * 60}The monster bites your throat."
+    play = EpisodePlay(tmp_path, nothing_learnt)
+    play.turn("read writing", cause, died=True)
+    play.manager.end("over")
+    assert f"Response: {cause}\n" in f"{play.prompt}\n"

@@ -42,37 +42,47 @@ def prompt_of(play: KnowledgePlay) -> str:
     return play.prompts[-1]
 
 
-def test_of_a_turn_the_beginnings_of_place_command_and_response(tmp_path: Path) -> None:
+def test_of_a_turn_a_short_place_and_command_and_the_whole_response(tmp_path: Path) -> None:
     play = KnowledgePlay(tmp_path, nothing_new)
     play.turn(location=Location(31, "p" * 900))
-    play.turn("a" * 900, "r" * 900, score=5)
+    play.turn("a" * 900, "r" * 9000, score=5)
     _, told = prompt_of(play).split("Turn 2")
     mark = len(" […]")
-    assert [longest(letter, told) for letter in "par"] == [60 - mark, 200 - mark, 400 - mark]
+    assert [longest(letter, told) for letter in "par"] == [60 - mark, 200 - mark, 9000]
 
 
-def test_of_a_memory_two_hundred_characters(tmp_path: Path) -> None:
+def test_the_cause_of_a_death_stands_there_however_little_room_there_is(tmp_path: Path) -> None:
+    play = KnowledgePlay(tmp_path, nothing_new, prompt_budgets={"analysis": 2400})
+    for _ in range(9):
+        play.turn("wait", WORDS)
+    play.turn("read writing", f"You read. {'The sand glows green. ' * 200}It bites your throat.", died=True)
+    assert "The sand glows green. It bites your throat.\n" in f"{prompt_of(play)}\n"
+
+
+def test_a_memory_is_told_whole(tmp_path: Path) -> None:
     play = KnowledgePlay(tmp_path, nothing_new)
     play.turn(score=5)
     for persistence in ("ephemeral", "permanent"):
-        play.remember("1", persistence, title=f"Of {persistence} use, {WORDS * 9}")
+        play.remember("1", persistence, title=f"Of {persistence} use, {WORDS}".strip())
     shown = parts(prompt_of(play))
-    assert [len(shown[name]) for name in ("remembered", "ephemeral")] == [200, 200]
+    assert f"Of permanent use, {WORDS.strip()}: It lies here." in shown["remembered"]
+    assert f"Of ephemeral use, {WORDS.strip()}: It lies here." in shown["ephemeral"]
 
 
-def test_responses_are_shortened_step_by_step_those_without_a_fact_first(tmp_path: Path) -> None:
+def test_responses_are_shortened_little_by_little_those_without_a_fact_first(tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
-    for budget in range(9000, 2000, -250):
+    for budget in (11_000, 9000, 7000, 5000, 3000, 2600):
         play = KnowledgePlay(tmp_path / str(budget), nothing_new, **UNASKED, prompt_budgets={"analysis": budget})
         for score in range(1, 31):
             play.turn(f"stir {score}", "t" * 500, score=score)
             play.turn("wait", "o" * 500)
-        prompt = prompt_of(play)
-        lengths = (longest("t", parts(prompt)["played"]), longest("o", parts(prompt)["played"]))
-        if len(seen) == 0 or seen[-1] != lengths:
-            seen.append(lengths)
-    mark = len(" […]")
-    assert seen == [(400 - mark, 400 - mark), (400 - mark, 120 - mark), (240 - mark, 1), (80 - mark, 1)]
+        played = parts(prompt_of(play))["played"]
+        seen.append((longest("t", played), longest("o", played)))
+    telling, others = zip(*seen, strict=True)
+    assert telling[:3] == (500,) * 3
+    assert 500 > telling[3] > telling[4] > 150
+    assert others[0] == 500 > others[1] > others[2] > 150
+    assert others[3:] == (1,) * 3
 
 
 def test_what_is_known_and_remembered_leaves_room_for_what_was_played(tmp_path: Path) -> None:
@@ -108,12 +118,12 @@ def test_a_small_model_chooses_from_the_latest_eight_turns_told_in_a_few_words(t
     assert (longest("a", prompt), longest("r", prompt)) == (80 - len(" […]"), 160 - len(" […]"))
 
 
-def test_a_line_is_kept_with_three_hundred_characters(tmp_path: Path) -> None:
+def test_a_line_is_kept_with_four_hundred_characters(tmp_path: Path) -> None:
     play = KnowledgePlay(tmp_path, [answer(line("x" * 900, 1))])
     play.turn(score=5)
     play.manager.update_at_end()
     (kept,) = play.known
-    assert kept == f"- {'x' * (300 - len(' […]'))} […] *(Ep1, T1)*"
+    assert kept == f"- {'x' * 198} […]{'x' * 198} *(Ep1, T1)*"
 
 
 def test_the_latest_three_hundred_turns_wait_for_an_update(tmp_path: Path) -> None:
