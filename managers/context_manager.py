@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.prompting import LONGEST_ACTION, HistoryStyle, fit_sections
+from managers.history import HistoryTeller
+from managers.prompting import CHARACTERS_PER_TOKEN, LONGEST_ACTION, fit_sections
+from managers.things_here import ThingsHere
 from session.context import AgentContext, Place, PromptSection, render_sections
-from session.text import cut_at
+from session.room_description import prologue_of
+from session.text import counted, cut_at, cut_middle, without_padding
 from session.token_counter import TokenCounter
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from structlog.typing import FilteringBoundLogger
     from typing_extensions import Self
@@ -23,15 +27,17 @@ if TYPE_CHECKING:
     from managers.base_manager import ManagerParts
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
+    from session.room_description import RoomDescription
     from session.values import Observation
 
-OPENING_TOKENS = 300
-ROOM_DESCRIPTION_TOKENS = 200
-STORY_TOKENS = 1000
+REASONED = 3
+"""Turns, at least, that are shown with the reasoning behind them."""
 LONGEST_LABEL = 200  # characters
-LONGEST_INVENTORY = 800  # characters
+LONGEST_LIST = 800  # characters: of belongings, or of things in sight
 LONGEST_REASON = 400  # characters
-HISTORY = HistoryStyle(reasoning_tokens=120, response_tokens=200)
+HISTORY_SHARE, STORY_SHARE, ROOM_SHARE, OPENING_SHARE = 0.5, 0.5, 0.25, 0.125
+"""Of the room beside the instructions, the most that each may take."""
+HISTORY_TITLES = ("Previous Reasoning and Actions", "And then")
 
 
 class Rejection(NamedTuple):
@@ -41,6 +47,27 @@ class Rejection(NamedTuple):
     reason: str
 
 
+class _Past(NamedTuple):
+    """The latest turns as sections of a prompt, and the answers that stand there in full, the latest last."""
+
+    sections: tuple[PromptSection, ...] = ()
+    answers: tuple[str, ...] = ()
+
+
+class _PromptBudget(NamedTuple):
+    """How long a prompt may be, in tokens, and the instructions that it begins with."""
+
+    tokens: int
+    system: str = ""
+
+    def share(self, part: float) -> int:
+        """Return that part of the room beside the instructions, in characters.
+
+        It is the same in every turn, whatever is counted meanwhile, so that texts stay as they were cut.
+        """
+        return max(0, int((self.tokens * CHARACTERS_PER_TOKEN - len(self.system)) * part))
+
+
 class ContextManager(BaseManager):
     """Puts the sections of a context into their order and keeps it within its token budget.
 
@@ -48,8 +75,8 @@ class ContextManager(BaseManager):
     (docs/specification.md, Prompt order); a section's priority says when it is dropped (docs/specification.md, Prompt
     budgets).
 
-    The story's latest text is shown once: at the end of the history, where the server's cache has it in the next turns,
-    or in the section of the present where the history does not have the whole of it.
+    The story's latest text and the room's description are each shown once: in the history, where the server's cache has
+    them in the next turns, or in a section of their own where the history does not have the whole of them.
     """
 
     def __init__(
@@ -60,16 +87,24 @@ class ContextManager(BaseManager):
         *,
         tokens: TokenCounter | None = None,
         prompt_budget: int | None = None,
+        things_here: ThingsHere | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         self.tokens = tokens or TokenCounter()
         self.prompt_budget = prompt_budget or config.prompt_budgets.agent
+        self._things_here = things_here or ThingsHere()
         self._dropped = 0
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self:
-        """Make the manager with the run's count of tokens."""
-        return cls(parts.logger, parts.config, parts.game_state, tokens=parts.tokens)
+        """Make the manager with the run's count of tokens and what the story's attributes mean."""
+        things_here = ThingsHere(parts.story.attribute_names)
+        return cls(parts.logger, parts.config, parts.game_state, tokens=parts.tokens, things_here=things_here)
+
+    def reset(self, game_state: GameState | None = None) -> None:
+        """Forget what the story has printed in the episode before."""
+        super().reset(game_state)
+        self._things_here.reset()
 
     @override
     def get_status(self) -> ManagerStatus:
@@ -99,26 +134,17 @@ class ContextManager(BaseManager):
         rejections: what was proposed in this turn already
         system: the instructions, which take their part of the budget
         """
-        earlier, recent = self._history_blocks()
-        latest = recent or earlier
-        is_told = self._ends_with_the_text_of(observation)
-        present = self._present(observation, with_text=not is_told)
-        history = "Previous Reasoning and Actions"
-        sections = (
-            PromptSection("How the story began", self._opening(), 9, Place.OPENING),
-            PromptSection(history, earlier, 8, Place.HISTORY),
-            PromptSection("And then" if earlier else history, recent, 1, Place.HISTORY),
-            self._room(observation),
-            PromptSection("Present", present or self._present(observation), place=Place.PRESENT),
+        window = self.config.agent.history_window
+        slid = len(self.game_state.action_reasoning_history) // window * window
+        budget = _PromptBudget(self.prompt_budget, system)
+        others = (
+            PromptSection("How the story began", self._opening(budget), 9, Place.OPENING),
             PromptSection("Not played this turn", _bullets(map(_rejected, rejections)), place=Place.CHOICE),
             PromptSection("Commands that would do something now", _bullets(valid_actions or ()), place=Place.CHOICE),
+            *learnt,
         )
-        kept = self._fit(_laid_out([*sections, *learnt]), self.prompt_budget, system)
-        if is_told and all(section.text != latest for section in kept):
-            full = self._present(observation)
-            kept = [replace(each, text=full) if each.title == "Present" else each for each in kept]
-            kept = self._fit(kept, self.prompt_budget, system)
-        return AgentContext(tuple(kept), valid_actions)
+        pasts = self._pasts(budget, max(0, slid - window), slid, most=2 * window)
+        return AgentContext(tuple(self._fitted(budget, observation, pasts, others)), valid_actions)
 
     def get_critic_context(
         self, observation: Observation, action: str, learnt: Sequence[PromptSection] = (), *, system: str = ""
@@ -127,14 +153,14 @@ class ContextManager(BaseManager):
 
         learnt: what the managers have to say; the critic is shown what bears on the present moment
         """
-        sections = (
-            PromptSection("Previous Reasoning and Actions", self.get_recent_reasoning_formatted(), 3, Place.HISTORY),
-            self._room(observation),
-            PromptSection("Present", self._present(observation), place=Place.PRESENT),
+        first = max(0, len(self.game_state.action_reasoning_history) - REASONED)
+        budget = _PromptBudget(self.config.prompt_budgets.critic, system)
+        others = (
             PromptSection("Proposed command", cut_at(action, LONGEST_ACTION), place=Place.CHOICE),
             *(section for section in learnt if section.place > Place.HISTORY),
         )
-        return render_sections(self._fit(_laid_out(sections), self.config.prompt_budgets.critic, system))
+        pasts = self._pasts(budget, first, first, most=REASONED, priority=3)
+        return render_sections(self._fitted(budget, observation, pasts, others))
 
     def get_extractor_text(self, observation: Observation, *, system: str = "") -> str:
         """Return the story's text for the extractor, cut to its token budget."""
@@ -148,7 +174,9 @@ class ContextManager(BaseManager):
         """
         entries = self._entries(self.game_state.action_reasoning_history)
         latest = entries[max(0, len(entries) - max(0, num_turns)) :]
-        return HISTORY.text(latest, self.game_state.action_history, self.tokens)
+        room = _PromptBudget(self.prompt_budget).share(HISTORY_SHARE)
+        teller = HistoryTeller(self.game_state.action_history, room, most=max(1, len(latest)))
+        return "\n\n".join(turn.text for turn in teller.tell(latest))
 
     def _entries(self, history: Sequence[Any]) -> list[dict[str, Any]]:
         return [entry for entry in history if self._is_entry(entry)]
@@ -159,73 +187,109 @@ class ContextManager(BaseManager):
         self.log_warning("an entry of the reasoning history is no dict", found=type(entry).__name__)
         return False
 
-    def _history_blocks(self) -> tuple[str, str]:
-        """Return the latest turns as two texts, the earlier and the later ones.
+    def _pasts(
+        self, budget: _PromptBudget, first: int, middle: int, *, most: int, priority: int = 1
+    ) -> Iterator[_Past]:
+        """Yield the turns from index ``first`` on in two blocks, those from ``middle`` on alone, and none.
 
-        A turn is dropped together with a whole block of turns, so that the text stays in the server's cache meanwhile
-        (docs/specification.md, Turn history in prompts).
+        A turn is dropped together with its whole block, so that the text stays in the server's cache meanwhile. Of the
+        earlier block only the last turns have the reasoning (docs/specification.md, Turn history in prompts).
         """
         history = self.game_state.action_reasoning_history
-        block = self.config.agent.history_window
-        middle = len(history) // block * block
-        earlier, recent = history[max(0, middle - block) : middle], history[middle:]
-        return self._shown(earlier), self._shown(recent)
+        halves = self._entries(history[first:middle]), self._entries(history[middle:])
+        blocks = [entries for entries in halves if entries]
+        teller = HistoryTeller(
+            self.game_state.action_history,
+            budget.share(HISTORY_SHARE),
+            most,
+            reasoned=len(halves[1]) + REASONED,
+            precedes_present=True,
+            is_transcript=not self.config.agent.show_reasoning,
+        )
+        titled = list(zip(HISTORY_TITLES, blocks, strict=False))
+        for dropped in range(len(blocks) + 1):
+            yield _past(teller, titled[dropped:], priority)
 
-    def _shown(self, history: Sequence[Any]) -> str:
-        as_text = HISTORY.text if self.config.agent.show_reasoning else HISTORY.transcript
-        return as_text(self._entries(history), self.game_state.action_history, self.tokens)
+    def _fitted(
+        self, budget: _PromptBudget, observation: Observation, pasts: Iterable[_Past], others: Iterable[PromptSection]
+    ) -> list[PromptSection]:
+        """Return the sections that have a text and find room.
 
-    def _ends_with_the_text_of(self, observation: Observation) -> bool:
-        """Tell whether the end of the history has all that the story says now."""
-        latest = self._entries(self.game_state.action_reasoning_history[-1:])
-        told = [HISTORY.response(entry, self.game_state.action_history, self.tokens) for entry in latest]
-        return observation.refusal is None and told == [observation.text.strip()]
+        What the past does not have stands elsewhere, so after a loss of the past the rest is put together anew; what
+        was dropped before that stays away.
+        """
+        room = self.tokens.characters(budget.tokens) - len(budget.system)
+        lost: set[str] = set()
+        kept: list[PromptSection] = []
+        for past in pasts:
+            sections = _laid_out([*past.sections, *self._now(budget, observation, past), *others])
+            wanted = [section for section in sections if section.title not in lost]
+            kept = fit_sections(wanted, room)
+            lost |= {section.title for section in wanted} - {section.title for section in kept}
+            if all(section in kept for section in past.sections):
+                break
+        self._dropped += len(lost)
+        return kept
 
-    def _opening(self) -> str:
-        """Return the story's first text after the first turn, since it often tells the aim of the game."""
-        return self.tokens.cut(self.game_state.opening.strip(), OPENING_TOKENS) if self.game_state.turn_count else ""
+    def _now(self, budget: _PromptBudget, observation: Observation, past: _Past) -> Iterator[PromptSection]:
+        """Yield the room, and the present with what the story says now, as far as the past does not have them."""
+        text = without_padding(observation.text)
+        is_told = observation.refusal is None and past.answers[-1:] == (text,)
+        facts = self._facts(observation)
+        if not (is_told and facts):
+            speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
+            facts.append(f"{speaker}:\n{cut_middle(text, budget.share(STORY_SHARE))}")
+        yield PromptSection("Present", "\n".join(facts), place=Place.PRESENT)
+        described = observation.location and self.game_state.room_description(observation.location.num)
+        if described:
+            yield self._room(budget, described, (*past.answers, text))
 
-    def _room(self, observation: Observation) -> PromptSection:
-        age = self._room_description_age(observation)
-        title = f"ROOM DESCRIPTION ({age} turns ago):" if age else "ROOM DESCRIPTION:"
-        return PromptSection(title, self._room_description(observation), 4, Place.ROOM)
+    def _room(self, budget: _PromptBudget, described: RoomDescription, told: Sequence[str]) -> PromptSection:
+        """Return the section of the room's description, without a text where one of those told already has it."""
+        age = self.game_state.turn_count - described.turn
+        ago = f" ({counted(age, 'turn')} ago)" if age else ""
+        if age > self.config.room_description_age_window:
+            ago = f" ({counted(age, 'turn')} ago, some of it may have changed)"
+        text = without_padding(described.text)
+        is_told = any(text in each for each in told)
+        shown = "" if is_told else cut_middle(text, budget.share(ROOM_SHARE))
+        return PromptSection(f"ROOM DESCRIPTION{ago}:", shown, 4, Place.ROOM)
 
-    def _room_description(self, observation: Observation) -> str:
-        age = self._room_description_age(observation)
-        text = self.game_state.last_room_description.strip()
-        if age is None or age > self.config.room_description_age_window or text == observation.text.strip():
-            return ""
-        return self.tokens.cut(text, ROOM_DESCRIPTION_TOKENS)
-
-    def _room_description_age(self, observation: Observation) -> int | None:
+    def _opening(self, budget: _PromptBudget) -> str:
+        """Return how the story began, after the first turn: the prologue often tells the aim of the game."""
         state = self.game_state
-        here = observation.location
-        if here is None or state.last_room_description_location_id != here.num:
-            return None
-        return state.turn_count - state.last_room_description_turn
+        first_room = state.opening_location.name if state.opening_location else ""
+        text = without_padding(prologue_of(state.opening, first_room))
+        return cut_middle(text, budget.share(OPENING_SHARE)) if state.turn_count else ""
 
-    def _present(self, observation: Observation, *, with_text: bool = True) -> str:
+    def _facts(self, observation: Observation) -> list[str]:
         lines = []
         if observation.location is not None:
             label = cut_at(observation.location.label, LONGEST_LABEL)
             lines.append(f"Location: {label} (ID: {observation.location.num})")
+        here = self._things_here.text(observation, self.game_state)
+        if here:
+            lines.append(f"Here: {cut_at(here, LONGEST_LIST)}")
         if observation.inventory is not None:
             carried = ", ".join(thing.name or f"object #{thing.num}" for thing in observation.inventory)
-            lines.append(f"Inventory: {cut_at(carried, LONGEST_INVENTORY) or 'nothing'}")
+            lines.append(f"Inventory: {cut_at(carried, LONGEST_LIST) or 'nothing'}")
         if observation.score is not None:
             of = "" if observation.max_score is None else f" of {observation.max_score}"
             lines.append(f"Score: {observation.score}{of}")
-        if with_text:
-            speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
-            lines.append(f"{speaker}:\n{self.tokens.cut(observation.text.strip(), STORY_TOKENS)}")
-        return "\n".join(lines)
+        return lines
 
-    def _fit(self, sections: Sequence[PromptSection], budget: int, system: str) -> list[PromptSection]:
-        """Return the sections that have a text and find room beside ``system`` in ``budget`` tokens."""
-        wanted = [section for section in sections if section.text]
-        kept = fit_sections(wanted, self.tokens.characters(budget) - len(system))
-        self._dropped += len(wanted) - len(kept)
-        return kept
+
+def _past(teller: HistoryTeller, blocks: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], priority: int) -> _Past:
+    """Tell the blocks, each below its title. The last one has that priority, one before it is dropped earlier."""
+    told = teller.tell([entry for _, block in blocks for entry in block])
+    answers: list[str] = []
+    sections = []
+    for left, (title, block) in zip(range(len(blocks) - 1, -1, -1), blocks, strict=True):
+        turns = list(islice(told, len(block)))
+        answers += [turn.answer for turn in turns if turn.answer is not None]
+        text = ("\n" if teller.is_transcript else "\n\n").join(turn.text for turn in turns)
+        sections.append(PromptSection(title, text, 8 if left else priority, Place.HISTORY))
+    return _Past(tuple(sections), tuple(answers))
 
 
 def _laid_out(sections: Iterable[PromptSection]) -> list[PromptSection]:

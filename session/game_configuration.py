@@ -105,7 +105,7 @@ class GameConfiguration(Options):
         description="objectives are found from knowledge, memories and map too, not from recent play alone",
     )
     room_description_age_window: PositiveInt = Field(
-        10, le=20, description="turns for which a room's description stays in prompts"
+        10, le=20, description="turns after which a prompt says that a room may have changed since it was described"
     )
     show_persistence_markers: bool = Field(True, description="[spawn] and [session] on memories shown to the agent")
     debug_ephemeral: bool = Field(False, description="log everything done to ephemeral memories")

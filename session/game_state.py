@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from session.room_description import RoomDescription, description_in
+from session.values import Location
+
 if TYPE_CHECKING:
     from session.values import Observation, TurnRecord
 
@@ -27,13 +30,15 @@ class GameState:
     turn_count: turns recorded so far; the turn being played is ``turn_count + 1``
     current_room_id, current_room_name_for_map: where the player is; ``None`` and "" where that is not known
     previous_zork_score: points after the last recorded turn; ``None`` where the story keeps no score
-    opening: what the story printed before the first turn
+    opening, opening_location: what the story printed before the first turn, and where the player was then
     action_history: every command with its response, oldest first
     action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
     memory_log_history: always empty, kept because users of this class expect it; ``Memories.md`` has what was learnt
     visited_locations: ids of the locations in which at least one turn was begun
     times_played: how often each command was played at each location, by (location id, command)
-    last_room_description…: text, turn and location id of the last text that was read as a room description
+    last_room_description…: text, turn and location id of the last description of a room
+    room_descriptions: the last full description of each room, by its id
+    arrival_turn: the turn in which the player came to the present room, 0 for the opening
     """
 
     episode: int = 1
@@ -46,6 +51,7 @@ class GameState:
     is_dead: bool = False
     game_over: bool = False
     opening: str = ""
+    opening_location: Location | None = None
     action_history: list[PlayedAction] = field(default_factory=list)
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
     memory_log_history: list[str] = field(default_factory=list)
@@ -54,33 +60,78 @@ class GameState:
     last_room_description: str = ""
     last_room_description_turn: int = 0
     last_room_description_location_id: int | None = None
+    room_descriptions: dict[int, RoomDescription] = field(default_factory=dict)
+    arrival_turn: int = 0
 
     def __post_init__(self) -> None:
         self.episode_id = self.episode_id or str(self.episode)
 
     def begin(self, opening: Observation) -> None:
         """Take over the opening of the story, before any turn is played."""
-        self.opening = opening.text
+        self.opening, self.opening_location = opening.text, opening.location
         self._look_at(opening)
+        self._find_description(opening, 0)
 
     def record(self, turn: TurnRecord) -> None:
         """Add a played turn to the history, and take over what it led to."""
+        self._believe_reading(turn)
         self.turn_count = turn.turn
         self.times_played[self.current_room_id, turn.action] += 1
         if turn.before.location is not None:
             self.visited_locations.add(turn.before.location.num)
         self.action_history.append(PlayedAction(turn.action, turn.after.text))
-        if turn.reading and turn.reading.is_room_description and turn.before.location:
-            self.last_room_description = turn.before.text
-            self.last_room_description_turn = turn.turn - 1
-            self.last_room_description_location_id = turn.before.location.num
         self.add_reasoning(turn.turn, turn.reasoning, turn.action)
+        if turn.moved or turn.before.location is None:
+            self.arrival_turn = turn.turn
         self._look_at(turn.after)
+        self._find_description(turn.after, turn.turn)
+
+    def room_description(self, location_id: int) -> RoomDescription | None:
+        """Return the last full description of a room, ``None`` where the story has not given one in this episode."""
+        if location_id == self.last_room_description_location_id:
+            return RoomDescription(self.last_room_description, self.last_room_description_turn)
+        return self.room_descriptions.get(location_id)
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
         """Add the reasoning behind a turn's command to the history."""
         now = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.action_reasoning_history.append({"turn": turn, "reasoning": reasoning, "action": action, "timestamp": now})
+
+    def _find_description(self, seen: Observation, turn: int) -> None:
+        """Keep the description of the room if the text is sure to have it.
+
+        It has on a first visit, and wherever what was known is told again. Where the player has not moved, it has if
+        the room's name stands over something that is about as long: a lamp was lit, or the room has changed.
+        """
+        here = seen.location
+        if here is None or seen.refusal is not None:
+            return
+        known, told = self.room_description(here.num), description_in(seen.text, here.name)
+        has_come = turn == self.arrival_turn
+        if known is None:
+            is_full = told is not None or (has_come and turn > 0)
+        else:
+            is_as_long = told is not None and 2 * len(told) >= len(known.text)
+            is_full = known.is_repeated_in(seen.text) or (is_as_long and not has_come)
+        if is_full:
+            self._keep_description(here.num, told or seen.text, turn)
+
+    def _believe_reading(self, turn: TurnRecord) -> None:
+        """Keep what the last turn printed if a model read it as the room's description.
+
+        The model is asked for where the machine is not sure: no known description bears the room's name.
+        """
+        here, text = turn.before.location, turn.before.text
+        if here is None or not (turn.reading and turn.reading.is_room_description):
+            return
+        known = self.room_description(here.num)
+        if known is None or description_in(known.text, here.name) is None:
+            self._keep_description(here.num, description_in(text, here.name) or text, turn.turn - 1)
+
+    def _keep_description(self, location_id: int, text: str, turn: int) -> None:
+        self.room_descriptions[location_id] = RoomDescription(text, turn)
+        self.last_room_description, self.last_room_description_turn = text, turn
+        self.last_room_description_location_id = location_id
 
     def _look_at(self, observation: Observation) -> None:
         location = observation.location

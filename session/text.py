@@ -12,6 +12,7 @@ CUT_MARK = " […]"
 SHORTEST_WITH_END = 60
 """Characters: of less room the beginning alone gets all."""
 
+_PADDING = re.compile(r"[ \t]{3,}")
 _SENTENCE_END = re.compile(r"[.!?…:][\"'\u2019\u201d)\]]*(?=\s)|(?=\n)")
 _WORD_END = re.compile(r"(?=\s)")
 
@@ -19,6 +20,11 @@ _WORD_END = re.compile(r"(?=\s)")
 def one_line(text: str) -> str:
     """Return the text on one line: each run of white space becomes one space, and none is left around it."""
     return " ".join(text.split())
+
+
+def without_padding(text: str) -> str:
+    """Return the text as it is told in a prompt: the blanks with which stories lay out menus become two."""
+    return _PADDING.sub("  ", text).strip()
 
 
 def text_key(text: str) -> str:

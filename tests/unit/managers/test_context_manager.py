@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from managers.context_manager import ContextManager, Rejection
+from managers.things_here import ThingsHere
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, PlayedAction
+from session.room_description import RoomDescription
 from session.token_counter import TokenCounter
 from session.values import GameObject, Location, Observation
 
@@ -141,18 +144,91 @@ def test_the_window_slides_in_blocks_so_that_the_prefix_stays() -> None:
     assert "Turn 11" in rendered[-1]
 
 
-def test_a_room_description_is_shown_with_its_age_while_it_is_fresh_and_of_this_room() -> None:
+def described(turns: int, text: str, turn: int, location_id: int = 12) -> ContextManager:
+    """So many turns were played, and in one of them the story described a room."""
+    context = manager(turns)
+    context.game_state.room_descriptions[location_id] = RoomDescription(text, turn)
+    return context
+
+
+def test_a_rooms_description_is_shown_with_its_age_and_no_other_rooms() -> None:
+    shown = [described(12, "A mill by a brook.", turn).get_agent_context(MILL).render() for turn in (11, 2, 1)]
+    assert "## ROOM DESCRIPTION (1 turn ago):\nA mill by a brook." in shown[0]
+    assert "## ROOM DESCRIPTION (10 turns ago):\nA mill by a brook." in shown[1]
+    assert "## ROOM DESCRIPTION (11 turns ago, some of it may have changed):\nA mill by a brook." in shown[2]
+    assert "brook" not in described(12, "A mill by a brook.", 2, location_id=13).get_agent_context(MILL).render()
+    assert "## ROOM DESCRIPTION:\nA mill by a brook." in described(12, "A mill by a brook.", 12).get_critic_context(
+        MILL, "turn wheel"
+    )
+
+
+def test_the_description_of_the_room_entered_last_may_be_given_alone() -> None:
     context = manager(12)
     state = context.game_state
     state.last_room_description, state.last_room_description_location_id = "A mill by a brook.", 12
-    state.last_room_description_turn = 2
-    assert "## ROOM DESCRIPTION (10 turns ago):\nA mill by a brook." in context.get_agent_context(MILL).render()
-    state.last_room_description_turn = 1
-    assert "brook" not in context.get_agent_context(MILL).render()
-    state.last_room_description_turn = 12
-    assert "## ROOM DESCRIPTION:\nA mill by a brook." in context.get_critic_context(MILL, "turn wheel")
-    state.last_room_description_location_id = 13
-    assert "brook" not in context.get_agent_context(MILL).render()
+    state.last_room_description_turn = 9
+    assert "## ROOM DESCRIPTION (3 turns ago):\nA mill by a brook." in context.get_agent_context(MILL).render()
+
+
+@pytest.mark.parametrize("told_in", [1, 7, 12])
+def test_a_description_that_the_history_has_is_not_said_twice(told_in: int) -> None:
+    context = described(12, "Water Mill\nA mill by a brook.", told_in)
+    played = context.game_state.action_history
+    played[told_in - 1] = PlayedAction(f"act {told_in}", "You walk on.\n\nWater Mill\nA mill by a brook.")
+    shown = context.get_agent_context(MILL)
+    assert shown.render().count("A mill by a brook.") == 1
+    assert any("A mill" in section.text for section in shown.sections if "ROOM" in section.title) == (told_in == 1)
+
+
+def test_a_description_stands_for_itself_once_the_history_has_no_room() -> None:
+    text = "Water Mill\nA mill by a brook."
+    context = described(12, text, 12)
+    context.game_state.action_history[-1] = PlayedAction("act 12", text)
+    for budget in (2000, 120, 60):
+        context.prompt_budget = budget
+        assert context.get_agent_context(replace(MILL, text=text)).render().count("A mill by a brook.") == 1
+
+
+def test_a_text_told_again_names_the_turn_that_has_it() -> None:
+    long = "The wheel of the mill turns slowly, and the water comes down over it in one unbroken grey sheet."
+    context = manager(3)
+    played = context.game_state.action_history
+    played[0], played[2] = PlayedAction("act 1", f"Water Mill\n{long}"), PlayedAction("act 3", f"{long}\nIt rains.")
+    assert context.get_agent_context(MILL).render().count(long) == 1
+    assert "Action: act 3\nResponse: [as in turn 1]\nIt rains." in context.get_agent_context(MILL).render()
+
+
+def test_what_was_played_longer_ago_is_told_without_the_reasoning() -> None:
+    shown = manager(8, agent={"history_window": 6}).get_agent_context(MILL).render()
+    assert [turn for turn in range(1, 9) if f"Action: act {turn}\nResponse: response {turn}" in shown] == [*range(1, 9)]
+    assert [turn for turn in range(1, 9) if f"Reasoning: thought {turn}" in shown] == [4, 5, 6, 7, 8]
+
+
+def test_the_blanks_of_a_menu_are_not_told() -> None:
+    menu = f"Help{' ' * 140}N = next subject"
+    context = after(menu)
+    assert "Response: Help  N = next subject" in context.get_agent_context(replace(MILL, text=menu)).render()
+
+
+THINGS = (
+    GameObject(31, "oak chest", 12),
+    GameObject(32, "mill stone", 12, frozenset({23})),
+    GameObject(33, "secret lever", 12),
+    GameObject(34, "oak chest", 12),
+    GameObject(35, "", 12),
+)
+
+
+def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
+    things = ThingsHere({"scenery": 23})
+    state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. The levers are secret.")
+    hall = replace(MILL, visible=THINGS)
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, things_here=things)
+    assert "Location: Water Mill (ID: 12)\nHere: oak chest\nInventory: " in context.get_agent_context(hall).render()
+    state.action_history.append(PlayedAction("search chest", "You find a secret lever."))
+    assert "\nHere: oak chest, secret lever\n" in context.get_agent_context(hall).render()
+    context.reset(GameState())
+    assert "Here:" not in context.get_agent_context(hall).render()
 
 
 def test_a_description_that_is_the_present_text_is_not_said_twice() -> None:
@@ -189,8 +265,8 @@ def test_the_command_syntax_goes_after_knowledge_and_map() -> None:
 def test_a_long_response_and_reasoning_are_cut_in_the_history() -> None:
     context = manager()
     context.add_reasoning(1, "so " * 1000, "read")
-    context.game_state.action_history.append(PlayedAction("read", "blah " * 1000))
-    assert len(context.get_recent_reasoning_formatted()) < 1400
+    context.game_state.action_history.append(PlayedAction("read", "blah " * 4000))
+    assert len(context.get_recent_reasoning_formatted()) < 9000
     assert context.get_recent_reasoning_formatted().count("[…]") == 2
 
 
@@ -312,8 +388,10 @@ def test_a_prompt_begins_with_all_of_the_one_before_up_to_its_present() -> None:
 
 
 def test_a_text_too_long_for_the_history_stands_in_the_present() -> None:
-    long = Observation("The wheel turns. " * 80, Location(12, "Water Mill"))
-    assert f"The story says:\n{long.text.strip()}" in after(long.text).get_agent_context(long).render()
+    long = Observation("The wheel turns. " * 300, Location(12, "Water Mill"))
+    shown = after(long.text).get_agent_context(long).render()
+    assert f"The story says:\n{long.text.strip()}" in shown
+    assert "Action: act 2\nResponse: (It stands under Present.)" in shown
 
 
 def test_what_a_command_was_refused_for_stands_in_the_present() -> None:

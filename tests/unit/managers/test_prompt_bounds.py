@@ -1,4 +1,7 @@
-"""How much of each thing a prompt of the agent shows at most, in characters: four are a token."""
+"""How much of each thing a prompt of the agent shows at most, in characters: four are a token.
+
+The story's texts share the room beside the instructions: 16,000 characters, for there are no instructions here.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from session.game_state import GameState, PlayedAction
 from session.values import GameObject, Location, Observation
 
 HALL = Observation("It rains.", Location(4, "Hall"))
-BUDGETS = {"agent": 30_000, "critic": 30_000}
+BUDGETS = {"agent": 4000, "critic": 4000}
 
 
 def manager(**state: object) -> ContextManager:
@@ -33,7 +36,7 @@ def letters(text: str, letter: str) -> int:
 
 @pytest.mark.parametrize(
     ("letter", "characters"),
-    [("r", 480), ("a", 200), ("s", 800), ("o", 1200)],
+    [("r", 480), ("a", 200), ("s", 8000 - 11 * 333), ("o", 2000)],
     ids=["reasoning", "command", "response", "opening"],
 )
 def test_of_the_past(letter: str, characters: int) -> None:
@@ -43,7 +46,7 @@ def test_of_the_past(letter: str, characters: int) -> None:
 
 def test_of_what_the_story_says_now() -> None:
     shown = manager().get_agent_context(replace(HALL, text="x" * 9000)).render()
-    assert letters(shown, "x") == 4000 - len(" […]")
+    assert letters(shown, "x") == 8000 - len(" […]")
 
 
 def test_of_what_is_carried() -> None:
@@ -65,7 +68,7 @@ def test_of_a_rooms_description() -> None:
     context = manager(
         last_room_description="x" * 9000, last_room_description_location_id=4, last_room_description_turn=2
     )
-    assert letters(context.get_agent_context(HALL).render(), "x") == 800 - len(" […]")
+    assert letters(context.get_agent_context(HALL).render(), "x") == 4000 - len(" […]")
 
 
 def test_of_a_command_that_the_critic_is_asked_about() -> None:

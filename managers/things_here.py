@@ -1,0 +1,63 @@
+"""Names the things in sight, by the machine's object tree, as far as the story has named them on the screen."""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from session.game_state import GameState
+    from session.values import Observation
+
+NOT_LISTED = ("not_described", "scenery")
+"""Attributes of things that the story tells of within the description of a room, if at all."""
+
+_WORD = re.compile(r"\w+")
+
+
+class ThingsHere:
+    """Lists what can be seen in an episode. A thing whose name was never printed would be a hint, and is left out.
+
+    attribute_names: the numbers of the story's attributes by name; empty where they are not known
+    """
+
+    def __init__(self, attribute_names: Mapping[str, int] = MappingProxyType({})) -> None:
+        self._not_listed = frozenset(attribute_names[name] for name in NOT_LISTED if name in attribute_names)
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin an episode, in which nothing was printed."""
+        self._printed: list[str] = []
+        self._searched: dict[str, int] = {}
+        self._named: set[str] = set()
+
+    def text(self, observation: Observation, state: GameState) -> str:
+        """Return the names of the things in sight, each once; "" where there is none, or sight is not known."""
+        self._read(state)
+        in_sight = (thing for thing in observation.visible or () if not thing.attributes & self._not_listed)
+        return ", ".join(name for name in dict.fromkeys(thing.name for thing in in_sight) if self._was_printed(name))
+
+    def _read(self, state: GameState) -> None:
+        """Take in what the story has printed since the last time."""
+        if not self._printed:
+            self._printed.append(_words(state.opening))
+        self._printed += [_words(played.response) for played in state.action_history[len(self._printed) - 1 :]]
+
+    def _was_printed(self, name: str) -> bool:
+        """Tell whether the story has printed the name; each text is searched once for it."""
+        words = _words(name)
+        if words not in self._named:
+            unread = self._printed[self._searched.get(words, 0) :]
+            self._searched[words] = len(self._printed)
+            if not words.strip() or not any(words in text for text in unread):
+                return False
+            self._named.add(words)
+        return True
+
+
+def _words(text: str) -> str:
+    """Return the words of a text, set off by single spaces, so that names are found as whole words."""
+    return f" {' '.join(_WORD.findall(text.casefold()))} "

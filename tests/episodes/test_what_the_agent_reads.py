@@ -1,0 +1,112 @@
+"""Two hundred turns of play, and what stands in every prompt of the agent: each thing that it needs, once."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from session.room_description import description_in
+from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
+from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
+from tests.fixtures.whole_run import play_run
+from zorkgpt.llm.scripted import ScriptedLLM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from session.values import TurnRecord
+    from zorkgpt.llm.language_model import Prompt, Role
+
+TURNS = 200
+LONG_LINE = 80
+
+
+class Moment(NamedTuple):
+    """A turn, and the prompt in which its command was asked for."""
+
+    turn: TurnRecord
+    prompt: str
+
+
+def moments_of(story: Path, folder: Path, commands: tuple[str, ...], *, reads_rooms: bool, seed: int) -> list[Moment]:
+    """Every turn of the commands, whose model reads each text as a room's description, or none."""
+    left = iter(commands)
+    prompts: list[str] = []
+
+    def reply(role: Role, prompt: Prompt, _schema: type[BaseModel]) -> dict[str, Any]:
+        if role != "agent":
+            return {"memories": [], "objectives": [], "reasoning": "", "lines": []}
+        prompts.append(prompt.user)
+        return {"reading": {"is_room_description": reads_rooms}, "reasoning": "As planned.", "action": next(left)}
+
+    options: dict[str, Any] = {"critic": {"mode": "object_tree"}, "max_turns_per_episode": len(commands)}
+    run = play_run(story, ScriptedLLM(reply), folder, seed=seed, **options)
+    return [Moment(turn, prompt) for turn, prompt in zip(run.turns, prompts, strict=True)]
+
+
+@pytest.fixture(scope="module", params=["zork1", "tidehouse", "tidehouse, and back again"])
+def moments(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Moment]:
+    """A winning game, or one that walks back and forth between the same rooms after it has begun as one."""
+    folder = tmp_path_factory.mktemp("reads")
+    if request.param == "zork1":
+        commands = tuple(get_zork1_walkthrough()[:TURNS])
+        zork1: Path = request.getfixturevalue("zork1")
+        return moments_of(zork1, folder, commands, reads_rooms=True, seed=WINNING_SEED)
+    own_story: Path = request.getfixturevalue("own_story")
+    commands = WALKTHROUGH
+    if request.param != "tidehouse":
+        commands = (
+            WALKTHROUGH[:9] + ("examine oak door", "west", "look", "east", "down", "north", "south", "up", "wait") * 8
+        )
+    return moments_of(own_story, folder, commands, reads_rooms=request.param != "tidehouse", seed=1)
+
+
+def first_sentence(description: str) -> str:
+    """The first sentence after the room's name, which stories that are brief do not print on coming back."""
+    body = description.partition("\n")[2].strip()
+    return re.split(r"(?<=[.!?])\s", body)[0]
+
+
+def test_every_prompt_has_the_rooms_description(moments: list[Moment]) -> None:
+    described: dict[int, str] = {}
+    without = []
+    for turn, prompt in moments:
+        here = turn.before.location
+        assert here is not None
+        told = description_in(turn.before.text, here.name)
+        if told and here.num not in described:
+            described[here.num] = first_sentence(told)
+        if described.get(here.num, "") not in prompt:
+            without.append((turn.turn, here.name))
+    assert without == []
+    assert len(described) > 4
+
+
+def test_no_text_of_the_story_stands_in_a_prompt_twice(moments: list[Moment]) -> None:
+    twice = [
+        (turn.turn, line)
+        for turn, prompt in moments
+        for line, times in Counter(prompt.splitlines()).items()
+        if times > 1 and len(line) >= LONG_LINE
+    ]
+    assert twice == []
+
+
+def test_the_banner_of_the_story_is_shown_before_the_first_command_alone(moments: list[Moment]) -> None:
+    assert [turn.turn for turn, prompt in moments if "Serial number" in prompt] == [1]
+
+
+def test_what_is_in_sight_was_named_on_the_screen(moments: list[Moment]) -> None:
+    screen = ""
+    listed = 0
+    for turn, prompt in moments:
+        screen += f" {turn.before.text}".casefold()
+        for names in re.findall(r"^Here: (.*)$", prompt, re.MULTILINE):
+            listed += 1
+            assert [name for name in names.split(", ") if name.casefold() not in " ".join(screen.split())] == []
+    assert listed > len(moments) / 10

@@ -1,0 +1,121 @@
+"""The description of a room is told from other texts by what the machine knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from session.game_state import GameState
+from session.room_description import RoomDescription, description_in, prologue_of
+from session.values import Location, Observation, Proposal, Reading, TurnRecord, Verdict
+
+STUDY, STORAGE = Location(32, "Study"), Location(41, "Storage")
+FULL = "Study\nDust and spider webs cover all surfaces. A doorway leads south.\n\nOn the desk is a yellow paper."
+STORE = "Storage\nThis is a minor storage chamber."
+TEMPLE = (
+    "Familiar as your dream may be, the shapes and the colours that surround you feel as scary as ever before now.\n\n"
+    "The Temple\nAn Interactive Homage\n(c) 2002 Somebody\n\n"
+    'Please type "help" for instructions and license information.\n'
+    "Release 2 / Serial number 021118 / Inform v6.15 Library 6/2\n\n"
+)
+
+
+class Play:
+    """An episode that begins in the study, turn by turn."""
+
+    def __init__(self, opening: str = FULL, start: Location | None = STUDY) -> None:
+        self.state = GameState()
+        self.seen = Observation(opening, start)
+        self.state.begin(self.seen)
+
+    def turn(self, text: str, location: Location | None = STUDY, *, was_description: bool = False) -> Play:
+        """A turn after which the story said ``text``; a model has read the text before it."""
+        after = Observation(text, location)
+        proposal = Proposal("act", reading=Reading(was_description))
+        record = TurnRecord(1, self.state.turn_count + 1, self.seen, (proposal,), (Verdict(accepted=True),), after)
+        self.state.record(record)
+        self.seen = after
+        return self
+
+    def known(self, location: Location = STUDY) -> tuple[str, int] | None:
+        """What is known of the room, and since when."""
+        found = self.state.room_description(location.num)
+        return (found.text, found.turn) if found else None
+
+
+def test_the_description_begins_with_the_rooms_name() -> None:
+    assert description_in(f"You climb the stairs.\n\n{FULL}", "Study") == FULL
+    assert description_in("You study it.\n  Study (on the chair)\nDust.", "Study") == "Study (on the chair)\nDust."
+    assert description_in("Studying it tells you nothing.", "Study") is None
+    assert description_in("Dust.", "") is None
+
+
+def test_the_first_visit_describes_each_room() -> None:
+    play = Play(f"{TEMPLE}{FULL}").turn(STORE, STORAGE)
+    assert (play.known(), play.known(STORAGE)) == ((FULL, 0), (STORE, 1))
+
+
+def test_coming_back_in_brief_leaves_the_full_description_whatever_a_model_reads() -> None:
+    play = Play().turn(STORE, STORAGE).turn("Study\n\nCharles comes walking behind you.")
+    play.turn("There is nothing on the desk.", was_description=True)
+    assert play.known() == (FULL, 0)
+
+
+def test_coming_back_to_a_text_told_again_renews_it() -> None:
+    again = "Study\nDust and spider webs cover all surfaces. A doorway leads south."
+    assert Play().turn(STORE, STORAGE).turn(f"You go back.\n\n{again}").known() == (again, 2)
+
+
+def test_looking_about_renews_it_and_so_does_light() -> None:
+    changed = "Study\nThe surfaces have been dusted, and there is a doorway, which leads to the south."
+    assert Play().turn(changed).known() == (changed, 1)
+    dark = Play(STORE, STORAGE).turn("It is pitch dark.", STUDY)
+    assert dark.known() == ("It is pitch dark.", 1)
+    assert dark.turn(f"The lamp is on now.\n\n{FULL}").known() == (FULL, 2)
+
+
+def test_walking_in_a_circle_in_brief_does_not_renew_it() -> None:
+    assert Play().turn("Study").known() == (FULL, 0)
+
+
+def test_a_model_is_believed_only_where_no_name_stands_over_what_is_known() -> None:
+    cave = Location(48, "Cave")
+    play = Play().turn("You fall.", cave).turn("Stone all about you.", cave).turn("Ouch.", cave, was_description=True)
+    assert play.known(cave) == ("Stone all about you.", 2)
+    play = Play().turn("Three hundred pages of weather.").turn("Taken.", was_description=True)
+    assert play.known() == (FULL, 0)
+
+
+def test_a_command_that_never_reached_the_story_describes_nothing() -> None:
+    state = GameState()
+    seen = Observation("Hm.", STUDY)
+    state.begin(seen)
+    after = Observation(FULL, STUDY, refusal="not for the player")
+    state.record(TurnRecord(1, 1, seen, (Proposal("save"),), (Verdict(accepted=True),), after))
+    assert state.room_description(32) is None
+
+
+def test_a_room_without_a_name_is_described_on_arrival() -> None:
+    nameless = Location(48, "")
+    play = Play("A prologue.", nameless).turn(STORE, STORAGE)
+    assert play.known(nameless) is None
+    assert play.turn("A cave.", Location(49, "")).known(Location(49, "")) == ("A cave.", 2)
+
+
+@pytest.mark.parametrize(
+    ("opening", "room", "prologue"),
+    [
+        (f"{TEMPLE}{FULL}", "Study", TEMPLE.partition("\n\n")[0]),
+        (f"Copyright (c) 1981\nRevision 88 / Serial number 840726\n\n{FULL}", "Study", ""),
+        ("A short prologue.\n\nStudy\nDust.", "Study", "A short prologue."),
+        ("A prologue without a room's name.", "Study", "A prologue without a room's name."),
+        (FULL, "Study", ""),
+    ],
+)
+def test_the_prologue_is_what_is_told_before_the_first_room_without_the_banner(
+    opening: str, room: str, prologue: str
+) -> None:
+    assert prologue_of(opening, room) == prologue
+
+
+def test_a_name_alone_is_repeated_nowhere() -> None:
+    assert not RoomDescription("Study", 1).is_repeated_in("Study\nDust.")
