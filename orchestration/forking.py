@@ -140,7 +140,7 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
 def _is_beyond(event: Event | None) -> bool:
     """Tell whether an event belongs to the next turn or to the end of the run."""
     asked = isinstance(event, ModelAnswered | ModelFailed) and event.role == "agent"
-    return asked or isinstance(event, RunPaused | RunEnded | GameFailed)
+    return asked or isinstance(event, TurnPlayed | RunPaused | RunEnded | GameFailed)
 
 
 def _forked(manifest: Manifest, configuration: GameConfiguration, parts: Parts, run_id: str) -> Manifest:

@@ -43,9 +43,13 @@ class Learning:
     managers: tuple[BaseManager, ...]
     critic: Critic
 
+    def find(self, kind: type[M]) -> M | None:
+        """Return the manager of that class, ``None`` where it takes no part in this run."""
+        return next((manager for manager in self.managers if isinstance(manager, kind)), None)
+
     def get(self, kind: type[M]) -> M:
         """Return the manager of that class. Raises ``LookupError`` where none takes part."""
-        found = next((manager for manager in self.managers if isinstance(manager, kind)), None)
+        found = self.find(kind)
         if found is None:
             raise LookupError(f"no {kind.__name__} takes part in this run")
         return found
@@ -103,8 +107,8 @@ class Learning:
 
     def remove_memory(self, title: str) -> None:
         """Forget every memory of that title. Raises ``ConfigurationError`` where there is none."""
-        found = [manager for manager in self.managers if isinstance(manager, SimpleMemoryManager)]
-        if not any(manager.remove_memory(title) for manager in found):
+        memories = self.find(SimpleMemoryManager)
+        if memories is None or not memories.remove_memory(title):
             raise ConfigurationError(f"there is no memory of this title at that turn: {title}")
 
     def snapshot(self) -> LearningState:

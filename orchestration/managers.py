@@ -11,6 +11,7 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
+from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
 from session.files.run_folders import SharedFiles
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 MANAGERS: list[type[BaseManager]] = [
     ContextManager,
     MapManager,
+    RouteManager,
     LexiconManager,
     SimpleMemoryManager,
     CirclingDetector,

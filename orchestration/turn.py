@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from game_interface.core.commands import refusal
 from game_interface.core.game import Game
 from managers.context_manager import ContextManager, Rejection
+from managers.route_manager import RouteManager
 from session.command_reading import first_command
 from session.errors import LanguageModelError
 from session.game_state import GameState
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from orchestration.learning import Learning
-    from session.context import PromptSection
+    from session.context import OfferedRoute, PromptSection
     from session.game_configuration import GameConfiguration
     from zorkgpt.llm.language_model import LanguageModel
 
@@ -40,6 +41,7 @@ class Turn:
     offer: which of the valid actions the agent may choose from: assistance, and none without it
         (docs/specification.md, Assistance)
     vocabulary: tells where a line of several commands is parted; without it none is
+    routes: what the agent may follow; the commands of a route are played without asking anybody
     """
 
     game: Game
@@ -50,6 +52,12 @@ class Turn:
     max_rejections: int = 2
     offer: Offer | None = None
     vocabulary: Vocabulary | None = None
+    routes: RouteManager | None = None
+
+    @property
+    def on_route(self) -> bool:
+        """Whether the next command is one of a route that is followed, so that nobody is asked for it."""
+        return self.routes is not None and self.routes.next_proposal is not None
 
     def play(self, state: GameState, learnt: Sequence[PromptSection] = ()) -> TurnRecord:
         """Play the next turn; nothing has learnt from it yet.
@@ -59,16 +67,25 @@ class Turn:
         Where even the last proposal never reached the story, the turn passes with that refusal as its outcome.
         Raises ``LanguageModelError`` with the story untouched, or ``GameError``.
         """
-        before = self.game.observation
-        attempts = list(self._attempts(before, learnt, state))
+        before, on_route = self.game.observation, self.on_route
+        attempts = self._next_of_route() or list(self._attempts(before, learnt, state))
+        proposals = tuple(attempt.proposal for attempt in attempts)
         return TurnRecord(
             episode=state.episode,
             turn=state.turn_count + 1,
             before=before,
-            proposals=self._with_reading([attempt.proposal for attempt in attempts], before),
+            proposals=proposals if on_route else self._with_reading(proposals, before),
             verdicts=tuple(attempt.verdict for attempt in attempts),
             after=self.game.observation,
         )
+
+    def _next_of_route(self) -> list[_JudgedProposal]:
+        """Play the next command of the route that is followed; return nothing where none is."""
+        proposal = self.routes.next_proposal if self.routes else None
+        if proposal is None:
+            return []
+        self.game.step(proposal.action)
+        return [_JudgedProposal(proposal, Verdict(accepted=True, source="route"))]
 
     def _attempts(
         self, before: Observation, learnt: Sequence[PromptSection], state: GameState
@@ -78,16 +95,19 @@ class Turn:
         Of a line of several commands the first is judged and played: the next one is proposed by an agent that has seen
         what came of it.
         """
+        routes = self.routes.offers(before) if self.routes else ()
         valid_actions = self.offer(self.game.valid_actions(), state) if self.offer else None
+        if valid_actions and not state.turn_count:
+            valid_actions = (*(route.choice for route in routes if route.is_best), *valid_actions)
         rejections: list[Rejection] = []
         for rejections_left in range(self.max_rejections, -1, -1):
-            proposal = self._propose(before, learnt, valid_actions, rejections)
+            proposal = self._propose(before, learnt, valid_actions, rejections, routes)
             first = first_command(proposal.action, self.vocabulary) if self.vocabulary else proposal.action
-            if first != proposal.action:
+            if first != proposal.action and not proposal.wants_way:
                 reason = f"A turn is one command: {first!r} is played, and what follows it is for the next turns."
                 yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser"))
                 proposal = replace(proposal, action=first)
-            verdict = self._judge(before, learnt, proposal)
+            proposal, verdict = self._led(proposal, before) or (proposal, self._judge(before, learnt, proposal))
             if verdict.accepted or not rejections_left:
                 unfit = self.game.step(proposal.action).refusal
                 if unfit is None:
@@ -103,6 +123,7 @@ class Turn:
         learnt: Sequence[PromptSection],
         valid_actions: tuple[str, ...] | None,
         rejections: list[Rejection],
+        routes: tuple[OfferedRoute, ...],
     ) -> Proposal:
         context = self.context.get_agent_context(
             before,
@@ -111,7 +132,18 @@ class Turn:
             rejections=rejections,
             system=self.agent.system_prompt(assisted=valid_actions is not None),
         )
-        return self.agent.propose(context)
+        may_travel = self.routes is not None and self.routes.may_travel
+        return self.agent.propose(replace(context, routes=routes, may_travel=may_travel))
+
+    def _led(self, proposal: Proposal, before: Observation) -> _JudgedProposal | None:
+        """Set out on the way that the agent wants, and propose its first command; ``None`` where it wants none."""
+        if self.routes is None or not proposal.wants_way:
+            return None
+        problem = self.routes.set_out(proposal, before)
+        first = self.routes.next_proposal
+        if problem or first is None:
+            return _JudgedProposal(proposal, Verdict(accepted=False, reason=problem, source="route"))
+        return _JudgedProposal(replace(proposal, action=first.action), Verdict(accepted=True, source="route"))
 
     def _judge(self, before: Observation, learnt: Sequence[PromptSection], proposal: Proposal) -> Verdict:
         """Return the critic's verdict; a command that cannot reach the story is refused without the critic."""
@@ -122,15 +154,15 @@ class Turn:
         context = partial(self.context.get_critic_context, before, proposal.action, learnt, system=system)
         return self.critic.judge(before, proposal, context)
 
-    def _with_reading(self, proposals: list[Proposal], before: Observation) -> tuple[Proposal, ...]:
+    def _with_reading(self, proposals: tuple[Proposal, ...], before: Observation) -> tuple[Proposal, ...]:
         if self.extractor is None:
-            return tuple(proposals)
+            return proposals
         try:
             text = self.context.get_extractor_text(before, system=self.extractor.system_prompt)
             reading = self.extractor.read(text)
         except LanguageModelError as error:
             self.context.log_warning("the text was not read", error=str(error))
-            return tuple(proposals)
+            return proposals
         return (replace(proposals[0], reading=reading), *proposals[1:])
 
 
@@ -155,12 +187,14 @@ def build_turn(
 ) -> Turn:
     """Build the players of a run around its game."""
     reader, reasoning_length = configuration.extractor.mode, configuration.agent.reasoning_length
+    routes = learning.find(RouteManager)
     return Turn(
         game=game,
         agent=Agent(
             model,
             reads=reader == "inline",
             notes_objectives=configuration.objectives.enabled and reasoning_length is None,
+            travels=routes is not None,
             reasoning_length=reasoning_length,
         ),
         critic=learning.critic,
@@ -169,6 +203,7 @@ def build_turn(
         max_rejections=configuration.critic.max_rejections,
         offer=_offer(configuration),
         vocabulary=vocabulary,
+        routes=routes,
     )
 
 

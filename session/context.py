@@ -51,15 +51,32 @@ class PromptSection:
 
 
 @dataclass(frozen=True, slots=True)
+class OfferedRoute:
+    """A route that can be followed at this moment.
+
+    choice: how it stands among commands to choose from
+    is_best: no other one wins more points
+    """
+
+    number: int
+    choice: str
+    is_best: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AgentContext:
     """All that the agent may know when it chooses a command.
 
     sections: those that change rarely come first (docs/specification.md, Prompt order)
     valid_actions: the commands that the agent may choose from; ``None`` where it may choose any
+    routes: those that the agent may follow instead of typing a command
+    may_travel: whether the agent may name a location to walk to instead
     """
 
     sections: tuple[PromptSection, ...]
     valid_actions: tuple[str, ...] | None = None
+    routes: tuple[OfferedRoute, ...] = ()
+    may_travel: bool = False
 
     def render(self) -> str:
         """Return the sections as one Markdown text."""

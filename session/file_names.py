@@ -13,6 +13,7 @@ RESERVED = frozenset(
         "current_state.json",
         "lexicon.json",
         "memory_news.txt",
+        "routes.json",
         "episode_summaries.jsonl",
     }
 )

@@ -34,6 +34,7 @@ from session.configuration.option_groups import (
     ObjectiveOptions,
     PriceOptions,
     PromptBudgetOptions,
+    RouteOptions,
     Sampling,
     ServerOptions,
     SimpleMemoryOptions,
@@ -125,6 +126,7 @@ class GameConfiguration(Options):
     knowledge: KnowledgeOptions = KnowledgeOptions()
     circling: CirclingOptions = CirclingOptions()
     simple_memory: SimpleMemoryOptions = SimpleMemoryOptions()
+    routes: RouteOptions = RouteOptions()
     prompt_budgets: PromptBudgetOptions = PromptBudgetOptions()
     budgets: BudgetOptions = BudgetOptions()
     prices: dict[str, PriceOptions] = Field(

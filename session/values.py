@@ -137,12 +137,21 @@ class Proposal:
     """A command that the agent wants to play, why, and what the agent read out of the text before it.
 
     objective: what the agent says of its objectives, where it says anything
+    follow, go_to: the number of a route to play instead, or the id of a location to walk to; ``action`` is the first
+        command of these once they are being played
     """
 
     action: str
     reasoning: str = ""
     reading: Reading | None = None
     objective: ObjectiveNote | None = None
+    follow: int | None = None
+    go_to: int | None = None
+
+    @property
+    def wants_way(self) -> bool:
+        """Whether the agent wants to be led along a route or to a location."""
+        return self.follow is not None or self.go_to is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +164,7 @@ class Verdict:
 
     accepted: bool
     reason: str = ""
-    source: Literal["parser", "object_tree", "map", "llm", "none"] = "none"
+    source: Literal["parser", "object_tree", "map", "llm", "route", "none"] = "none"
     confidence: float | None = None
 
 
@@ -183,6 +192,11 @@ class TurnRecord:
     def reasoning(self) -> str:
         """Why the agent wanted to play it."""
         return self.proposals[-1].reasoning
+
+    @property
+    def is_of_route(self) -> bool:
+        """Whether the command was played because it stood on a route, and no model chose it."""
+        return bool(self.verdicts) and self.verdicts[-1].accepted and self.verdicts[-1].source == "route"
 
     @property
     def reading(self) -> Reading | None:

@@ -257,6 +257,16 @@ class SimpleMemoryOptions(Options):
     )
 
 
+class RouteOptions(Options):
+    """Commands that led somewhere, kept to be played again (docs/specification.md, Following routes)."""
+
+    enabled: bool = Field(True, description="learn routes, show them, and let the agent follow them")
+    shuffled: bool = Field(
+        False,
+        description="each route begins in its middle: a control, to find out what routes are worth",
+    )
+
+
 class PromptBudgetOptions(Options):
     """The longest prompt of each role, in tokens (docs/specification.md, Prompt budgets)."""
 

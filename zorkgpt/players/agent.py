@@ -64,15 +64,19 @@ class ObjectiveAnswer(BaseModel):
         return None if note == ObjectiveNote() else note
 
 
-def _nothing_for_nonsense(value: object, validate: ValidatorFunctionWrapHandler) -> ObjectiveAnswer | None:
+def _nothing_for_nonsense(value: object, validate: ValidatorFunctionWrapHandler) -> object:
     try:
-        answer: ObjectiveAnswer | None = validate(value)
+        return validate(value)
     except ValidationError:
         return None
-    return answer
 
 
 _Objective = Annotated[ObjectiveAnswer | None, WrapValidator(_nothing_for_nonsense)]
+_Number = Annotated[int | None, WrapValidator(_nothing_for_nonsense)]
+_WAYS = {
+    "follow": "Number of a route to follow instead of typing the command, else null",
+    "go_to": "Number of a location on the map to walk to instead of typing the command, else null",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,7 @@ class Agent:
 
     reads: the answer holds a reading of the latest text, too
     notes_objectives: the answer may say that an objective is achieved, or set a new one
+    travels: the instructions tell how a route is followed and a location walked to
     reasoning_length: the reasoning is one plain sentence of at most so many characters, for models that would ramble;
         ``None``: free; 0: the answer has none
     """
@@ -89,12 +94,17 @@ class Agent:
     reads: bool = False
     notes_objectives: bool = False
     reasoning_length: int | None = None
+    travels: bool = False
 
     def system_prompt(self, *, assisted: bool) -> str:
         """Return the fixed instructions; ``assisted`` agents choose from valid actions."""
         instructions = fill_prompt("agent_valid_actions" if assisted else "agent")
         answer = fill_prompt("agent_command" if self.reasoning_length == 0 else "agent_answer")
-        further = {"agent_reading": self.reads, "agent_objective": self.notes_objectives}
+        further = {
+            "agent_reading": self.reads,
+            "agent_objective": self.notes_objectives,
+            "agent_routes": self.travels and not assisted,
+        }
         return "\n\n".join(
             [instructions, answer, *(fill_prompt(name) for name, is_asked in further.items() if is_asked)]
         )
@@ -106,16 +116,24 @@ class Agent:
         """
         system = self.system_prompt(assisted=context.valid_actions is not None)
         prompt = Prompt(system=system, user=context.render())
+        offered = {"follow": bool(context.routes), "go_to": context.may_travel} if not context.valid_actions else {}
         schema = _answer_schema(
-            context.valid_actions, self.reasoning_length, reads=self.reads, notes_objectives=self.notes_objectives
+            context.valid_actions,
+            self.reasoning_length,
+            tuple(way for way, is_offered in offered.items() if is_offered),
+            reads=self.reads,
+            notes_objectives=self.notes_objectives,
         )
         completion = self.model.complete("agent", prompt, schema)
         answer = completion.value
+        chosen = [route.number for route in context.routes if route.choice == answer.action]
         return Proposal(
             action=answer.action.strip(),
             reasoning=answer.reasoning.strip() or completion.reasoning,
             reading=answer.reading.reading() if isinstance(answer, ReadingAgentAnswer) else None,
             objective=_note(answer),
+            follow=getattr(answer, "follow", next(iter(chosen), None)),
+            go_to=getattr(answer, "go_to", None),
         )
 
 
@@ -126,9 +144,17 @@ def _note(answer: AgentAnswer | ReadingAgentAnswer) -> ObjectiveNote | None:
 
 @lru_cache(maxsize=128)
 def _answer_schema(
-    valid_actions: tuple[str, ...] | None, reasoning_length: int | None, *, reads: bool, notes_objectives: bool
+    valid_actions: tuple[str, ...] | None,
+    reasoning_length: int | None,
+    ways: tuple[str, ...],
+    *,
+    reads: bool,
+    notes_objectives: bool,
 ) -> type[AgentAnswer | ReadingAgentAnswer]:
-    """Return the form of an answer that chooses from the valid actions, if there are any; the same one every time."""
+    """Return the form of an answer that chooses from the valid actions, if there are any; the same one every time.
+
+    ways: the fields, of ``_WAYS``, by which the agent may be led
+    """
     base: type[AgentAnswer | ReadingAgentAnswer] = ReadingAgentAnswer if reads else AgentAnswer
     fields: dict[str, Any] = {}
     if valid_actions or reasoning_length is not None:
@@ -139,6 +165,7 @@ def _answer_schema(
         )
     if notes_objectives:
         fields["objective"] = (_Objective, Field(None, description="an objective achieved or new, mostly null"))
+    fields |= {way: (_Number, Field(None, description=_WAYS[way])) for way in ways}
     return create_model(base.__name__, __base__=base, **fields) if fields else base
 
 

@@ -19,6 +19,7 @@ FILES = {
     "knowledgebase.md": "# Knowledge Base\n",
     "knowledgebase.archive.md": "# Archive of the knowledge base\n",
     "map_state.json": "{}\n",
+    "routes.json": '{"version": 1}\n',
     "lexicon.json": '{"version": 1}\n',
     "memory_news.txt": "news\n",
     "episode_summaries.jsonl": '{"episode": 1}\n',

@@ -39,6 +39,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "StateManager": (),
     "SimpleMemoryManager": ("LexiconManager",),
     "LexiconManager": (),
+    "RouteManager": ("MapManager",),
     "CirclingDetector": (),
     "KnowledgeManager": ("MapManager", "SimpleMemoryManager"),
     "ObjectiveManager": ("KnowledgeManager", "MapManager", "SimpleMemoryManager"),

@@ -1,0 +1,267 @@
+"""Learns routes from play, shows them, and leads the player along one that is followed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
+from typing_extensions import override
+
+from managers.base_manager import BaseManager, ManagerStatus
+from managers.map_manager import MapManager
+from managers.routes import view
+from managers.routes.document import FollowedRoute, Learnt, RouteBook, RouteEdit, parse_routes
+from managers.routes.known_route import LEAST_TRUST, KnownRoute, RouteStep, Waypoint
+from managers.routes.trail import Trail
+from session.context import OfferedRoute, Place, PromptSection
+from session.files.document_store import DocumentStore, StoreState
+from session.files.run_folders import SharedFile
+from session.text import counted
+from session.values import Proposal
+
+if TYPE_CHECKING:
+    import logging
+
+    from structlog.typing import FilteringBoundLogger
+    from typing_extensions import Self
+
+    from managers.base_manager import ManagerParts
+    from session.events import EpisodeEnd
+    from session.game_configuration import GameConfiguration
+    from session.game_state import GameState
+    from session.values import Observation, TurnRecord
+
+ROUTES_FILE = "routes.json"
+MOST_SHOWN = 6
+FEWEST_ROOMS_TO_TRAVEL = 3
+_STATES = TypeAdapter(StoreState[RouteEdit])
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """A way that is being played.
+
+    name: in words, as in ``Route 3``
+    key: of the route; "" for a walk to a location
+    skipped: how many commands of the route were left out at its beginning
+    done: how many of the others were played
+    steps: what is left of it
+    """
+
+    name: str
+    key: str
+    skipped: int
+    done: int
+    steps: tuple[RouteStep, ...]
+
+    @property
+    def length(self) -> int:
+        """How many commands the way has, those that were played among them."""
+        return self.done + len(self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class RoutesState:
+    """Where the player is on a way, for a snapshot; ``news`` is what the next prompt says of the last one."""
+
+    under_way: UnderWay | None = None
+    news: str = ""
+
+
+class RouteManager(BaseManager):
+    """Keeps ``routes.json`` in the work folder: commands from the opening that led to points, rooms and things.
+
+    What an episode taught goes to the file at its end. While a route is followed, ``next_proposal`` is what to play
+    in place of asking a model; each turn is compared with what the route says, and the first difference ends it.
+
+    game_map: shows ways between locations
+
+    Raises ``StoreError`` where the file cannot be read.
+    """
+
+    def __init__(
+        self,
+        logger: logging.Logger | FilteringBoundLogger,
+        config: GameConfiguration,
+        game_state: GameState,
+        *,
+        game_map: MapManager | None = None,
+    ) -> None:
+        super().__init__(logger, config, game_state)
+        self.path = config.zork_game_workdir / ROUTES_FILE
+        self._map = game_map
+        self._store: DocumentStore[RouteBook, RouteEdit] = DocumentStore(
+            self.path, partial(parse_routes, path=self.path), _STATES
+        )
+        self._trail = Trail()
+        self._state = RoutesState()
+
+    @classmethod
+    def build(cls, parts: ManagerParts) -> Self | None:
+        """Make the manager with the map, unless ``routes.enabled`` is off."""
+        if not parts.config.routes.enabled:
+            return None
+        return cls(parts.logger, parts.config, parts.game_state, game_map=parts.find(MapManager))
+
+    @classmethod
+    @override
+    def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
+        del config
+        return (SharedFile(ROUTES_FILE),)
+
+    @override
+    def stores(self) -> tuple[DocumentStore[RouteBook, RouteEdit], ...]:
+        return (self._store,)
+
+    @property
+    def book(self) -> RouteBook:
+        """All routes that are kept."""
+        return self._store.document
+
+    def reset(self, game_state: GameState | None = None) -> None:
+        """Begin a new episode, with the routes of all runs. Raises ``StoreError``."""
+        super().reset(game_state)
+        self._store.refresh()
+        self._trail = Trail()
+        self._state = RoutesState()
+
+    @property
+    def next_proposal(self) -> Proposal | None:
+        """What to play now without asking a model; ``None`` where no route is followed."""
+        under_way = self._state.under_way
+        if under_way is None:
+            return None
+        number = under_way.done + 1
+        return Proposal(under_way.steps[0].command, f"Command {number} of {under_way.length}. {under_way.name}.")
+
+    def offers(self, observation: Observation) -> tuple[OfferedRoute, ...]:
+        """Return the routes that can be followed now, best first."""
+        routes = [route for route, _ in self._from_here(observation)]
+        return tuple(OfferedRoute(each.number, view.choice(each), each.gain == routes[0].gain) for each in routes)
+
+    @property
+    def may_travel(self) -> bool:
+        """Whether there is anywhere to walk to that takes more than a command."""
+        return self._map is not None and len(self._map.game_map.rooms) >= FEWEST_ROOMS_TO_TRAVEL
+
+    def set_out(self, proposal: Proposal, observation: Observation) -> str:
+        """Follow a route, or walk to a location, as the agent wishes; return why that cannot be, "" where it can."""
+        if proposal.follow is None:
+            return self._walk(observation, proposal.go_to)
+        found = self._from_here(observation)
+        for route, done in found:
+            if route.number == proposal.follow:
+                self._state = RoutesState(
+                    UnderWay(f"Route {route.number}", route.key, done, 0, self._played(route)[done:])
+                )
+                return ""
+        numbers = ", ".join(str(route.number) for route, _ in found) or "none"
+        return f"there is no route {proposal.follow} from here; those that begin here: {numbers}"
+
+    def learn(self, record: TurnRecord) -> None:
+        """Compare the turn with the route that is followed, if any, and keep it for the end of the episode."""
+        self._trail.add(record)
+        under_way = self._state.under_way if record.is_of_route else None
+        self._state = RoutesState() if under_way is None else self._after(under_way, record.after)
+
+    def recall(self, record: TurnRecord) -> None:
+        """Keep the turn for the end of the episode."""
+        self._trail.add(record)
+
+    def end(self, end: EpisodeEnd) -> None:
+        """Learn the routes of the episode; they go to the file with the next commit."""
+        del end
+        routes = tuple(self._trail.routes(self.game_state.episode))
+        self._store.apply(Learnt(routes, self._frontier(routes)))
+        self._store.demand()
+
+    def section(self, observation: Observation) -> PromptSection | None:
+        """Return the routes that can be followed from here, and what became of the last one."""
+        found = self._from_here(observation)[:MOST_SHOWN]
+        lines = [self._state.news] if self._state.news else []
+        lines += [view.line(replace(route, steps=self._played(route)), done) for route, done in found]
+        if lines:
+            return PromptSection("ROUTES", "\n".join(lines), 5, Place.HERE)
+        known = len(self._trusted())
+        text = (
+            f"{counted(known, 'route')} from the opening known; none goes through here as it is now." if known else ""
+        )
+        return PromptSection("ROUTES", text, 6, Place.OBJECTIVES)
+
+    def state(self) -> RoutesState:
+        """Return where the player is on a route."""
+        return self._state
+
+    @override
+    def restore(self, state: RoutesState) -> None:
+        self._state = state
+
+    @override
+    def get_status(self) -> ManagerStatus:
+        under_way, routes = self._state.under_way, self.book.routes
+        return {
+            "type": "routes",
+            "state": {"file": str(self.path), "following": under_way.name if under_way else ""},
+            "metrics": {
+                "routes": len(routes),
+                "trusted": len(self._trusted()),
+                "best_gain": max((route.gain for route in routes), default=0),
+                "unsaved": self._store.unsaved,
+            },
+        }
+
+    def _trusted(self) -> list[KnownRoute]:
+        shuffled = self.config.routes.shuffled
+        return [route for route in self.book.routes if route.trust >= LEAST_TRUST and len(route.steps) > shuffled]
+
+    def _from_here(self, observation: Observation) -> list[tuple[KnownRoute, int]]:
+        """Return the routes that begin or pass here, best first, each with the number of commands that are done."""
+        found = []
+        for route in self._trusted():
+            done = 0 if self.game_state.turn_count == 0 else route.point_like(observation)
+            if done is not None:
+                found.append((route, done))
+        return sorted(found, key=lambda each: (-each[0].gain * each[0].trust, len(each[0].steps), each[0].number))
+
+    def _played(self, route: KnownRoute) -> tuple[RouteStep, ...]:
+        """Return the steps of a route as they are played, which is in another order in the control of an ablation."""
+        middle = len(route.steps) // 2 if self.config.routes.shuffled else 0
+        return route.steps[middle:] + route.steps[:middle]
+
+    def _walk(self, observation: Observation, to_id: int | None) -> str:
+        here = observation.location
+        if here is None or to_id is None or self._map is None:
+            return "where you are is not known"
+        if here.num == to_id:
+            return "you are there already"
+        found = self._map.route(here.num, to_id)
+        if found is None:
+            return f"no way from here to location {to_id} is known"
+        names = self._map.game_map.room_names
+        rooms = zip(found.commands, found.location_ids[1:], strict=True)
+        steps = tuple(RouteStep(command, Waypoint(room, names.get(room, ""))) for command, room in rooms)
+        self._state = RoutesState(UnderWay(f"The way to {names.get(to_id, to_id)}", "", 0, 0, steps))
+        return ""
+
+    def _after(self, under_way: UnderWay, observation: Observation) -> RoutesState:
+        """Return where the player is after the next step of the way, which ends where it leads elsewhere."""
+        step, *left = under_way.steps
+        played = replace(under_way, done=under_way.done + 1, steps=tuple(left))
+        deviation = step.leads_to.deviation(observation)
+        if not deviation and left:
+            return RoutesState(played)
+        if played.key:
+            self._store.defer(FollowedRoute(played.key, played.skipped + played.done if deviation else 0))
+        if deviation:
+            length = counted(played.length, "command")
+            return RoutesState(news=f"{played.name} stopped after {played.done} of {length}: {deviation}.")
+        return RoutesState(news=f"{played.name} was followed to its end, in {counted(played.done, 'command')}.")
+
+    def _frontier(self, routes: tuple[KnownRoute, ...]) -> tuple[int, ...]:
+        """Return the rooms with untried exits among those that these routes or earlier ones lead to."""
+        if self._map is None:
+            return ()
+        rooms = {route.goal.number for route in (*routes, *self.book.routes) if route.goal.kind == "room"}
+        return tuple(sorted(room for room in rooms if self._map.game_map.untried_exits(room)))

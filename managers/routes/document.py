@@ -1,0 +1,186 @@
+"""The file ``routes.json``: the best routes of all runs in a work folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError
+
+from managers.routes.known_route import LEAST_TRUST, GoalKind, KnownRoute
+from session.errors import StoreError, first_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from managers.routes.known_route import RouteStep
+
+MOST_KEPT: Mapping[GoalKind, int] = {"score": 3, "room": 6, "thing": 3}
+"""Goals of each kind to which routes are kept."""
+LONGEST_DETOUR = 1.5
+"""How many times as long as the shortest route to its goal one may be that carries more."""
+
+
+@dataclass(frozen=True, slots=True)
+class RouteBook:
+    """All routes that are kept.
+
+    latest: the highest number that was ever given
+    """
+
+    version: Literal[1] = 1
+    latest: NonNegativeInt = 0
+    routes: tuple[KnownRoute, ...] = ()
+
+    def render(self) -> str:
+        """Return the text of the file, with each command on a line of its own."""
+        routes = _listed(map(_rendered, self.routes), " ")
+        return f'{{"version": {self.version}, "latest": {self.latest}, "routes": {routes}}}\n'
+
+    def find(self, number: int) -> KnownRoute | None:
+        """Return the route of that number."""
+        return next((route for route in self.routes if route.number == number), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """An edit: an episode taught these routes.
+
+    frontier: the rooms with exits that nobody has tried; routes to them are kept rather than those to other rooms
+    """
+
+    routes: tuple[KnownRoute, ...]
+    frontier: tuple[int, ...] = ()
+    kind: Literal["learnt"] = "learnt"
+
+    def apply_to(self, document: RouteBook) -> RouteBook:
+        """Return the book with the best of the old and the new routes."""
+        book = document
+        for route in self.routes:
+            book = _with(book, route)
+        kept = [route for kind in MOST_KEPT for route in self._best(book, kind)]
+        routes = tuple(route for route in book.routes if route in kept)
+        return document if routes == document.routes else replace(book, routes=routes)
+
+    def _best(self, book: RouteBook, kind: GoalKind) -> Iterable[KnownRoute]:
+        """Return the routes to the most wanted goals of a kind: high scores, the frontier, what was found last."""
+        of_kind = [route for route in book.routes if route.goal.kind == kind]
+        wanted = {
+            route.goal.number: (
+                (route.goal.number,) if kind == "score" else (route.goal.number in self.frontier, route.number)
+            )
+            for route in of_kind
+        }
+        best = sorted(wanted, key=lambda number: wanted[number], reverse=True)[: MOST_KEPT[kind]]
+        return [route for route in of_kind if route.goal.number in best]
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedRoute:
+    """An edit: the route was followed, and stopped after the command of that number, from 1; 0: it came to its end."""
+
+    key: str
+    stopped_at: NonNegativeInt = 0
+    kind: Literal["followed"] = "followed"
+
+    def apply_to(self, document: RouteBook) -> RouteBook:
+        """Return the book with one try more of the route; one that broke off is tried as it was played, next time."""
+        return _changed(document, self.key, self._counted)
+
+    def _counted(self, route: KnownRoute) -> KnownRoute:
+        if not self.stopped_at:
+            return replace(route, followed=route.followed + 1, worked=route.worked + 1)
+        at = _place_in(route.spare, route.steps[: self.stopped_at]) if route.spare else self.stopped_at
+        stops = {**route.stops, at: route.stops.get(at, 0) + 1}
+        return replace(route, followed=route.followed + 1, stops=stops, steps=route.spare or route.steps, spare=())
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedRoute:
+    """An edit: somebody has removed the route."""
+
+    key: str
+    kind: Literal["removed"] = "removed"
+
+    def apply_to(self, document: RouteBook) -> RouteBook:
+        """Return the book without the route."""
+        return _changed(document, self.key, lambda _route: None)
+
+
+RouteEdit = Learnt | FollowedRoute | RemovedRoute
+
+
+def parse_routes(text: str, path: Path) -> RouteBook:
+    """Return the routes that the text of the file ``path`` holds; none for "". Raises ``StoreError``."""
+    if not text:
+        return RouteBook()
+    try:
+        return _FILE.validate_json(text)
+    except ValidationError as error:
+        raise StoreError(
+            f"{path} holds no routes that this version reads ({first_problem(error)}); "
+            "mend it, or move it away to start a new one"
+        ) from error
+
+
+_FILE = TypeAdapter(RouteBook)
+_ROUTE = TypeAdapter(KnownRoute)
+
+
+def _with(book: RouteBook, new: KnownRoute) -> RouteBook:
+    """Return the book with a new route, if it is the shortest to its goal or carries more in few commands more."""
+    if not new.steps or (new.goal.kind == "score" and new.gain <= 0):
+        return book
+    if any(route.key == new.key for route in book.routes):
+        return book
+    new = replace(new, number=book.latest + 1)
+    to_goal = [route for route in (*book.routes, new) if _is_same_goal(route, new)]
+    shortest = min(to_goal, key=lambda route: (route.trust < LEAST_TRUST, len(route.steps)))
+    most = len(shortest.steps) * LONGEST_DETOUR
+    in_reach = [route for route in to_goal if len(route.steps) <= most and route.trust >= LEAST_TRUST]
+    richest = max([shortest, *in_reach], key=lambda route: route.carries)
+    if new not in (shortest, richest):
+        return book
+    others = [route for route in book.routes if not _is_same_goal(route, new)]
+    kept = sorted((*others, *{shortest.number: shortest, richest.number: richest}.values()), key=_by_number)
+    return replace(book, latest=new.number, routes=tuple(kept))
+
+
+def _is_same_goal(one: KnownRoute, other: KnownRoute) -> bool:
+    return (one.goal.kind, one.goal.number) == (other.goal.kind, other.goal.number)
+
+
+def _by_number(route: KnownRoute) -> int:
+    return route.number
+
+
+def _changed(book: RouteBook, key: str, change: Callable[[KnownRoute], KnownRoute | None]) -> RouteBook:
+    """Return the book with one route changed, or without it; the very same where it has no such route."""
+    changed = [change(route) if route.key == key else route for route in book.routes]
+    routes = tuple(route for route in changed if route is not None)
+    return book if routes == book.routes else replace(book, routes=routes)
+
+
+def _place_in(whole: Iterable[RouteStep], part: Sequence[RouteStep]) -> int:
+    """Return after how many of the steps all those of ``part``, which are among them in that order, were taken."""
+    taken = 0
+    for number, step in enumerate(whole, start=1):
+        taken += step == part[taken]
+        if taken == len(part):
+            return number
+    return len(part)
+
+
+def _rendered(route: KnownRoute) -> str:
+    fields = _ROUTE.dump_python(route, mode="json", exclude_defaults=True)
+    lists = {name: fields.pop(name) for name in ("steps", "spare") if name in fields}
+    head = json.dumps(fields)[1:-1]
+    tail = [f'"{name}": {_listed(map(json.dumps, steps), "  ")}' for name, steps in lists.items()]
+    return "{" + ", ".join([head, *tail]) + "}"
+
+
+def _listed(items: Iterable[str], indent: str) -> str:
+    """Return a JSON list with each item on a line of its own."""
+    return "[" + ",".join(f"\n{indent}{item}" for item in items) + "]"

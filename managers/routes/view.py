@@ -1,0 +1,40 @@
+"""Routes in words, for prompts and for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from session.text import counted
+
+if TYPE_CHECKING:
+    from managers.routes.known_route import KnownRoute
+
+
+def aim(route: KnownRoute) -> str:
+    """Return what the route is for, in a word or two."""
+    if route.goal.kind == "score":
+        return f"+{route.gain}"
+    return f"to {route.goal.name}" if route.goal.kind == "room" else f"take {route.goal.name}"
+
+
+def choice(route: KnownRoute) -> str:
+    """Return the route as one of the commands that an agent chooses from."""
+    return f"follow route {route.number} ({aim(route)})"
+
+
+def line(route: KnownRoute, done: int = 0) -> str:
+    """Return the route on a line, with the commands that are left after ``done`` of them."""
+    commands = route.commands[done:]
+    left = f"{counted(len(commands), 'command')}{' from here' if done else ''}"
+    return f"{route.number}: {aim(route)} in {left}, {record(route)}: {', '.join(commands)}"
+
+
+def record(route: KnownRoute) -> str:
+    """Return how the route fared so far."""
+    parts = [f"worked in {1 + route.worked} of {counted(1 + route.followed, 'episode')}"]
+    if route.proof is not None:
+        parts.append(f"in {route.proof.worked} of {route.proof.tried} trials")
+    if route.stops:
+        at = ", ".join(f"{number} ({route.commands[number - 1]})" for number in sorted(route.stops))
+        parts.append(f"stopped at command {at}")
+    return ", ".join(parts)

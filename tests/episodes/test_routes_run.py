@@ -1,0 +1,164 @@
+"""What one episode reached, the next one returns to along a route, without asking a model."""
+
+from __future__ import annotations
+
+import re
+from threading import Event as Flag
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from orchestration.bootstrap import open_run
+from orchestration.forking import Branch
+from session.errors import StoreError
+from session.events import TurnPlayed
+from session.game_configuration import GameConfiguration
+from tests.fixtures.prompted_run import fork_of
+from tests.fixtures.run_traces import journal_of
+from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
+from tests.fixtures.whole_run import parts_of, play_run, resume_run, verify_run
+from zorkgpt.llm.scripted import ScriptedLLM
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from session.events import Event
+    from tests.fixtures.whole_run import WholeRun
+    from zorkgpt.llm.language_model import Prompt, Role
+
+TURNS = 11
+OPTIONS: dict[str, Any] = {
+    "max_turns_per_episode": TURNS,
+    "critic": {"mode": "object_tree"},
+    "objectives": {"enabled": False},
+    "simple_memory": {"enabled": False},
+    "knowledge": {"enabled": False},
+}
+
+
+class Returning:
+    """Plays the walkthrough once, with a look in it; then follows the route that wins most, and waits at its end."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self._commands = iter((*WALKTHROUGH[:4], "look", *WALKTHROUGH[4:TURNS]))
+
+    def __call__(self, _role: Role, prompt: Prompt, _schema: type[BaseModel]) -> dict[str, object]:
+        self.asked += 1
+        routes = prompt.user.partition("## ROUTES\n")[2].split("\n\n")[0]
+        if re.match(r"\d+: \+", routes):
+            return {"action": "look", "follow": int(routes.split(":")[0])}
+        return {"action": next(self._commands, "wait")}
+
+
+def play(story: Path, folder: Path, model: ScriptedLLM, **options: Any) -> WholeRun:
+    return play_run(story, model, folder, **{"episodes": 2, **OPTIONS, **options})
+
+
+def played_in(run: WholeRun, episode: int) -> list[str]:
+    return [turn.action for turn in run.turns if turn.episode == episode]
+
+
+def test_the_second_episode_returns_to_the_best_score_without_a_model_call_in_between(
+    own_story: Path, tmp_path: Path
+) -> None:
+    agent = Returning()
+    run = play(own_story, tmp_path, ScriptedLLM(agent))
+    first, second = run.episodes
+    assert first.best_score
+    assert second.best_score == first.best_score
+    followed = [turn for turn in run.turns if turn.is_of_route]
+    assert [turn.turn for turn in followed] == list(range(1, len(followed) + 1))
+    best = next(turn.turn for turn in run.turns if turn.after.score == first.best_score)
+    assert [turn.action for turn in followed] == [each for each in played_in(run, 1)[:best] if each != "look"]
+    assert agent.asked == TURNS + 1 + TURNS - len(followed)
+
+
+def test_the_opening_names_the_routes_and_the_end_of_one_is_told(own_story: Path, tmp_path: Path) -> None:
+    model = ScriptedLLM(Returning())
+    play(own_story, tmp_path, model)
+    sections = [call.prompt.user.partition("## ROUTES\n")[2].split("\n\n")[0] for call in model.calls]
+    assert sections[:TURNS] == [""] * TURNS
+    assert "in 10 commands, worked in 1 of 1 episode: north, north, take lamp, up" in sections[TURNS]
+    assert sections[TURNS + 1].startswith("Route 7 was followed to its end, in 10 commands.")
+
+
+@pytest.mark.parametrize("turn", range(1, TURNS))
+def test_a_run_that_is_killed_at_a_step_of_a_route_and_resumed_equals_one_that_was_not(
+    own_story: Path, tmp_path: Path, turn: int
+) -> None:
+    play(own_story, tmp_path / "whole", ScriptedLLM(Returning()))
+    agent = Returning()
+
+    def kill(event: Event) -> None:
+        if isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) == (2, turn):
+            raise KeyboardInterrupt
+
+    configuration = GameConfiguration(zork_game_workdir=tmp_path / "killed", **OPTIONS)
+    with (
+        pytest.raises(KeyboardInterrupt),
+        parts_of(own_story, ScriptedLLM(agent), 1) as parts,
+        open_run(configuration, parts, episodes=2, show=kill, stop=Flag()) as run,
+    ):
+        run.play()
+    asked = agent.asked
+    resume_run(own_story, ScriptedLLM(agent), tmp_path / "killed")
+    assert agent.asked == asked + 1
+    assert journal_of(tmp_path / "killed") == journal_of(tmp_path / "whole")
+    assert (tmp_path / "killed" / "routes.json").read_text() == (tmp_path / "whole" / "routes.json").read_text()
+    assert verify_run(own_story, tmp_path / "killed").difference is None
+
+
+def test_a_run_that_stops_for_somebody_stops_in_the_middle_of_a_route_and_goes_on_there(
+    own_story: Path, tmp_path: Path
+) -> None:
+    stop, agent = Flag(), Returning()
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) == (2, 4):
+            stop.set()
+
+    configuration = GameConfiguration(zork_game_workdir=tmp_path, **OPTIONS)
+    with (
+        parts_of(own_story, ScriptedLLM(agent), 1) as parts,
+        open_run(configuration, parts, episodes=2, show=interrupt, stop=stop) as run,
+    ):
+        assert run.play() == "interrupted"
+    resumed = resume_run(own_story, ScriptedLLM(agent), tmp_path)
+    assert [turn.is_of_route for turn in resumed.turns] == [True] * 6 + [False]
+
+
+def test_a_fork_in_the_middle_of_a_route_goes_on_along_it(own_story: Path, tmp_path: Path) -> None:
+    play(own_story, tmp_path, ScriptedLLM(Returning()))
+    waits = ScriptedLLM(lambda _role, _prompt, _schema: {"action": "wait"})
+    fork = fork_of(own_story, tmp_path, Branch(2, 4), waits)
+    assert [turn.is_of_route for turn in fork.played.turns if turn.episode == 2] == [True] * 10 + [False]
+
+
+def test_without_routes_nothing_is_learnt_or_offered(own_story: Path, tmp_path: Path) -> None:
+    model = ScriptedLLM(lambda _role, _prompt, _schema: {"action": "north"})
+    play(own_story, tmp_path, model, routes={"enabled": False})
+    assert not (tmp_path / "routes.json").exists()
+    told = "".join(f"{call.prompt.system}{call.prompt.user}{call.schema.model_fields}" for call in model.calls)
+    assert "follow" not in told
+    assert "ROUTES" not in told
+
+
+def test_the_control_begins_a_route_in_its_middle_and_stops_there(own_story: Path, tmp_path: Path) -> None:
+    model = ScriptedLLM(Returning())
+    run = play(own_story, tmp_path, model, routes={"shuffled": True})
+    assert next(turn.action for turn in run.turns if turn.is_of_route) == "open chest"
+    assert "Route 7 stopped after 1 of 10 commands: you are not at" in model.calls[TURNS + 1].prompt.user
+
+
+def test_a_file_of_routes_that_is_broken_stops_the_run_with_a_line_and_stays_as_it_is(
+    own_story: Path, tmp_path: Path
+) -> None:
+    play(own_story, tmp_path, ScriptedLLM(Returning()))
+    broken = (tmp_path / "routes.json").read_text().replace('"gain"', "").replace('"episode": 1', '"episode": "one"')
+    (tmp_path / "routes.json").write_text(broken)
+    with pytest.raises(StoreError, match=r"routes\.json holds no routes that this version reads \(.*episode"):
+        play(own_story, tmp_path, ScriptedLLM(Returning()))
+    assert (tmp_path / "routes.json").read_text() == broken
