@@ -69,6 +69,10 @@ def ablate(
         str, typer.Option(help="Points that stories hold that do not say so themselves.", metavar="STORY=N,...")
     ] = "",
     detect: Annotated[float | None, typer.Option(min=0.1, help="Points: how many pairs would see so much?")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Play nothing; say what it would cost.")] = False,
+    call_seconds: Annotated[
+        float, typer.Option(min=0.0, help="Seconds that a model takes to answer, for the hours of --dry-run.")
+    ] = 3.0,
 ) -> None:
     """Compare what an agent scores with and without a part of its learning. Stopped, the same command goes on."""
     _require("scipy", "matplotlib", *(("distributed",) if scheduler else ()))
@@ -89,6 +93,9 @@ def ablate(
     }
     most = _max_scores(max_scores)
     plan = _plan(arms, options, [*(games or ()), *(more or ())], pairs, episodes, player)
+    if dry_run:
+        _print_costs(plan, workers, call_seconds)
+        return
     with _sole_user(out):
         written = claim(out, plan)
         ablation = Ablation(plan, out)
@@ -136,6 +143,17 @@ def _configuration(arm: Arm, options: Mapping[str, object]) -> GameConfiguration
     from zorkgpt.ablation.plan import pinned
 
     return pinned(common_options.resolve({**options, **arm.settings}).configuration)
+
+
+def _print_costs(plan: AblationPlan, workers: int | None, call_seconds: float) -> None:
+    from zorkgpt.ablation.rehearsal import estimates
+    from zorkgpt.cli.ablation_views import cost_lines
+    from zorkgpt.llm.embedded.cores import available_cores
+
+    size = workers or available_cores()
+    typer.echo("Rehearsing each arm with each story, without a model...", err=True)
+    for line in cost_lines(list(estimates(plan)), call_seconds, size):
+        print_line(line)
 
 
 def _max_scores(text: str) -> Mapping[str, int]:

@@ -12,15 +12,17 @@ from rich.text import Text
 from zorkgpt.ablation.conclusions import interval, number
 from zorkgpt.ablation.measures import SCORES
 from zorkgpt.ablation.report import REPORT_FILE, score_rows
-from zorkgpt.cli.printable import printable
+from zorkgpt.cli.printable import columns, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from zorkgpt.ablation.rehearsal import Estimate
     from zorkgpt.ablation.results import Results
 
 PIPED_WIDTH = 140  # columns, where no terminal says how many there are
+_COUNTS = ("turns", "calls", "prompt_tokens", "answer_tokens")
 OTHER_FILES = ("results.csv", "episodes.csv", "results.json", "plot.png", "plot.svg")
 
 
@@ -66,3 +68,32 @@ def _table(title: str, *left: str, right: Sequence[str]) -> Table:
     for column in right:
         drawn.add_column(column, justify="right")
     return drawn
+
+
+def cost_lines(estimates: Sequence[Estimate], seconds_a_call: float, workers: int) -> Iterator[str]:
+    """Yield a line for each arm and story, their sum, and what the figures rest on."""
+    rows = [_cost_row(each.story, each.arm, [each], seconds_a_call, workers) for each in estimates]
+    heading = ("STORY", "ARM", "TURNS", "CALLS", "PROMPT TOKENS", "ANSWER TOKENS", "DOLLARS", "HOURS")
+    yield from columns([heading, *rows, _cost_row("all", "", estimates, seconds_a_call, workers)])
+    yield ""
+    yield f"Hours: {seconds_a_call:g} seconds a call (--call-seconds), {workers} runs side by side (--workers)."
+    yield (
+        "Tokens: as many as a rehearsal without a model takes, four characters each; what a model thinks before it "
+        "answers comes on top, what the server has in its cache costs less."
+    )
+    if any(each.dollars is None for each in estimates):
+        yield "Dollars: a model without a known price; the option prices names it (zorkgpt config show)."
+
+
+def _cost_row(
+    story: str, arm: str, estimates: Sequence[Estimate], seconds_a_call: float, workers: int
+) -> tuple[str, ...]:
+    dollars = [each.dollars for each in estimates]
+    known = [each for each in dollars if each is not None]
+    return (
+        story,
+        arm,
+        *(f"{sum(getattr(each, name) for each in estimates):,}" for name in _COUNTS),
+        f"{sum(known):.2f}" if len(known) == len(dollars) else "-",
+        f"{sum(each.hours(seconds_a_call, workers) for each in estimates):.1f}",
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from session.token_counter import FIRST_GUESS
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role, TokenUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _WORDS = (
     "I go on from here to see what lies behind the next turn of the way, for nothing that was tried so far speaks "
@@ -36,14 +37,13 @@ class RandomModel:
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)  # noqa: S311  nothing is kept secret by it
-        self._answers = 0
+        self._numbers = count(1)
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return an answer of that form. Raises ``ResponseInvalid`` where its form has rules that words do not keep."""
-        self._answers += 1
         form = schema.model_json_schema()
         turns = _TURN.findall(prompt.user)
-        filler = _Filler(self._random, form.get("$defs", {}), self._answers, int(turns[-1]) if turns else 1)
+        filler = _Filler(self._random, form.get("$defs", {}), self._numbers, int(turns[-1]) if turns else 1)
         try:
             value = schema.model_validate(filler.fill(form))
         except ValidationError as error:
@@ -57,22 +57,24 @@ class RandomModel:
 class _Filler:
     """Makes an instance of a JSON schema.
 
-    number: of the answer, so that no two answers say the same
+    numbers: of texts, so that no two say the same
     turn: the latest that the prompt tells of, which numbers in answers stand for
     """
 
-    def __init__(self, random: Random, definitions: Mapping[str, Any], number: int, turn: int) -> None:
+    def __init__(self, random: Random, definitions: Mapping[str, Any], numbers: Iterator[int], turn: int) -> None:
         self._random = random
         self._definitions = definitions
-        self._number = number
+        self._numbers = numbers
         self._turn = turn
 
     def fill(self, form: Mapping[str, Any], name: str = "") -> object:
-        """Return a value of that form; ``name`` is that of its field. What may be missing is."""
+        """Return a value of that form; ``name`` is that of its field. A number that may be missing is."""
         if "$ref" in form:
             return self.fill(self._definitions[form["$ref"].rpartition("/")[2]], name)
         if "anyOf" in form:
-            return None if {"type": "null"} in form["anyOf"] else self.fill(form["anyOf"][0], name)
+            first, *others = form["anyOf"]
+            is_number_or_none = first.get("type") == "integer" and {"type": "null"} in others
+            return None if is_number_or_none else self.fill(first, name)
         choices = form.get("enum") or ([form["const"]] if "const" in form else [])
         return self._choice(choices) if choices else self._free(form, name)
 
@@ -96,4 +98,4 @@ class _Filler:
     def _text(self, form: Mapping[str, Any]) -> str:
         if "pattern" in form:
             return "I go on from here."
-        return f"{self._number}: {_WORDS}"[: form.get("maxLength")]
+        return f"{next(self._numbers)}: {_WORDS}"[: form.get("maxLength")]

@@ -1,0 +1,90 @@
+"""What an ablation will cost is told before it is played."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Event as Flag
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestration.bootstrap import open_run
+from orchestration.model_choice import ChosenModel
+from orchestration.opening import open_story
+from session.events import ModelAnswered, ModelFailed
+from session.game_configuration import GameConfiguration
+from tests.fixtures.command_line import ran
+from zorkgpt.ablation.plan import AblationPlan
+from zorkgpt.ablation.rehearsal import Estimate, estimates
+from zorkgpt.cli.ablation_views import cost_lines
+from zorkgpt.llm.random_model import RandomModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.events import Event
+
+SERVED = {
+    "max_turns_per_episode": 25,
+    "agent_model": "named",
+    "llm": {"base_url": "http://127.0.0.1:9/v1"},
+    "objective_update_interval": 5,
+    "knowledge_update_interval": 10,
+}
+PRICED = {"prices": {"named": {"input": 2, "output": 8}}}
+
+
+def plan(story: Path, **options: object) -> AblationPlan:
+    configuration = GameConfiguration.model_validate(SERVED | options)
+    off = configuration.simple_memory.model_copy(update={"enabled": False})
+    arms = {"full": configuration, "no-memory": configuration.model_copy(update={"simple_memory": off})}
+    return AblationPlan(arms, {arm: arm for arm in arms}, {story.stem: story}, pairs=4, episodes=3)
+
+
+def test_the_random_model_answers_whatever_a_run_asks(own_story: Path, tmp_path: Path) -> None:
+    everything = SERVED | {"critic": {"mode": "llm"}, "extractor": {"mode": "separate"}, "zork_game_workdir": tmp_path}
+    configuration = GameConfiguration.model_validate(everything | {"game": {"file": own_story}})
+    events: list[Event] = []
+    model = ChosenModel(RandomModel(1), "random")
+    with (
+        open_story(configuration) as parts,
+        open_run(configuration, replace(parts, model=model), episodes=2, show=events.append, stop=Flag()) as run,
+    ):
+        run.play()
+    assert [event.error for event in events if isinstance(event, ModelFailed)] == []
+    roles = {event.role for event in events if isinstance(event, ModelAnswered)}
+    assert roles == {"agent", "critic", "info_ext", "memory", "analysis"}
+
+
+def test_every_arm_is_told_by_itself_for_all_its_runs(own_story: Path) -> None:
+    full, without = estimates(plan(own_story, **PRICED))
+    assert (full.story, full.arm, without.arm) == ("tidehouse", "full", "no-memory")
+    assert full.turns == without.turns == 4 * 3 * 25
+    assert full.calls > without.calls >= full.turns
+    assert full.dollars == pytest.approx((2 * full.prompt_tokens + 8 * full.answer_tokens) / 1e6, rel=0.01)
+
+
+def test_where_no_price_is_known_no_dollars_are_told(own_story: Path) -> None:
+    assert next(estimates(plan(own_story))).dollars is None
+
+
+def test_a_budget_that_would_end_a_run_does_not_end_its_rehearsal(own_story: Path) -> None:
+    (tight, _), (free, _) = estimates(plan(own_story, budgets={"max_tokens": 10})), estimates(plan(own_story))
+    assert tight.calls == free.calls
+
+
+def test_hours_are_those_of_the_calls_and_of_the_program_side_by_side() -> None:
+    estimate = Estimate("mill", "full", 100, 720, 10, 10, None, 720.0)
+    assert estimate.hours(seconds_a_call=4, workers=2) == 0.5
+    lines = list(cost_lines([estimate, replace(estimate, dollars=1.5)], 4, 2))
+    assert lines[1].split() == ["mill", "full", "100", "720", "10", "10", "-", "0.5"]
+    assert lines[3].split() == ["all", "200", "1,440", "20", "20", "-", "1.0"]
+    assert "without a known price" in lines[-1]
+
+
+def test_a_dry_run_plays_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    server = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--max-turns", "4")
+    result = ran(tmp_path, "ablate", "--dry-run", *server, "--arms", "full", "--pairs", "2", "--episodes", "3")
+    assert result.status == 0
+    assert b"tidehouse  full  24     " in result.out
+    assert list(tmp_path.iterdir()) == []
