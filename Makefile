@@ -68,8 +68,10 @@ lock:  ## both lock files anew from pyproject.toml, for every Python from 3.10 o
 	$(COMPILE) --extra checkout --output-file requirements.lock pyproject.toml
 	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
-story:  ## compile the story of our own (needs inform6-compiler and inform6-library)
+story:  ## compile the stories of our own (needs inform6-compiler and inform6-library)
 	inform game_interface/stories/tidehouse.inf game_interface/stories/tidehouse.z5
+	inform tests/stories/exits.inf tests/stories/exits.z5
+	inform tests/stories/radio.inf tests/stories/radio.z3
 
 clean:  ## remove what the targets above have made
 	rm -rf $(VENV) .lock-venv .mutants-venv mutants build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

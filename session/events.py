@@ -10,7 +10,7 @@ from pydantic import Field, TypeAdapter
 
 from session.values import Observation, StoryFacts, TurnRecord
 
-EpisodeEnd = Literal["won", "lost", "over", "turn_limit"]
+EpisodeEnd = Literal["won", "lost", "over", "crashed", "turn_limit"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Ending = Literal["won", "lost", "over"]
-"""``over``: the story ended and does not tell how."""
+Ending = Literal["won", "lost", "over", "crashed"]
+"""``over``: the story ended and does not tell how. ``crashed``: the interpreter stopped at a fault of the story's."""
 
 Role = Literal["agent", "critic", "info_ext", "analysis", "memory"]
 ROLES: tuple[Role, ...] = ("agent", "critic", "info_ext", "analysis", "memory")

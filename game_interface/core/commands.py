@@ -35,16 +35,17 @@ _PLAIN = str.maketrans(
     }
 )
 _SEPARATORS = re.compile(r"[.,;:!?\"()]|\b(?:then|and)\b")
-_SAVING = ("save", "restore", "restart", "quit", "q", "undo")
-_RECORDING = ("script", "unscript", "noscript", "transcript", "recording", "replay")
-_FORERUNNERS = frozenset({"please", "oops", "o"})
-"""Words before a verb that parsers pass over; ``oops`` puts the next word into the last command."""
+_SAVING = frozenset({"save", "restore", "restart", "quit", "q", "undo"})
+_LIKE_A_VERB = "recording"
+"""A dictionary of six letters cannot tell it from ``record``, which somebody may have to do to win."""
+_RECORDING = frozenset({"script", "unscript", "noscript", "transcript", _LIKE_A_VERB, "replay"})
 _FILLERS = frozenset(
     (
-        *("a", "all", "an", "current", "file", "game", "it", "my", "now", "off", "on", "please", "progress", "session"),
-        *("state", "story", "the", "this", "to"),
+        *("a", "all", "an", "current", "file", "game", "it", "my", "now", "o", "off", "on", "oops", "please"),
+        *("progress", "session", "state", "story", "the", "this", "to"),
     )
 )
+"""Words that parsers pass over around a verb; ``oops`` puts the next word into the last command."""
 
 
 def normalised(command: str) -> str:
@@ -102,25 +103,20 @@ def _first_foreign(line: str) -> str:
 
 
 def _leaves_the_story(line: str, letters: int) -> str | None:
+    recording = _RECORDING if letters >= len(_LIKE_A_VERB) else _RECORDING - {_LIKE_A_VERB}
     for clause in _SEPARATORS.split(line):
-        words = clause.split()
-        while words and words[0] in _FORERUNNERS:
-            del words[0]
-        if not words:
-            continue
-        verb, rest = words[0], words[1:]
-        if verb.startswith("#"):
+        words = [word for word in clause.split() if word not in _FILLERS]
+        if words and words[0].startswith("#"):
             return "Commands that start with # are for testing the story, not for playing it."
-        if not _FILLERS.issuperset(rest):
+        if len(words) != 1:
             continue
-        if _is_any(verb, _SAVING, letters):
-            return (
-                f"{verb!r} is not for the player: the session is saved, ended and started anew from outside the story."
-            )
-        if _is_any(verb, _RECORDING, letters):
-            return f"{verb!r} is not for the player: every session is recorded already."
+        if words[0] in _SAVING:
+            return leaving(words[0])
+        if words[0] in recording:
+            return f"{words[0]!r} is not for the player: every session is recorded already."
     return None
 
 
-def _is_any(word: str, verbs: tuple[str, ...], letters: int) -> bool:
-    return any(word[:letters] == verb[:letters] for verb in verbs)
+def leaving(command: str) -> str:
+    """Return why ``command``, which would end the session or start it anew, is refused."""
+    return f"{command!r} is not for the player: the session is saved, ended and started anew from outside the story."

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from game_interface.core.affordances import Affordances
-from game_interface.core.commands import ENDED, keypress, line_of, refusal
-from game_interface.core.endings import judge_ending
+from game_interface.core.commands import ENDED, keypress, leaving, line_of, refusal
+from game_interface.core.endings import PLAYS_ON, asks_to_leave, judge_ending, sounds_like_an_end
 from game_interface.core.game import Game, require_command, require_seed
+from game_interface.core.locked_in import is_locked_in
 from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.observer import Observer
+from game_interface.core.play_notes import NO_QUESTION
 from session.errors import GameError
 from session.values import StoryFacts
 
@@ -27,8 +29,11 @@ if TYPE_CHECKING:
 _SHORT_LINE = 20
 """Letters that every story's text buffer has room for."""
 _MOST_TITLE_PAGES = 10
+_ASKED_IN_VAIN = 3
+"""How often a story asks the same question before it is tried whether anything answers it."""
+_CRASHED = "[The interpreter stopped here at a fault of the story's own: the game cannot go on.]"
 _STATUS_ABOVE = re.compile(r"\A>? ?[^\n]* {3,}(?:Score|Moves|Time): [^\n]*\n")
-_STATUS_BELOW = re.compile(r" {60,}[^\n]*\Z")
+_BOX_BELOW = re.compile(r"\n> {20,}(\S.*)\Z", re.DOTALL)
 _LAST_VERSION_WITH_STATUS_LINE = 3
 
 
@@ -64,7 +69,8 @@ class JerichoGame(Game):
             directions=self._dictionary.directions,
             attribute_names=dict(self._observer.attribute_names),
         )
-        self._prompt_address = 0
+        self._prompt_place = 0
+        self._question = NO_QUESTION
         self._observation: Observation
         self._begin(self._opening)
 
@@ -93,28 +99,35 @@ class JerichoGame(Game):
         else:
             reason = self._refusal(command)
             if reason:
-                self._observation = replace(self._observation, text=reason, died=False, refusal=reason)
-                return self._observation
+                return self._refuse(reason)
             line = line_of(command)
-        return self._observe(_without_status_line(self._interpreter.send(line), self._story.version))
+        before = self._interpreter.snapshot() if self._question.times and asks_to_leave(self._question.text) else None
+        text = self._interpreter.send(line)
+        if before and self._interpreter.stop:
+            self._interpreter.restore(before)
+            return self._refuse(leaving(command))
+        return self._observe(_without_status_line(text, self._story.version))
 
     @override
     def valid_actions(self) -> tuple[str, ...]:
         self._interpreter.require_open()
-        if self._observation.ending or self._interpreter.prompt_address != self._prompt_address:
+        if self._observation.ending or self._interpreter.prompt_place != self._prompt_place:
             return ()
         return self._affordances.valid_actions(self._observation)
 
     @override
     def save(self) -> SavedState:
-        return SavedState(self._story.sha256, self._interpreter.snapshot(), self._observation, self._prompt_address)
+        return SavedState(
+            self._story.sha256, self._interpreter.snapshot(), self._observation, self._prompt_place, self._question
+        )
 
     @override
     def restore(self, state: SavedState) -> Observation:
         if state.story != self._story.sha256:
             raise GameError("The saved state belongs to another story file.")
         self._interpreter.restore(state.snapshot)
-        self._prompt_address = state.prompt_address
+        self._prompt_place = state.prompt_place
+        self._question = state.question
         self._observation = state.observation
         return self._observation
 
@@ -130,7 +143,8 @@ class JerichoGame(Game):
         return "\n\n".join(_without_status_line(page, self._story.version) for page in pages)
 
     def _begin(self, opening: str) -> Observation:
-        self._prompt_address = 0
+        self._prompt_place = 0
+        self._question = NO_QUESTION
         return self._observe(opening)
 
     def _refusal(self, command: str) -> str | None:
@@ -139,27 +153,52 @@ class JerichoGame(Game):
         longest = self._interpreter.line_room() if len(command) > _SHORT_LINE else _SHORT_LINE
         return refusal(command, self._dictionary.letters, longest)
 
+    def _refuse(self, reason: str) -> Observation:
+        self._observation = replace(self._observation, text=reason, died=False, refusal=reason)
+        return self._observation
+
     def _observe(self, text: str) -> Observation:
         interpreter = self._interpreter
+        place = interpreter.prompt_place
+        if not self._prompt_place and interpreter.prompt == "line" and not text.endswith("?"):
+            self._prompt_place = place
+        self._question = question = self._question.after(text)
+        observation = self._observer.observe(text)
+        victory = interpreter.known and interpreter.victory() > 0
+        defeat = interpreter.known and interpreter.defeat() > 0
+        elsewhere = place != self._prompt_place or question.times >= _ASKED_IN_VAIN  # rather than at its usual prompt
+        if victory or defeat or elsewhere or "***" in text or "RESTART" in text or interpreter.stop:
+            observation = self._with_ending(observation, victory=victory, defeat=defeat)
+        self._observation = observation
+        return observation
+
+    def _with_ending(self, observation: Observation, *, victory: bool, defeat: bool) -> Observation:
+        """Return ``observation`` with what the latest step means for the player's life and the story's end."""
+        stop, text = self._interpreter.stop, observation.text
+        in_doubt = self._question.times >= _ASKED_IN_VAIN or sounds_like_an_end(text)
+        if stop == "crash":
+            return replace(observation, text=f"{text}\n\n{_CRASHED}".strip(), ending="crashed")
         result = judge_ending(
             text,
-            stopped=interpreter.stop is not None,
-            victory=interpreter.known and interpreter.victory() > 0,
-            defeat=interpreter.known and interpreter.defeat() > 0,
+            stopped=stop is not None,
+            victory=victory,
+            defeat=defeat,
+            locked_in=stop is None and in_doubt and is_locked_in(self._interpreter),
+            all_points=bool(observation.max_score) and observation.score == observation.max_score,
         )
-        if not self._prompt_address and interpreter.prompt == "line" and not text.endswith("?"):
-            self._prompt_address = interpreter.prompt_address
-        self._observation = self._observer.observe(text, result)
-        return self._observation
+        return replace(observation, died=result.died, ending=result.ending) if result != PLAYS_ON else observation
 
 
 def _without_status_line(text: str, version: int) -> str:
     """Return what the story told, without its status line and prompt.
 
-    Interpreters draw the status line elsewhere on the screen. Here it is in the text: in front of it up to
-    version 3 (as it was before the command), behind the prompt from version 4 on, padded to a screen's width.
+    Up to version 3 the interpreter draws the status line, as it was before the command, and here that is the text's
+    first line. From version 4 on stories draw it themselves, which ``Containment`` keeps out of the text; a quotation
+    that they put into a box above the text stands behind the prompt here, padded to a screen's width.
     """
     if "    " in text:
-        status = _STATUS_ABOVE if version <= _LAST_VERSION_WITH_STATUS_LINE else _STATUS_BELOW
-        text = status.sub("", text)
+        if version <= _LAST_VERSION_WITH_STATUS_LINE:
+            text = _STATUS_ABOVE.sub("", text)
+        else:
+            text = _BOX_BELOW.sub(lambda box: "\n" + re.sub(" {3,}", "\n", box[1]), text)
     return text.strip().removesuffix(">").rstrip()

@@ -11,7 +11,6 @@ from game_interface.core.visibility import Objects, Sight
 from session.values import Location, Observation
 
 if TYPE_CHECKING:
-    from game_interface.core.endings import StoryEnding
     from game_interface.core.machine.interpreter import Interpreter, Snapshot
     from game_interface.core.machine.object_table import ObjectTable
     from game_interface.core.machine.story import DynamicMemory, Story
@@ -40,8 +39,8 @@ class Observer:
         self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
         self._seen: tuple[str, int | None, int | None] | None = None
 
-    def observe(self, text: str, ending: StoryEnding) -> Observation:
-        """Return what can be observed of the story now, after a step that printed ``text`` and ended so."""
+    def observe(self, text: str) -> Observation:
+        """Return what can be observed of the story now, after a step that printed ``text``; its end is not judged."""
         memory = self._interpreter.memory
         status = self._reader.read(memory)
         world_hash = self._table.world_hash(memory)
@@ -62,8 +61,8 @@ class Observer:
             self._interpreter.max_score,
             status.moves,
             world_hash,
-            ending.died,
-            ending.ending,
+            False,
+            None,
             None,
             self._parents,
             self._interpreter.prompt == "key",

@@ -25,6 +25,7 @@ OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
     "won": "was won",
     "lost": "was lost",
     "over": "came to the story's end",
+    "crashed": "broke off, for the story's program failed",
     "turn_limit": "reached its turn limit",
 }
 

@@ -1,5 +1,7 @@
 """Keeps a story from what it may not do to the program around it: use files, restart, or play on after its end.
 
+It also keeps the status line, which stories from version 4 on draw themselves, out of the story's text.
+
 Jericho ignores the quit opcode and runs on into whatever bytes follow, and it saves, restores and transcribes
 into files of the working directory. The interpreter's opcode tables are ordinary writable data, so the few
 opcodes concerned are replaced here by ones of our own (Z-Machine Standard 1.1 §14, §15).
@@ -19,6 +21,11 @@ _Opcode = ctypes.CFUNCTYPE(None)
 _SAVE, _RESTORE, _RESTART, _QUIT = 0x05, 0x06, 0x07, 0x0A  # 0OP
 _EXT_SAVE, _EXT_RESTORE, _EXT_SAVE_UNDO, _EXT_RESTORE_UNDO = 0x00, 0x01, 0x09, 0x0A  # EXT
 _EXT_OPCODES = 0x1D
+_SPLIT_WINDOW, _SET_WINDOW = 0x2A, 0x2B  # VAR
+_VAR_OPCODES = 0x40
+_UPPER_WINDOW = 1
+_MOST_STATUS_LINES = 5
+"""Lines of an upper window that holds a status line. Menus and quotations, which are to be read, take seven or more."""
 _LAST_BRANCHING_VERSION = 3
 _UNAVAILABLE = 0xFFFF  # what save_undo stores where there is no undo
 
@@ -43,6 +50,8 @@ class Containment:
 
     stop: the opcode at which the story stopped the machine, ``None`` while it runs
     halted: C's number, above 0 once the machine runs no more, for whatever reason
+    upper_lines: the height of the upper window
+    upper_text: where the text of the upper window begins, while the story writes there; to be ``None`` before a step
     """
 
     def __init__(self, library: ctypes.CDLL, version: int) -> None:
@@ -64,6 +73,13 @@ class Containment:
         # Undo is kept outside the state that Jericho saves: after a restore it would undo another game.
         self._replace(extended, _EXT_SAVE_UNDO, lambda: library.store(_UNAVAILABLE))
         self._replace(extended, _EXT_RESTORE_UNDO, lambda: library.store(0))
+        variable = (ctypes.c_void_p * _VAR_OPCODES).in_dll(library, "var_opcodes")
+        self._operand = ctypes.c_ushort.in_dll(library, "zargs")
+        self._text_end = ctypes.c_void_p.in_dll(library, "screen_buffer_ptr")
+        self.upper_text: int | None = None
+        self.upper_lines = 0
+        self._replace(variable, _SPLIT_WINDOW, self._split_window)
+        self._replace(variable, _SET_WINDOW, self._set_window)
 
     def resume(self) -> None:
         """Let the machine run again, after its state was replaced by one that had not stopped."""
@@ -90,6 +106,18 @@ class Containment:
         entry = _Opcode(opcode)
         self._kept_alive.append(entry)
         table[number] = ctypes.cast(entry, ctypes.c_void_p).value
+
+    def _split_window(self) -> None:
+        self.upper_lines = self._operand.value
+        self._library.z_split_window()
+
+    def _set_window(self) -> None:
+        """Cut off what was printed in the upper window, if it is as low as a status line, when the story leaves it."""
+        self._library.z_set_window()
+        begin, end = self.upper_text, self._text_end.value or 0
+        if begin is not None and begin < end and self.upper_lines <= _MOST_STATUS_LINES:
+            self._text_end.value = end = begin
+        self.upper_text = end if self._operand.value == _UPPER_WINDOW else None
 
     def _fail(self) -> None:
         if self._version <= _LAST_BRANCHING_VERSION:

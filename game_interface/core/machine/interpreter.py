@@ -36,7 +36,11 @@ _LARGE_CONSTANT, _SMALL_CONSTANT = 0, 1  # types of operands; Z-Machine Standard
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """What the machine holds beside its memory and stack; ``rng`` and ``rng_*`` are the state of the random numbers."""
+    """What the machine holds beside its memory and stack.
+
+    rng, rng_*: the state of the random numbers
+    upper_lines: the height of the upper window
+    """
 
     pc: int
     sp: int
@@ -46,6 +50,7 @@ class Registers:
     rng: int
     rng_interval: int
     rng_counter: int
+    upper_lines: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ class Interpreter:
         self._environment = _Environment(story, self._file)
         self._library = library = self._environment.frotz_lib
         library.getRngA.restype = ctypes.c_long
-        for function in (library.get_moves, library.victory, library.game_over, library.getPC):
+        for function in (library.get_moves, library.victory, library.game_over, library.getPC, library.getSP):
             function.restype = (
                 ctypes.c_int
             )  # asked in every step; Jericho has C's number made to Python's int once more
@@ -131,6 +136,7 @@ class Interpreter:
         self._shut_down()
         content = self._story.content
         self._containment.resume()
+        self._containment.upper_text = None
         text: bytes = self._library.setup(self._environment.story_file, seed, content, len(content))
         self._containment.close_files(len(content))
         self._open = True
@@ -143,6 +149,7 @@ class Interpreter:
     def send(self, line: bytes) -> str:
         """Let the story read ``line`` (without line break), go to its next prompt and return what it printed."""
         self.require_open()
+        self._containment.upper_text = None
         return _decoded(self._library.step(line + b"\n"))
 
     def snapshot(self) -> Snapshot:
@@ -159,6 +166,7 @@ class Interpreter:
             library.getRngA(),
             library.getRngInterval(),
             library.getRngCounter(),
+            self._containment.upper_lines,
         )
         return Snapshot(bytes(self.memory), self._stack.raw, registers, library.get_narrative_text())
 
@@ -169,6 +177,7 @@ class Interpreter:
             raise GameError("The saved state does not fit the story.")
         library, registers = self._library, snapshot.registers
         self._containment.resume()
+        self._containment.upper_lines = registers.upper_lines
         library.setRAM(snapshot.memory)
         library.setStack(snapshot.stack)
         library.setRng(registers.rng, registers.rng_interval, registers.rng_counter)
@@ -203,8 +212,13 @@ class Interpreter:
 
     @property
     def prompt_address(self) -> int:
-        """Where in its code the story waits: its parser has one place, its questions have others."""
+        """Where in its code the story waits."""
         return int(self._library.getPC())
+
+    @property
+    def prompt_place(self) -> int:
+        """Where in its code, and how deep in its calls, the story waits: for commands it is always the same place."""
+        return int(self._library.getPC() << 16 | self._library.getSP())
 
     def line_room(self) -> int:
         """Return how many letters the story's text buffer takes: the interpreter would write on behind it.

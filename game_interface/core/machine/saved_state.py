@@ -9,6 +9,7 @@ from zlib import crc32
 from pydantic import TypeAdapter, ValidationError
 
 from game_interface.core.machine.interpreter import Registers, Snapshot
+from game_interface.core.play_notes import NO_QUESTION, StoryQuestion
 from session.errors import GameError
 from session.values import Observation
 
@@ -26,7 +27,8 @@ class _Header:
     registers: Registers
     text: str
     observation: Observation
-    prompt_address: int
+    prompt_place: int
+    question: StoryQuestion
     memory_size: int
     stack_size: int
 
@@ -41,13 +43,15 @@ class SavedState:
     story: SHA-256 of the story file
     snapshot: the machine, random numbers included
     observation: the latest one
-    prompt_address: where in its code the story asks for commands; anywhere else it asks a question
+    prompt_place: where in its code the story asks for commands; anywhere else it asks a question
+    question: the latest one
     """
 
     story: str
     snapshot: Snapshot
     observation: Observation
-    prompt_address: int
+    prompt_place: int
+    question: StoryQuestion = NO_QUESTION
 
     def to_bytes(self) -> bytes:
         """Return the state as bytes to be kept, which :meth:`from_bytes` reads on any machine."""
@@ -70,7 +74,8 @@ class SavedState:
             registers=snapshot.registers,
             text=snapshot.text.decode("latin-1"),
             observation=self.observation,
-            prompt_address=self.prompt_address,
+            prompt_place=self.prompt_place,
+            question=self.question,
             memory_size=len(snapshot.memory),
             stack_size=len(snapshot.stack),
         )
@@ -87,7 +92,7 @@ class SavedState:
             raise GameError("The saved state is of another version.") from error
         memory, stack = arrays[: header.memory_size], arrays[header.memory_size :]
         snapshot = Snapshot(memory, stack, header.registers, text)
-        return cls(header.story, snapshot, header.observation, header.prompt_address)
+        return cls(header.story, snapshot, header.observation, header.prompt_place, header.question)
 
 
 def _seal(content: bytes) -> bytes:

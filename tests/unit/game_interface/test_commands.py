@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from game_interface.core.commands import keypress, normalised, refusal
+from game_interface.core.machine.dictionary import Dictionary
+from game_interface.core.machine.story import Story
 from tests.fixtures.walkthrough import get_zork1_walkthrough
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -15,6 +22,7 @@ from tests.fixtures.walkthrough import get_zork1_walkthrough
         *("script", "script on", "unscript", "transcript off", "recording on", "replay", "#record", "#command x"),
         *("take lamp. save", "take lamp then save", "take lamp, save", "take lamp and save", "then save"),
         *("please save", "oops save", "o quit", 'say "save"', "robot, restart", "save;look", "look? quit"),
+        *("the quit", "please, the quit", "quit the game", "save my game", "now restart this story"),
     ],
 )
 def test_what_ends_saves_or_records_the_session_is_refused(command: str) -> None:
@@ -61,15 +69,24 @@ def test_no_winning_command_of_zork_is_refused() -> None:
     assert [command for command in get_zork1_walkthrough() if refusal(command, letters=6)] == []
 
 
-@pytest.mark.parametrize(
-    ("word", "letters", "refused"),
-    [
-        *(("scripx", 6, False), ("scriptx", 6, True), ("scriptx", 9, False)),
-        *(("transcripts", 9, True), ("restorxx", 6, True)),
-    ],
-)
-def test_words_are_compared_as_the_dictionary_cuts_them(word: str, letters: int, *, refused: bool) -> None:
-    assert bool(refusal(word, letters=letters)) is refused
+@pytest.mark.parametrize("word", ["scriptx", "restorx", "transcripts", "quitting", "saver", "undone"])
+@pytest.mark.parametrize("letters", [6, 9])
+def test_a_word_is_refused_only_as_a_whole(word: str, letters: int) -> None:
+    assert refusal(word, letters=letters) is None
+
+
+@pytest.mark.parametrize("command", ["record", "recording", "record it", "please record"])
+def test_a_short_dictionarys_record_is_no_recording(command: str) -> None:
+    assert refusal(command, letters=6) is None
+
+
+@pytest.mark.stories
+def test_no_verb_of_any_story_is_refused_but_those_that_leave_or_record_the_session(story_folder: Path) -> None:
+    expected = {"save", "restore", "restart", "quit", "q", "undo", "script", "unscript", "noscript", "replay"}
+    for file in sorted(story_folder.glob("*.z?")):
+        dictionary = Dictionary.of(Story.load(file))
+        refused = {verb for verb in dictionary.verbs if refusal(verb, dictionary.letters)}
+        assert refused <= expected, file.name
 
 
 def test_a_command_longer_than_the_story_has_room_for_is_refused_with_both_lengths() -> None:

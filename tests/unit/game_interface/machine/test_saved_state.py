@@ -24,7 +24,7 @@ STATE = SavedState(
     story="ab" * 32,
     snapshot=Snapshot(b"\n\0\xff" * 5, b"\n" * 8, Registers(1, 2, 3, 4, 228, 2**40, 0, 5), b"caf\xe9"),
     observation=OBSERVATION,
-    prompt_address=77,
+    prompt_place=77,
 )
 
 

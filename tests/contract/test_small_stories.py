@@ -1,0 +1,85 @@
+"""Small stories of our own that behave as few do: how they end, what they print, what they understand.
+
+``make story`` compiles them from the sources beside them (tests/stories).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from game_interface.core.isolated import IsolatedGame
+from game_interface.core.jericho_interface import JerichoInterface
+
+if TYPE_CHECKING:
+    from session.values import Ending, Observation
+
+STORIES = Path(__file__).parents[1] / "stories"
+
+
+def play(story: str, *commands: str) -> list[Observation]:
+    """The observations after each of the commands, alike in this process and in a child."""
+    with JerichoInterface(STORIES / story) as game, IsolatedGame(STORIES / story) as isolated:
+        observations = [game.step(command) for command in commands]
+        assert [isolated.step(command) for command in commands] == observations
+    return observations
+
+
+@pytest.mark.parametrize(
+    ("command", "ending"),
+    [("jump", "lost"), ("drink", "lost"), ("climb", "lost"), ("sing", "won"), ("sleep", "over"), ("fault", "crashed")],
+)
+def test_an_end_is_one_however_it_asks_what_to_do_next(command: str, ending: Ending) -> None:
+    before, last = play("exits.z5", "look", command)
+    assert (before.ending, last.ending, last.died) == (None, ending, ending == "lost")
+
+
+def test_a_death_that_is_survived_ends_nothing() -> None:
+    died, after = play("exits.z5", "pray", "look")
+    assert (died.died, died.ending, after.ending, after.died) == (True, None, None, False)
+
+
+def test_a_question_that_nothing_answers_is_an_end_when_it_is_asked_for_the_third_time() -> None:
+    assert [each.ending for each in play("exits.z5", "dig", "a friend", "nobody")] == [None, None, "over"]
+
+
+def test_a_question_that_answers_itself_in_time_is_none() -> None:
+    *_, last = observations = play("exits.z5", "spin", *["left"] * 6)
+    assert {each.ending for each in observations} == {None}
+    assert last.text == "You stand still again."
+
+
+def test_what_is_said_of_an_end_in_the_middle_of_a_story_ends_nothing() -> None:
+    look, *_ = play("exits.z5", "look", "wait")
+    assert "QUIT" in look.text
+    assert look.ending is None
+
+
+def test_an_interpreter_that_dies_of_the_storys_own_fault_says_so() -> None:
+    (last,) = play("exits.z5", "fault")
+    assert "fault of the story" in last.text
+
+
+@pytest.mark.parametrize("answers", [("y",), ("no", "leave", "yes")])
+def test_a_session_is_not_ended_by_a_word_that_we_do_not_know_and_a_yes(answers: tuple[str, ...]) -> None:
+    *_, refused, after = play("exits.z5", "leave", *answers, "no")
+    assert refused.refusal
+    assert after.text == "Then not."
+
+
+@pytest.mark.parametrize("command", ["the quit", "please, the quit", "quit the game"])
+def test_a_quit_in_other_words_is_refused_as_quit_is(command: str) -> None:
+    assert [each.refusal for each in play("exits.z5", command)] == [play("exits.z5", "quit")[0].refusal]
+
+
+def test_a_status_line_of_two_lines_and_columns_is_never_part_of_the_text() -> None:
+    for observation in play("exits.z5", "wait", "look", "sing"):
+        assert not {"Exits: 8", "Turns:"} & set(observation.text.split("  "))
+        assert "Turns" not in observation.text
+
+
+def test_a_winning_word_that_six_letters_do_not_tell_from_one_of_ours_is_played() -> None:
+    taken, won = play("radio.z3", "take", "record")
+    assert (taken.refusal, won.refusal, won.ending, won.score) == (None, None, "won", 10)
