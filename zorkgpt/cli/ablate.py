@@ -7,7 +7,6 @@ import signal
 import sys
 from contextlib import closing, contextmanager
 from enum import Enum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,9 +31,6 @@ class Player(str, Enum):
 
     MODEL = "model"
     RANDOM = "random"
-
-
-EXTRAS = {"scipy": "ablate", "matplotlib": "ablate", "distributed": "dask"}
 
 
 def ablate(
@@ -75,7 +71,7 @@ def ablate(
     ] = 3.0,
 ) -> None:
     """Compare what an agent scores with and without a part of its learning. Stopped, the same command goes on."""
-    _require("scipy", "matplotlib", *(("distributed",) if scheduler else ()))
+    common_options.require_packages("scipy", "matplotlib", *(("distributed",) if scheduler else ()))
     from zorkgpt.ablation.ablation import Ablation
     from zorkgpt.ablation.plan import claim
     from zorkgpt.ablation.plot import write_plot
@@ -105,12 +101,6 @@ def ablate(
         write_report(results, out)
         write_plot(results, out)
     print_results(results, out)
-
-
-def _require(*packages: str) -> None:
-    for package in packages:
-        if find_spec(package) is None:
-            raise ConfigurationError(f"{package} is not installed: pip install 'zorkgpt[{EXTRAS[package]}]'")
 
 
 def _plan(

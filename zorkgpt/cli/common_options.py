@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from session.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +32,17 @@ Patience = Annotated[
 ]
 EventsAsJson = Annotated[bool, typer.Option("--json", help="Every event as a line of JSON.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+EXTRAS = {"scipy": "ablate", "matplotlib": "ablate", "distributed": "dask"}
+"""The extra of this package that brings each package that only some commands need."""
+
+
+def require_packages(*packages: str) -> None:
+    """Raise ``ConfigurationError`` with the way to install it for a package that is not there."""
+    for package in packages:
+        if find_spec(package) is None:
+            raise ConfigurationError(f"{package} is not installed: pip install 'zorkgpt[{EXTRAS[package]}]'")
 
 
 def budgets(max_cost: float | None, max_tokens: int | None, max_time: str | None) -> Mapping[str, object]:

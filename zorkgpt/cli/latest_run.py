@@ -60,7 +60,7 @@ def folders_of(workdir: Path, story: str | None) -> list[StoryFolder]:
     folders = story_folders(workdir)
     if story is None:
         return folders
-    sha256 = ""
+    sha256 = None
     if Path(story).is_file():
         from game_interface.core.machine.story import Story
 

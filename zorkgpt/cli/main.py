@@ -17,6 +17,7 @@ from zorkgpt.cli import (
     ablate,
     config,
     doctor,
+    map_command,
     memories,
     model,
     prompt,
@@ -43,6 +44,7 @@ app.command()(prompt.prompt)
 app.command()(ablate.ablate)
 app.command()(doctor.doctor)
 app.command()(status.status)
+app.command("map")(map_command.draw)
 app.add_typer(config.app, name="config")
 app.add_typer(memories.app, name="memories")
 app.add_typer(model.app, name="model")

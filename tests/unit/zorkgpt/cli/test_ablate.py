@@ -17,7 +17,7 @@ from tests.fixtures.troubled_server import Answers
 from zorkgpt.ablation.comparison import compare
 from zorkgpt.ablation.plan import WrittenPlan
 from zorkgpt.ablation.results import UNIT, Results
-from zorkgpt.cli import ablate
+from zorkgpt.cli import ablate, common_options
 from zorkgpt.cli.ablation_views import comparison_table
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def test_nothing_in_a_name_is_obeyed_by_the_terminal() -> None:
 def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
     tmp_path: Path, clean_environment: pytest.MonkeyPatch
 ) -> None:
-    clean_environment.setattr(ablate, "find_spec", lambda name: None if name == "scipy" else object())
+    clean_environment.setattr(common_options, "find_spec", lambda name: None if name == "scipy" else object())
     with pytest.raises(ConfigurationError, match=r"pip install 'zorkgpt\[ablate\]'"):
         ablate.ablate(out=tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -1,0 +1,89 @@
+"""``zorkgpt map`` as typed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.fixtures.command_line import environment, ran_on_a_terminal
+from tests.fixtures.typed_command import typed
+from zorkgpt.mapping.map_graph import MapGraph
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DRAWN = """\
+in game_files: 4 rooms
+
+┌────────────────┐    ┌────────────────┐    ┌────────────────┐
+│Drying Loft     │────│Dye \\x1b[2JWorks│    │Roof            │
+└────────────────┘    └────────────────┘    └────────────────┘
+         │
+┌────────────────┐
+│Blue Vats       │
+└────────────────┘
+
+Other ways:
+  Drying Loft > Roof: climb
+
+Untried:
+  Blue Vats: west
+"""
+
+
+@pytest.fixture(autouse=True)
+def workdir(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+    """A work folder with a map of four rooms, one of which tries to clear the screen."""
+    clean_environment.chdir(tmp_path)
+    graph = MapGraph()
+    for number, name in {31: "Blue Vats", 44: "Drying Loft", 45: "Dye \x1b[2JWorks", 46: "Roof"}.items():
+        graph.add_room(number, name)
+    graph.add_connection(31, "north", 44)
+    graph.add_connection(44, "east", 45)
+    graph.add_connection(44, "climb", 46)
+    graph.add_exits(31, ("west",))
+    (tmp_path / "game_files").mkdir()
+    graph.save_to_json(tmp_path / "game_files" / "map_state.json")
+    return tmp_path / "game_files"
+
+
+def test_the_map_is_drawn_with_what_no_line_can_show_below() -> None:
+    assert typed("map").out.decode() == DRAWN
+
+
+def test_mermaid_is_printed_alone_and_pictures_go_to_files(tmp_path: Path) -> None:
+    assert typed("map", "--format", "mermaid").out.decode().startswith("graph TD\n")
+    assert typed("map", "--format", "svg", "--to", "map.svg").status == 0
+    texts = "".join(ET.parse(tmp_path / "map.svg").getroot().itertext())
+    assert "Roof" in texts
+    assert typed("map", "--format", "png", "--to", "map.png").status == 0
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--format", "png"), "name a file for it with --to FILE"),
+        (("--to", "nowhere/map.txt"), "cannot write nowhere/map.txt: No such file"),
+        (("--game", "moor"), "nothing was played of it"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(workdir: Path, arguments: tuple[str, ...], words: str) -> None:
+    (workdir / "story.json").write_text('{"name": "vats", "sha256": ""}')
+    shown = typed("map", *arguments)
+    assert shown.status != 0
+    assert words in shown.err.decode()
+
+
+def test_on_a_terminal_that_is_too_narrow_each_room_is_a_line(tmp_path: Path) -> None:
+    narrow = ran_on_a_terminal(tmp_path, "map", env=environment(COLUMNS="50")).out.decode()
+    assert "The drawing is wider than this terminal" in narrow
+    assert "Drying Loft: east > Dye \\x1b[2JWorks; climb > Roof" in narrow
+    assert "┌" in ran_on_a_terminal(tmp_path, "map", env=environment(COLUMNS="70")).out.decode()
+
+
+def test_where_nothing_was_walked_it_says_so(workdir: Path) -> None:
+    (workdir / "map_state.json").unlink()
+    assert typed("map").out == b"Nothing is on the map yet: in game_files.\n"

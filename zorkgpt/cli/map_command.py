@@ -1,0 +1,79 @@
+"""``zorkgpt map``: the map of a story as it is known, in characters, for Mermaid, or as a picture."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path  # noqa: TC003  Typer reads it
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.cells import cell_len
+
+from session.errors import ConfigurationError, StoreError
+from session.text import counted
+from zorkgpt.cli import common_options
+from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
+from zorkgpt.cli.streams import print_line
+
+if TYPE_CHECKING:
+    from zorkgpt.mapping.map_graph import MapGraph
+
+
+class MapFormat(str, Enum):
+    """What the map is drawn as."""
+
+    TEXT = "text"
+    MERMAID = "mermaid"
+    SVG = "svg"
+    PNG = "png"
+
+
+def draw(
+    form: Annotated[MapFormat, typer.Option("--format", help="text, mermaid, svg or png.")] = MapFormat.TEXT,
+    to: Annotated[Path | None, typer.Option(help="File to write instead of printing.", metavar="FILE")] = None,
+    story: OfStory = None,
+    workdir: common_options.Workdir = None,
+) -> None:
+    """Print the map of the story that was played last, or write it to a file."""
+    from zorkgpt.mapping.map_graph import MapGraph
+    from zorkgpt.report.current_state import read_current_state
+
+    configuration = common_options.configuration_in(workdir)
+    folder = latest_folder(configuration.zork_game_workdir, story)
+    graph = MapGraph.load_from_json(folder / configuration.map_state_file)
+    if graph is None or not graph.rooms:
+        print_line(f"Nothing is on the map yet: {heading(folder)}.")
+        return
+    state = read_current_state(folder)
+    here = state.location.id if state and state.location and state.location.id in graph.rooms else None
+    content = _drawn(graph, here, form, to)
+    if to is None:
+        if form == MapFormat.TEXT:
+            print_line(f"{heading(folder)}: {counted(len(graph.rooms), 'room')}\n")
+        print_line(content.decode())
+        return
+    try:
+        to.write_bytes(content)
+    except OSError as error:
+        raise StoreError(f"cannot write {to}: {error.strerror}") from error
+
+
+def _drawn(graph: MapGraph, here: int | None, form: MapFormat, to: Path | None) -> bytes:
+    """Return the map in that form; where a terminal is too narrow for the text, a line for each room instead."""
+    if form == MapFormat.MERMAID:
+        return graph.render_mermaid().encode()
+    if form == MapFormat.TEXT:
+        from zorkgpt.cli.map_view import draw_text, list_rooms
+
+        drawn = draw_text(graph, here)
+        width = get_terminal_size().columns if to is None and sys.stdout.isatty() else None
+        is_too_wide = width is not None and any(cell_len(line) > width for line in drawn.splitlines())
+        return (list_rooms(graph, here) if is_too_wide else drawn).encode()
+    if to is None:
+        raise ConfigurationError(f"--format {form.value} is a picture: name a file for it with --to FILE")
+    common_options.require_packages("matplotlib")
+    from zorkgpt.report.map_picture import draw_map
+
+    return draw_map(graph, here, "svg" if form == MapFormat.SVG else "png")

@@ -1,0 +1,138 @@
+"""A map drawn with characters, for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len, set_cell_size
+
+from session.text import one_line
+from zorkgpt.cli.printable import printable
+from zorkgpt.mapping.map_layout import COMPASS, MapLayout, lay_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zorkgpt.mapping.map_graph import MapGraph
+    from zorkgpt.mapping.map_layout import Cell, Way
+
+NAME = 16  # columns of a name in its box
+_BOX, _WIDE, _HIGH = NAME + 2, NAME + 6, 4  # columns of a box, columns and rows of a cell
+_RISING = "\N{BOX DRAWINGS LIGHT DIAGONAL UPPER RIGHT TO LOWER LEFT}"
+
+
+def draw_text(graph: MapGraph, here: int | None = None) -> str:
+    """Return the map as text: a box for each room, lines between neighbours, and a list of all other ways.
+
+    here: the room that is marked with ``@``
+    """
+    layout = lay_out(graph, here)
+    if not layout.cells:
+        return ""
+    canvas = _Canvas(layout)
+    other = [way for way in layout.ways if not canvas.join(layout.cells[way.from_id], layout.cells[way.to_id], way)]
+    for room_id, cell in layout.cells.items():
+        canvas.box(cell, printable(("@" if room_id == here else "") + one_line(graph.rooms[room_id].label)))
+    lines = canvas.lines()
+    for label, found in (("Other ways", _as_lines(graph, other)), ("Untried", _untried(graph))):
+        rows = list(found)
+        lines += ["", f"{label}:", *rows] if rows else []
+    return "\n".join(lines)
+
+
+def list_rooms(graph: MapGraph, here: int | None = None) -> str:
+    """Return a line for each room with its ways out, for a terminal that is too narrow for the drawing."""
+    lines = ["The drawing is wider than this terminal; --format svg --to FILE has all of it.", ""]
+    names = {room.id: one_line(room.label) for room in graph.rooms.values()}
+    for room_id, name in names.items():
+        ways = [
+            f"{one_line(command)} > {names[to_id]}" for command, to_id in graph.connections.get(room_id, {}).items()
+        ]
+        untried = graph.untried_exits(room_id)
+        ways += [f"untried: {', '.join(map(one_line, untried))}"] if untried else []
+        lines.append(f"{'@' if room_id == here else ''}{name}: {'; '.join(ways) or 'no way known'}")
+    return "\n".join(lines)
+
+
+def _as_lines(graph: MapGraph, ways: list[Way]) -> Iterator[str]:
+    for way in ways:
+        for from_id, to_id, commands in ((way.from_id, way.to_id, way.there), (way.to_id, way.from_id, way.back)):
+            if commands:
+                names = (one_line(graph.rooms[room_id].label) for room_id in (from_id, to_id))
+                yield f"  {' > '.join(names)}: {', '.join(map(one_line, commands))}"
+
+
+def _untried(graph: MapGraph) -> Iterator[str]:
+    for room in graph.rooms.values():
+        untried = graph.untried_exits(room.id)
+        if untried:
+            yield f"  {one_line(room.label)}: {', '.join(map(one_line, untried))}"
+
+
+class _Canvas:
+    """Characters by their place; a name may hold characters that are two columns wide, so boxes are whole strings."""
+
+    def __init__(self, layout: MapLayout) -> None:
+        self._taken = set(layout.cells.values())
+        self._marks: dict[Cell, str] = {}
+        self._boxes: dict[Cell, str] = {}
+
+    def join(self, one: Cell, other: Cell, way: Way) -> bool:
+        """Draw a line between two cells if the compass says so and nothing stands between; return whether it was."""
+        (x, y), (to_x, to_y) = one, other
+        step = (_sign(to_x - x), _sign(to_y - y))
+        steps = max(abs(to_x - x), abs(to_y - y))
+        is_straight = (x + steps * step[0], y + steps * step[1]) == other
+        between = {(x + n * step[0], y + n * step[1]) for n in range(1, steps)}
+        back = (-step[0], -step[1])
+        is_said = {COMPASS.get(each) for each in way.there} <= {step} and {COMPASS.get(each) for each in way.back} <= {
+            back
+        }
+        if not is_straight or not is_said or between & self._taken or (0 not in step and steps > 1):
+            return False
+        mark = ("─" if step[0] else "│") if 0 in step else ("╲" if step[0] == step[1] else _RISING)
+        for place in self._places(one, step, steps):
+            self._marks[place] = mark
+        return True
+
+    def box(self, cell: Cell, name: str) -> None:
+        """Draw the box of a room."""
+        left, top = cell[0] * _WIDE, cell[1] * _HIGH
+        self._boxes |= {
+            (left, top): f"┌{'─' * NAME}┐",
+            (left, top + 1): f"│{set_cell_size(name, NAME)}│",
+            (left, top + 2): f"└{'─' * NAME}┘",
+        }
+
+    def lines(self) -> list[str]:
+        """Return what was drawn."""
+        pieces = self._marks | self._boxes
+        rows: dict[int, list[tuple[int, str]]] = {}
+        for (column, row), piece in pieces.items():
+            rows.setdefault(row, []).append((column, piece))
+        return [_line(sorted(rows.get(row, []))) for row in range(max(rows) + 1)]
+
+    def _places(self, cell: Cell, step: Cell, steps: int) -> Iterator[Cell]:
+        left, top = cell[0] * _WIDE, cell[1] * _HIGH
+        gap = _WIDE - _BOX
+        if step[1] == 0:
+            right = range(left + _BOX, left + _WIDE * steps)
+            yield from ((column, top + 1) for column in (right if step[0] > 0 else (c - _WIDE * steps for c in right)))
+        elif step[0] == 0:
+            down = range(top + 3, top + _HIGH * steps)
+            middle = left + _BOX // 2
+            yield from ((middle, row) for row in (down if step[1] > 0 else (row - _HIGH * steps for row in down)))
+        else:
+            row = top + 3 if step[1] > 0 else top - 1
+            yield (left + _BOX + gap // 2 - 1 if step[0] > 0 else left - gap // 2 - 1, row)
+
+
+def _line(pieces: list[tuple[int, str]]) -> str:
+    line = ""
+    for column, piece in pieces:
+        line += " " * (column - cell_len(line)) + piece
+    return line.rstrip()
+
+
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)

@@ -1,0 +1,138 @@
+"""Where the rooms of a map stand when it is drawn: on a grid, by the compass where the ways say so."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from zorkgpt.mapping.map_graph import MapGraph
+
+COMPASS: Mapping[str, tuple[int, int]] = {
+    "north": (0, -1),
+    "northeast": (1, -1),
+    "east": (1, 0),
+    "southeast": (1, 1),
+    "south": (0, 1),
+    "southwest": (-1, 1),
+    "west": (-1, 0),
+    "northwest": (-1, -1),
+}
+"""Columns to the right and rows down that a step in each direction goes."""
+LEAST_WIDTH = 4  # columns, before a part goes below
+
+Cell = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """All the ways between two rooms, drawn as one line.
+
+    there, back: the commands that lead from ``from_id`` to ``to_id`` and back; one of the two may be empty
+    """
+
+    from_id: int
+    to_id: int
+    there: tuple[str, ...]
+    back: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapLayout:
+    """A map that is ready to be drawn.
+
+    cells: the column and row of each room, by its id; from 0, rows downwards, no two rooms in one cell
+    ways: a line for each pair of rooms with a way between them
+    """
+
+    cells: dict[int, Cell]
+    ways: tuple[Way, ...]
+
+
+def lay_out(graph: MapGraph, first: int | None = None) -> MapLayout:
+    """Place every room of the map.
+
+    Rooms that ways by the compass lead to stand where it says, seen from the room that they were placed from. Where
+    another room stands there, all that lies beyond makes way, so that what was north of a room stays north of it.
+    Rooms that only other ways lead to begin a part of their own; parts stand side by side, then below.
+    first: the room to begin with
+    """
+    ways = _ways(graph)
+    steps = _steps(ways)
+    order = sorted(graph.rooms, key=lambda room_id: (room_id != first, room_id))
+    cells: dict[int, Cell] = {}
+    left = top = below = 0
+    widest = LEAST_WIDTH
+    for start in order:
+        if start in cells:
+            continue
+        part = _part(start, steps)
+        west, north = min(x for x, _ in part.values()), min(y for _, y in part.values())
+        width = max(x for x, _ in part.values()) - west + 1
+        widest = max(widest, width)
+        if left + width > widest:
+            left, top = 0, below
+        cells |= {room_id: (x - west + left, y - north + top) for room_id, (x, y) in part.items()}
+        left, below = left + width, max(below, *(y + 1 for _, y in cells.values()))
+    return MapLayout(cells, ways)
+
+
+def _ways(graph: MapGraph) -> tuple[Way, ...]:
+    commands: dict[tuple[int, int], list[str]] = {}
+    for from_id, exits in graph.connections.items():
+        for command, to_id in exits.items():
+            if from_id != to_id:
+                commands.setdefault((from_id, to_id), []).append(command)
+    found = []
+    for (from_id, to_id), there in commands.items():
+        is_first = from_id < to_id or (to_id, from_id) not in commands
+        if is_first:
+            found.append(Way(from_id, to_id, tuple(there), tuple(commands.get((to_id, from_id), ()))))
+    return tuple(found)
+
+
+def _steps(ways: Iterable[Way]) -> dict[int, dict[int, Cell]]:
+    """Return for each room the rooms that the compass leads to or comes from, with the step to them."""
+    steps: dict[int, dict[int, Cell]] = {}
+    for way in ways:
+        there = next((COMPASS[command] for command in way.there if command in COMPASS), None)
+        back = next((COMPASS[command] for command in way.back if command in COMPASS), None)
+        if there or back:
+            steps.setdefault(way.from_id, {})[way.to_id] = there or _opposite(back)
+            steps.setdefault(way.to_id, {})[way.from_id] = back or _opposite(there)
+    return steps
+
+
+def _opposite(step: Cell | None) -> Cell:
+    return (-step[0], -step[1]) if step else (0, 0)
+
+
+def _part(start: int, steps: Mapping[int, Mapping[int, Cell]]) -> dict[int, Cell]:
+    """Place all rooms that the compass leads to from ``start``, which stands at 0, 0."""
+    cells = {start: (0, 0)}
+    placed = deque([start])
+    while placed:
+        room = placed.popleft()
+        for near, step in steps.get(room, {}).items():
+            if near not in cells:
+                cells |= _made_room(cells, room, step)
+                cells[near] = (cells[room][0] + step[0], cells[room][1] + step[1])
+                placed.append(near)
+    return cells
+
+
+def _made_room(cells: Mapping[int, Cell], room: int, step: Cell) -> dict[int, Cell]:
+    """Return new places of all rooms beyond ``room`` where another room stands in the way of a step, else none."""
+    x, y = cells[room]
+    if (x + step[0], y + step[1]) not in cells.values():
+        return {}
+    return {
+        each: (
+            column + (step[0] if (column - x) * step[0] > 0 else 0),
+            row + (step[1] if (row - y) * step[1] > 0 else 0),
+        )
+        for each, (column, row) in cells.items()
+    }
