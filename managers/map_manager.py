@@ -10,7 +10,10 @@ from typing_extensions import override
 from managers.base_manager import BaseManager, ManagerStatus
 from session.context import Place, PromptSection
 from session.files.run_folders import SharedFile
+from session.room_description import description_in
+from session.text import cut_at, first_line
 from zorkgpt.mapping import map_render, navigation
+from zorkgpt.mapping.local_view import local_view
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
 
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.mapping.movement_analyzer import Attempt
     from zorkgpt.mapping.navigation import FrontierRoom, Route
+
+LONGEST_REFUSAL = 80  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +101,7 @@ class MapManager(BaseManager):
         """Begin a new episode; the map stays."""
         super().reset(game_state)
         self._previous_command = ""
+        self._note_bearings(self.game_state.opening, self.game_state.opening_location)
 
     def learn(self, turn: TurnRecord) -> MapChange:
         """Learn what the turn showed, and write the map where rooms or edges changed, unless changes are held.
@@ -103,13 +109,15 @@ class MapManager(BaseManager):
         Raises ``StoreError`` where the file cannot be written; the map in memory has learnt the turn then.
         """
         attempt = self._movements.attempt(turn, self._previous_command)
+        self._note_death(turn)
         if turn.after.refusal is None:
             self._previous_command = repeated(turn.action, self._previous_command)
         entered = [self._enter(observation) for observation in (turn.before, turn.after)]
-        change = self._learn_attempt(attempt, new_room=any(entered))
+        change = self._learn_attempt(attempt, turn, new_room=any(entered))
         self._store.is_due = self._store.is_due or change != MapChange()
         if not self._store.holds:
             self.commit()
+        self._note_bearings(turn.after.text, turn.after.location)
         if turn.reading and turn.before.location:
             self.note_exits(turn.before.location, turn.reading.exits)
         return change
@@ -153,12 +161,7 @@ class MapManager(BaseManager):
     def local_view(self) -> str:
         """Describe the rooms within ``config.map.local_radius`` moves, one a line; "" where nowhere is known."""
         here = self.game_state.current_room_id
-        if here is None:
-            return ""
-        graph = self.game_map
-        hops = navigation.neighbourhood(graph, here, self.config.map.local_radius)
-        untried = {location_id: graph.untried_exits(location_id) for location_id in hops}
-        return map_render.local_view(hops, graph.room_names, graph.connections, untried)
+        return "" if here is None else local_view(self.game_map, here, self.config.map.local_radius)
 
     def routing_summary(self) -> str:
         """Describe the exits here and next door; "" where the location is not known."""
@@ -180,11 +183,22 @@ class MapManager(BaseManager):
             },
         }
 
+    def _note_bearings(self, text: str, here: Location | None) -> None:
+        """Add what a text names where it describes the location: so a prompt has exits before a model has read it."""
+        bearings = self._movements.bearings_named(description_in(text, here.name) or "") if here else ()
+        if here and bearings:
+            self.game_map.add_exits(here.num, bearings)
+
+    def _note_death(self, turn: TurnRecord) -> None:
+        exit_ = self._movements.exit_tried(turn, self._previous_command)
+        if turn.after.died and turn.before.location and self._movements.is_direction(exit_):
+            self.game_map.record_refusal(turn.before.location.num, exit_, "deadly")
+
     def _enter(self, observation: Observation) -> bool:
         location = observation.location
         return location is not None and self.game_map.add_room(location.num, location.name)
 
-    def _learn_attempt(self, attempt: Attempt | None, *, new_room: bool) -> MapChange:
+    def _learn_attempt(self, attempt: Attempt | None, turn: TurnRecord, *, new_room: bool) -> MapChange:
         graph = self.game_map
         if attempt is None:
             return MapChange(new_room)
@@ -192,13 +206,16 @@ class MapManager(BaseManager):
             unpruned = graph.is_pruned(attempt.from_id, attempt.exit)
             walk = graph.add_connection(attempt.from_id, attempt.exit, attempt.to_id, attempt.confidence)
             return MapChange(new_room, new_edge=walk == "new", contradicted=walk == "contradicted", unpruned=unpruned)
-        if not self._is_exit(attempt):
+        if not self._is_exit(attempt.from_id, attempt.exit):
             return MapChange(new_room)
+        text, here = turn.after.text, turn.before.location
+        if here and description_in(text, here.name):
+            graph.record_refusal(attempt.from_id, attempt.exit, "leads back here")
+            return MapChange(new_room)
+        graph.record_refusal(attempt.from_id, attempt.exit, cut_at(first_line(text), LONGEST_REFUSAL))
         failure = graph.record_failure(attempt.from_id, attempt.exit, prune_after=self.config.map.prune_after)
         return MapChange(new_room, contradicted=failure == "contradicted", pruned=failure == "pruned")
 
-    def _is_exit(self, attempt: Attempt) -> bool:
+    def _is_exit(self, location_id: int, exit_: str) -> bool:
         """Tell whether a failed move says something: only of a direction, or of a command that has led away before."""
-        return self._movements.is_direction(attempt.exit) or attempt.exit in self.game_map.connections.get(
-            attempt.from_id, {}
-        )
+        return self._movements.is_direction(exit_) or exit_ in self.game_map.connections.get(location_id, {})

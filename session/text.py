@@ -27,6 +27,11 @@ def without_padding(text: str) -> str:
     return _PADDING.sub("  ", text).strip()
 
 
+def first_line(text: str) -> str:
+    """Return the first line that is not blank; in a story's answer the lines below it are often others' doing."""
+    return one_line(text.strip().partition("\n")[0])
+
+
 def text_key(text: str) -> str:
     """Return a key that is equal for two texts with the same words, whatever their case and white space."""
     return one_line(text).casefold()

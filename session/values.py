@@ -89,12 +89,6 @@ class Observation:
         return self.ending == "lost"
 
     @property
-    def is_headed_by_location(self) -> bool:
-        """Whether a line of the text begins with the location's name: so a story tells where the player has come to."""
-        name = self.location.name.casefold() if self.location else ""
-        return bool(name) and any(line.strip().casefold().startswith(name) for line in self.text.splitlines())
-
-    @property
     def noticed(self) -> tuple[object, ...] | None:
         """A value that is equal for two moments which the player cannot tell apart; ``None`` where too little is known.
 

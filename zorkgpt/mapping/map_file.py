@@ -61,6 +61,7 @@ class MapFile(BaseModel):
     connection_confidence: dict[EdgeKey, Confidence] = {}
     connection_verifications: dict[EdgeKey, NonNegativeInt] = {}
     exit_failure_counts: dict[EdgeKey, NonNegativeInt] = {}
+    exit_refusals: dict[EdgeKey, str] = {}
     pruned_exits: dict[NonNegativeInt, list[str]] = {}
     metadata: dict[str, object] = {}
 

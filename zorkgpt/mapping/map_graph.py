@@ -36,7 +36,7 @@ _OWN_METADATA = ("version", "total_rooms", "total_connections", "timestamp")
 WalkOutcome = Literal["new", "verified", "contradicted"]
 FailureOutcome = Literal["counted", "pruned", "contradicted"]
 
-Number = TypeVar("Number", int, float)
+Kept = TypeVar("Kept", int, float, str)
 
 
 class Edge(NamedTuple):
@@ -87,6 +87,7 @@ class MapGraph:
     connection_confidence: from 0.01 to 1; a verification halves the doubt, a contradiction the confidence
     connection_verifications: how often the edge was seen to lead where it says now
     exit_failure_counts: how often an exit led nowhere since it last worked
+    exit_refusals: what the story said when an exit led nowhere last; gone when it works
     pruned_exits: exits that failed often enough and never worked
     extra, metadata: what else the file says
     """
@@ -96,6 +97,7 @@ class MapGraph:
     connection_confidence: dict[Edge, float] = field(default_factory=dict)
     connection_verifications: dict[Edge, int] = field(default_factory=dict)
     exit_failure_counts: dict[Edge, int] = field(default_factory=dict)
+    exit_refusals: dict[Edge, str] = field(default_factory=dict)
     pruned_exits: dict[int, set[str]] = field(default_factory=dict)
     extra: dict[str, object] = field(default_factory=dict)
     metadata: dict[str, object] = field(default_factory=dict)
@@ -145,6 +147,7 @@ class MapGraph:
         self.add_room(to_id)
         self.connections.setdefault(from_id, {})[exit] = to_id
         self.exit_failure_counts.pop(edge, None)
+        self.exit_refusals.pop(edge, None)
         if before is None:
             self.connection_confidence[edge] = min(1.0, max(LEAST_CONFIDENCE, confidence))
             self.connection_verifications[edge] = 1
@@ -156,6 +159,11 @@ class MapGraph:
         self._contradict(edge)
         self.connection_verifications[edge] = 1
         return "contradicted"
+
+    def record_refusal(self, location_id: int, exit_: str, words: str) -> None:
+        """Record what the story said when an exit led nowhere, or killed; the exit is not untried any more."""
+        _check_ids(location_id)
+        self.exit_refusals[Edge(location_id, exit_)] = words
 
     def record_failure(self, location_id: int, exit_: str, *, prune_after: int) -> FailureOutcome:
         """Record that an exit led nowhere.
@@ -189,20 +197,30 @@ class MapGraph:
                     edge = Edge(from_id, exit_)
                     self.add_connection(from_id, exit_, to_id, other.confidence(edge))
                     self.connection_verifications[edge] = other.connection_verifications.get(edge, 1)
+        for edge, words in other.exit_refusals.items():
+            if edge.exit not in self.connections.get(edge.location_id, {}):
+                self.exit_refusals.setdefault(edge, words)
 
     def is_pruned(self, location_id: int, exit_: str) -> bool:
         """Return whether the exit failed as often as it takes, and never worked."""
         return exit_ in self.pruned_exits.get(location_id, ())
 
     def untried_exits(self, location_id: int) -> tuple[str, ...]:
-        """Return the exits that the story names there and that were neither walked nor pruned."""
+        """Return the exits that the story names there and that nobody has tried."""
         room = self.rooms.get(location_id)
         walked = self.connections.get(location_id, {})
-        return tuple(
-            exit_
-            for exit_ in (room.exits if room else ())
-            if exit_ not in walked and not self.is_pruned(location_id, exit_)
-        )
+        untried = (exit_ for exit_ in (room.exits if room else ()) if exit_ not in walked)
+        return tuple(exit_ for exit_ in untried if not self._was_refused(Edge(location_id, exit_)))
+
+    def refused_exits(self, location_id: int) -> dict[str, str]:
+        """Return the exits there that led nowhere when they were tried last, with what the story said, if it is known.
+
+        That may be one that leads somewhere otherwise, such as a door that was shut.
+        """
+        edges = {*self.exit_refusals, *self.exit_failure_counts}
+        failed = {edge.exit for edge in edges if edge.location_id == location_id}
+        failed |= self.pruned_exits.get(location_id, set())
+        return {exit_: self.exit_refusals.get(Edge(location_id, exit_), "") for exit_ in sorted(failed)}
 
     def confidence(self, edge: Edge) -> float:
         """Return how sure it is that the edge leads where it says, from 0.01 to 1."""
@@ -221,6 +239,7 @@ class MapGraph:
             "connection_confidence": _by_key(self.connection_confidence),
             "connection_verifications": _by_key(self.connection_verifications),
             "exit_failure_counts": _by_key(self.exit_failure_counts),
+            **({"exit_refusals": _by_key(self.exit_refusals)} if self.exit_refusals else {}),
             "pruned_exits": {str(from_id): sorted(exits) for from_id, exits in self.pruned_exits.items()},
             "metadata": {
                 **self.metadata,
@@ -268,6 +287,7 @@ class MapGraph:
             connection_confidence=_by_edge(file.connection_confidence),
             connection_verifications=_by_edge(file.connection_verifications),
             exit_failure_counts=_by_edge(file.exit_failure_counts),
+            exit_refusals=_by_edge(file.exit_refusals),
             pruned_exits={location_id: set(exits) for location_id, exits in file.pruned_exits.items()},
             extra=file.model_extra or {},
             metadata={key: value for key, value in file.metadata.items() if key not in _OWN_METADATA},
@@ -276,6 +296,9 @@ class MapGraph:
             for location_id in (from_id, *exits.values()):
                 graph.add_room(location_id)
         return graph
+
+    def _was_refused(self, edge: Edge) -> bool:
+        return edge in self.exit_refusals or edge in self.exit_failure_counts or self.is_pruned(*edge)
 
     def _contradict(self, edge: Edge) -> None:
         self.connection_confidence[edge] = max(LEAST_CONFIDENCE, self.confidence(edge) / 2)
@@ -293,9 +316,9 @@ def _check_ids(*location_ids: int) -> None:
             raise ValueError(f"{location_id} is no location: ids are not negative")
 
 
-def _by_key(counted: Mapping[Edge, Number]) -> dict[str, Number]:
-    return {edge.key: number for edge, number in counted.items()}
+def _by_key(kept: Mapping[Edge, Kept]) -> dict[str, Kept]:
+    return {edge.key: each for edge, each in kept.items()}
 
 
-def _by_edge(counted: Mapping[str, Number]) -> dict[Edge, Number]:
-    return {Edge.from_key(key): number for key, number in counted.items()}
+def _by_edge(kept: Mapping[str, Kept]) -> dict[Edge, Kept]:
+    return {Edge.from_key(key): each for key, each in kept.items()}

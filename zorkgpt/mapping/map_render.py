@@ -1,4 +1,4 @@
-"""The map as text: Mermaid, the routing summary, and the neighbourhood for a prompt.
+"""The map as text: Mermaid and the routing summary.
 
 Names and commands are whatever a story prints and a model types, so everything is escaped here.
 ``names`` are the names to show, by location id; ``connections`` are location ids by exit, by location id.
@@ -27,7 +27,7 @@ def mermaid(names: Mapping[int, str], connections: Mapping[int, Mapping[str, int
     lines = ["graph TD"]
     lines += [f'    L{location_id}["{_escape(_name(location_id, names))}"]' for location_id in sorted(names)]
     for from_id, exits in sorted(connections.items()):
-        for to_id, commands in sorted(_commands_by_destination(exits).items()):
+        for to_id, commands in by_destination(exits).items():
             if from_id in names and to_id in names:
                 lines.append(f'    L{from_id} -->|"{_escape(" / ".join(commands))}"| L{to_id}')
     return "\n".join(lines)
@@ -53,50 +53,29 @@ def routing_summary(location_id: int, names: Mapping[int, str], connections: Map
     return "\n".join(lines)
 
 
-def local_view(
-    rooms: Mapping[int, int],
-    names: Mapping[int, str],
-    connections: Mapping[int, Mapping[str, int]],
-    untried: Mapping[int, tuple[str, ...]],
-) -> str:
-    """Return a line for each room, nearest first, with its exits; ``rooms`` are moves by location id."""
-    return "\n".join(
-        f"L{location_id} {_name(location_id, names)}{' (here)' if hops == 0 else ''}: "
-        + ("; ".join(_ways(connections.get(location_id, {}), untried.get(location_id, ()))) or "no exit known")
-        for location_id, hops in sorted(rooms.items(), key=lambda room: (room[1], room[0]))
-    )
-
-
 def adjacent_ids(location_id: int, connections: Mapping[int, Mapping[str, int]]) -> tuple[int, ...]:
     """Return the locations one move away in either direction, in order of their ids."""
     leading_here = {from_id for from_id, exits in connections.items() if location_id in exits.values()}
     return tuple(sorted(leading_here.union(connections.get(location_id, {}).values()) - {location_id}))
 
 
-def _ways(exits: Mapping[str, int], untried: tuple[str, ...]) -> list[str]:
-    walked = [
-        f"{' / '.join(map(_one_line, commands))} -> L{to_id}"
-        for to_id, commands in sorted(_commands_by_destination(exits).items())
-    ]
-    return walked + ([f"untried: {', '.join(map(_one_line, untried))}"] if untried else [])
-
-
-def _commands_by_destination(exits: Mapping[str, int]) -> dict[int, list[str]]:
+def by_destination(exits: Mapping[str, int]) -> dict[int, list[str]]:
+    """Return the commands that lead to each location, both in a fixed order."""
     commands: defaultdict[int, list[str]] = defaultdict(list)
     for exit_, to_id in sorted(exits.items()):
         commands[to_id].append(exit_)
-    return commands
+    return dict(sorted(commands.items()))
 
 
 def _exit_line(exit_: str, to_id: int, names: Mapping[int, str]) -> str:
-    return f"  - {_one_line(exit_)} → Location {to_id} ({_name(to_id, names)})"
+    return f"  - {plain_line(exit_)} → Location {to_id} ({_name(to_id, names)})"
 
 
 def _name(location_id: int, names: Mapping[int, str]) -> str:
-    return _one_line(names.get(location_id, "")) or f"Location #{location_id}"
+    return plain_line(names.get(location_id, "")) or f"Location #{location_id}"
 
 
-def _one_line(text: str) -> str:
+def plain_line(text: str) -> str:
     """Return the text with white space and unprintable characters as single spaces: a name cannot start a new line."""
     return " ".join("".join(char if char.isprintable() else " " for char in text).split())
 
@@ -104,5 +83,5 @@ def _one_line(text: str) -> str:
 def _escape(text: str) -> str:
     """Return the text for Mermaid's double quotes, with character codes for whatever is not plain."""
     return "".join(
-        char if char.isalnum() or char in _SAFE_PUNCTUATION else f"#{ord(char)};" for char in _one_line(text)
+        char if char.isalnum() or char in _SAFE_PUNCTUATION else f"#{ord(char)};" for char in plain_line(text)
     )

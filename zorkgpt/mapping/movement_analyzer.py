@@ -33,6 +33,7 @@ _SHORTENED = {"northe": "northeast", "northw": "northwest", "southe": "southeast
 _FULL_WORDS = {**_ABBREVIATIONS, **_SHORTENED}
 # Words that name a way out wherever they stand in a phrase, unlike "in" or "land".
 _BEARINGS = frozenset(_ABBREVIATIONS.values()) | {"fore", "aft", "port", "starboard"}
+_COMPASS = _BEARINGS - {"up", "down"}
 _DIRECTIONS = frozenset(_ABBREVIATIONS.values()) | {"in", "out"}
 
 _AGAIN = frozenset({"again", "g"})
@@ -74,14 +75,9 @@ class MovementAnalyzer:
         not walked there. Nor does a line of several commands show which one led where, and who waits or looks about
         and is elsewhere then was taken there. ``previous_command`` is what "again" repeats.
         """
+        exit_ = self.exit_tried(turn, previous_command)
         before, after = turn.before, turn.after
-        if before.location is None or after.location is None:
-            return None
-        if after.refusal is not None or before.ending is not None or after.died or _rewound(turn):
-            return None
-        command = repeated(turn.action, previous_command)
-        exit_ = self.exit_of(command)
-        if not exit_ or len(steps_of(command)) > 1 or passes_time(exit_):
+        if not exit_ or passes_time(exit_) or after.died or before.location is None or after.location is None:
             return None
         return Attempt(
             from_id=before.location.num,
@@ -89,6 +85,13 @@ class MovementAnalyzer:
             to_id=after.location.num if turn.moved else None,
             confidence=DIRECTION_CONFIDENCE if self.is_direction(exit_) else OTHER_COMMAND_CONFIDENCE,
         )
+
+    def exit_tried(self, turn: TurnRecord, previous_command: str = "") -> str:
+        """Return the turn's command as the map spells it; "" where the story did not carry one out."""
+        command = repeated(turn.action, previous_command)
+        if turn.after.refusal is not None or turn.before.ending is not None or _rewound(turn):
+            return ""
+        return self.exit_of(command) if len(steps_of(command)) == 1 else ""
 
     def exit_of(self, command: str) -> str:
         """Return a command as the map spells it: ``north`` for "N", "go north", "walk  north."; else in lower case."""
@@ -99,6 +102,14 @@ class MovementAnalyzer:
     def exits_named(self, phrases: Iterable[str]) -> tuple[str, ...]:
         """Return the exits in a model's words ("a path to the north-east"); words that name no direction give none."""
         return tuple(dict.fromkeys(exit_ for phrase in phrases for exit_ in self._exits_in(phrase)))
+
+    def bearings_named(self, text: str) -> tuple[str, ...]:
+        """Return the points of the compass (on a ship: of the ship) that a text names, by the story's own words.
+
+        "Up" and "in" are left out: in prose they are most often no exits.
+        """
+        words = _WORD.findall(_SPLIT_BEARING.sub(r"\1\2", text.lower()))
+        return tuple(dict.fromkeys(word for word in words if word in _COMPASS and self.is_direction(word)))
 
     def is_direction(self, word: str) -> bool:
         """Return whether the story moves the player for this word alone."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from session.command_reading import read_command, words_of
-from session.text import cut_at, one_line
+from session.room_description import description_in
+from session.text import cut_at, first_line
 from session.vocabulary import Vocabulary
 from zorkgpt.players.repetitions import LONGEST_OUTCOME
 
@@ -104,10 +105,10 @@ class ObjectCheck:
             or not self._movements.is_direction(exit_)
         ):
             return
-        if after.is_headed_by_location:
+        if description_in(after.text, here.name):
             self._led_back.add(here.num)
         elif before.world_hash == after.world_hash != "":
-            self._answers[here.num, exit_, before.world_hash].append(_first_line(after.text))
+            self._answers[here.num, exit_, before.world_hash].append(first_line(after.text))
 
     def _exit_opinion(self, observation: Observation, exit_: str) -> Opinion:
         here = observation.location
@@ -231,11 +232,6 @@ class _Scene:
 
     def _parent(self, num: int) -> int:
         return self.parents[num] if num < len(self.parents) else 0
-
-
-def _first_line(text: str) -> str:
-    """Return the answer proper: on the lines below others in the story may have their say."""
-    return one_line(text.strip().partition("\n")[0])
 
 
 def _refused(reason: str) -> Opinion:

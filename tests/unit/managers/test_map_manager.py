@@ -13,7 +13,7 @@ from managers.map_manager import MapChange, MapManager
 from session.errors import StoreError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import Location
+from session.values import Location, Observation
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import Edge, MapGraph
 
@@ -136,12 +136,65 @@ def test_exits_that_the_text_names_are_noted_once(tmp_path: Path) -> None:
     assert [room.untried_exits for room in manager.frontier()] == [("north", "east")]
 
 
+def said(location_id: int, name: str, text: str) -> Observation:
+    return replace(at(location_id, name), text=text)
+
+
+STUDY = said(32, "Study", "The stairs lead to a spacious chamber.\n\nStudy\nA doorway leads south, a path south-east.")
+HALL = said(49, "Hall", "Hall\nA massive oak door, set in the southern wall, leads out.")
+
+
+class TestWhatThePromptSaysOfExits:
+    def test_a_newly_entered_room_has_its_untried_exits_before_a_model_has_read_of_them(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=32)
+        manager.learn(turn(at(29, "Roof"), "down", STUDY))
+        assert manager.local_view() == "L32 Study (here): untried: south, southeast\nL29 Roof: down -> L32"
+
+    def test_so_has_the_room_in_which_an_episode_begins(self, tmp_path: Path) -> None:
+        manager, state = manager_in(tmp_path), GameState(episode=2)
+        state.begin(replace(STUDY, text=f"You dream of the north.\n\n{STUDY.text}"))
+        manager.reset(state)
+        assert manager.game_map.untried_exits(32) == ("south", "southeast")
+
+    def test_an_exit_that_was_tried_and_refused_says_so_with_the_storys_words_and_is_not_untried(
+        self, tmp_path: Path
+    ) -> None:
+        manager = manager_in(tmp_path, here=49)
+        manager.note_exits(Location(49, "Hall"), ["south"])
+        refused = said(49, "Hall", "You can't, since the oak door is in the way.\n\nCharles shrugs.")
+        manager.learn(turn(HALL, "south", refused))
+        assert manager.local_view() == ("L49 Hall (here): no way: south (You can't, since the oak door is in the way.)")
+        manager.learn(turn(refused, "south", at(60, "Path")))
+        assert manager.local_view() == "L49 Hall (here): south -> L60 Path"
+
+    def test_a_walk_that_leads_back_is_tried_and_never_pruned(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=49)
+        for _ in range(5):
+            manager.learn(turn(HALL, "north", said(49, "Hall", "Hall (in the barrel)\nAll alike.")))
+        assert manager.local_view() == "L49 Hall (here): no way: north (leads back here)"
+        assert not manager.game_map.is_pruned(49, "north")
+
+    def test_an_exit_that_killed_says_so(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=1)
+        manager.learn(death(1, "n", 7))
+        manager.learn(death(1, "jump", 7))
+        assert manager.local_view() == "L1 Location #1 (here): no way: north (deadly)"
+
+    @pytest.mark.parametrize("line", ["down. south", "wait. wait then look", "wait", "x shape", "look"])
+    def test_several_commands_in_a_line_and_the_passing_of_time_make_no_edge(self, tmp_path: Path, line: str) -> None:
+        manager = manager_in(tmp_path)
+        manager.learn(turn(STUDY, line, HALL))
+        assert manager.game_map.connections == {}
+
+
 def test_the_views_are_of_where_the_player_is_as_far_as_configured(tmp_path: Path) -> None:
-    config = GameConfiguration.model_validate({"zork_game_workdir": tmp_path, "map": {"local_radius": 1}})
-    manager = MapManager(structlog.get_logger(), config, GameState(current_room_id=2))
-    for step in (walk(1, "n", 2), walk(2, "n", 3), walk(3, "n", 4)):
-        manager.learn(step)
-    assert [line.split()[0] for line in manager.local_view().splitlines()] == ["L2", "L1", "L3"]
+    walks = (walk(1, "n", 2), walk(2, "n", 3), walk(3, "n", 4), walk(4, "n", 5))
+    for radius, rooms in ((1, ["L2"]), (2, ["L2", "L1", "L3"]), (3, ["L2", "L1", "L3", "L4"])):
+        config = GameConfiguration.model_validate({"zork_game_workdir": tmp_path, "map": {"local_radius": radius}})
+        manager = MapManager(structlog.get_logger(), config, GameState(current_room_id=2))
+        for step in walks:
+            manager.learn(step)
+        assert [line.split()[0] for line in manager.local_view().splitlines()] == rooms
     assert manager.routing_summary().startswith("## Current Location: 2 (Location #2)")
     route = manager.route(1, 4)
     assert route is not None

@@ -33,6 +33,7 @@ def after(tried: list[Tried]) -> MapGraph:
     for each in tried:
         if each.to_id is None:
             graph.record_failure(each.from_id, each.exit, prune_after=PRUNE_AFTER)
+            graph.record_refusal(each.from_id, each.exit, f"No {each.exit}.")
         else:
             graph.add_connection(each.from_id, each.exit, each.to_id)
     return graph

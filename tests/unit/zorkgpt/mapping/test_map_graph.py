@@ -83,15 +83,45 @@ def test_an_exit_is_pruned_at_the_configured_failure_and_comes_back_when_it_work
     assert graph.rooms[15].exits == ("west", "east")
 
 
-def test_untried_exits_are_those_named_and_neither_walked_nor_pruned() -> None:
+def test_untried_exits_are_those_named_and_never_tried() -> None:
     graph = MapGraph()
-    assert graph.add_exits(15, ["north", "south", "north"]) == ("north", "south")
+    assert graph.add_exits(15, ["north", "south", "up", "down", "north"]) == ("north", "south", "up", "down")
     graph.add_connection(15, "north", 180)
     graph.record_failure(15, "east", prune_after=1)
+    graph.record_failure(15, "up", prune_after=3)
+    graph.record_refusal(15, "down", "deadly")
     assert graph.add_exits(15, ["north", "east"]) == ()
     assert graph.untried_exits(15) == ("south",)
     assert graph.untried_exits(180) == ()
     assert graph.untried_exits(999) == ()
+
+
+def test_a_refused_exit_stands_with_the_storys_words_until_it_works() -> None:
+    graph = MapGraph()
+    graph.record_failure(15, "south", prune_after=3)
+    graph.record_refusal(15, "south", "The oak door is in the way.")
+    graph.record_failure(15, "east", prune_after=3)
+    assert graph.refused_exits(15) == {"east": "", "south": "The oak door is in the way."}
+    assert MapGraph.from_dict(graph.to_dict()).refused_exits(15) == graph.refused_exits(15)
+    graph.add_connection(15, "south", 30)
+    assert graph.refused_exits(15) == {"east": ""}
+
+
+def test_what_another_run_was_refused_is_taken_over_where_this_one_has_not_walked() -> None:
+    mine, theirs = MapGraph(), MapGraph()
+    mine.add_connection(15, "south", 30)
+    for exit_ in ("south", "west"):
+        theirs.record_refusal(15, exit_, "Shut.")
+    mine.absorb(theirs)
+    assert mine.refused_exits(15) == {"west": "Shut."}
+
+
+@given(attempts)
+def test_no_exit_that_was_tried_is_untried(tried: list[Tried]) -> None:
+    graph = after(tried)
+    for each in tried:
+        graph.add_exits(each.from_id, [each.exit])
+        assert each.exit not in graph.untried_exits(each.from_id)
 
 
 @given(attempts)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import graphs
-from zorkgpt.mapping.map_render import local_view, mermaid, routing_summary
+from zorkgpt.mapping.map_render import mermaid, routing_summary
 
 if TYPE_CHECKING:
     from zorkgpt.mapping.map_graph import MapGraph
@@ -42,10 +42,6 @@ ROUTING_SUMMARY = """## Current Location: 1 (Landing)
 
 **Location 4 (Mill (upper floor)):**
   - jump → Location 1 (Landing) [back to current]"""
-
-LOCAL_VIEW = """L1 Landing (here): enter reeds / north -> L2; up -> L4
-L2 Reed Bank: south -> L1; untried: east, west
-L4 Mill (upper floor): jump -> L1"""
 
 
 def test_mermaid_draws_one_arrow_a_pair_of_rooms_with_all_its_commands() -> None:
@@ -90,12 +86,3 @@ def test_the_routing_summary_shows_at_most_five_neighbours_with_three_exits_each
 def test_a_name_or_a_command_never_starts_a_line_of_its_own(name: str, command: str) -> None:
     names, connections = {1: name, 2: name}, {1: {command: 2}}
     assert len(routing_summary(1, names, connections).splitlines()) == 7
-    assert len(local_view({1: 0, 2: 1}, names, connections, {2: (command,)}).splitlines()) == 2
-
-
-def test_the_local_view_names_near_rooms_first_with_walked_and_untried_exits() -> None:
-    assert local_view({4: 1, 2: 1, 1: 0}, NAMES, CONNECTIONS, {2: ("east", "west")}) == LOCAL_VIEW
-
-
-def test_the_local_view_says_where_no_exit_is_known() -> None:
-    assert local_view({3: 0}, NAMES, {}, {}) == "L3 Location #3 (here): no exit known"

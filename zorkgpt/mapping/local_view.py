@@ -1,0 +1,71 @@
+"""The map around the player as text for a prompt (docs/specification.md, Map in prompts)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from zorkgpt.mapping.map_graph import Edge
+from zorkgpt.mapping.map_render import by_destination, plain_line
+from zorkgpt.mapping.navigation import neighbourhood
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from zorkgpt.mapping.map_graph import MapGraph
+
+SURE = 0.5
+"""An edge of less confidence is shown as unsure: a command that is no direction, walked once, or one that failed."""
+
+
+def local_view(graph: MapGraph, here: int, radius: int) -> str:
+    """Return a line for each room within ``radius`` moves, nearest first; "" where nothing is known of any exit.
+
+    A line tells where exits lead and which of them nobody has tried; that of the room where the player is also tells
+    which were refused, with the story's words. A room at the edge is there for its untried exits alone. Where an exit
+    leads to a room without a line of its own, that room's name stands with it.
+    """
+    moves = neighbourhood(graph, here, radius)
+    shown = {
+        room: hops
+        for room, hops in moves.items()
+        if graph.untried_exits(room) or (hops < radius and graph.connections.get(room)) or room == here
+    }
+    lines = []
+    for room, hops in sorted(shown.items(), key=lambda each: (each[1], each[0])):
+        parts = [*(_walked(graph, room, shown) if hops < radius else ()), *_untried(graph.untried_exits(room))]
+        parts += _refused(graph, room) if room == here else ()
+        if parts:
+            name = f"L{room} {plain_line(graph.room_names[room])}{' (here)' if room == here else ''}"
+            lines.append(f"{name}: {'; '.join(parts)}")
+    return "\n".join(lines)
+
+
+def _walked(graph: MapGraph, room: int, shown: Collection[int]) -> Iterable[str]:
+    """Yield each room that exits lead to, with the commands."""
+    refused = graph.refused_exits(room)
+    for to_id, commands in by_destination(graph.connections.get(room, {})).items():
+        told = " / ".join(_command(graph, Edge(room, command), refused) for command in commands)
+        yield f"{told} -> L{to_id}" + ("" if to_id in shown else f" {plain_line(graph.room_names[to_id])}")
+
+
+def _command(graph: MapGraph, edge: Edge, refused: Mapping[str, str]) -> str:
+    doubts = "unsure" if graph.confidence(edge) < SURE else ""
+    if edge.exit in refused:
+        doubts = f"last time: {refused[edge.exit] or 'refused'}"
+    return plain_line(edge.exit) + (f" ({plain_line(doubts)})" if doubts else "")
+
+
+def _untried(exits: Collection[str]) -> Iterable[str]:
+    return [f"untried: {', '.join(map(plain_line, exits))}"] if exits else []
+
+
+def _refused(graph: MapGraph, room: int) -> Iterable[str]:
+    """Return in one part which exits were refused, those of one answer together."""
+    walked = graph.connections.get(room, {})
+    exits: defaultdict[str, list[str]] = defaultdict(list)
+    for exit_, words in sorted(graph.refused_exits(room).items()):
+        if exit_ not in walked:
+            exits[words].append(plain_line(exit_))
+    told = [", ".join(each) + (f" ({plain_line(words)})" if words else "") for words, each in exits.items()]
+    return [f"no way: {', '.join(told)}"] if told else []
