@@ -12,12 +12,12 @@ from managers.base_manager import BaseManager, ManagerStatus
 from managers.memory.learner import MemoryLearner, VisitTracker
 from managers.memory.news import NewsLedger
 from managers.memory.outcome import ActionOutcome, ZMachineContext
-from managers.memory.revision import Revision
+from managers.memory.revision import Revision, require_location_id
 from managers.memory.tiers import MemoryTiers
 from managers.memory.view import last_turn, location_text, shuffled_location
 from session.context import Place, PromptSection
 from session.files.run_folders import SharedFile
-from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, MemorySynthesisResponse
+from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, MemoryStatusType, MemorySynthesisResponse
 from session.token_counter import TokenCounter
 from session.values import Location
 
@@ -41,6 +41,7 @@ __all__ = [
     "Memory",
     "MemoryState",
     "MemoryStatus",
+    "MemoryStatusType",
     "MemorySynthesisResponse",
     "SimpleMemoryManager",
     "ZMachineContext",
@@ -133,6 +134,7 @@ class SimpleMemoryManager(BaseManager):
         """Add a memory to the location, and write it unless it is ephemeral.
 
         Returns false where the location has a memory of that title already, or where the file cannot be written.
+        Raises ``ValueError`` for what is no location's id, as all changes do.
         """
         return self._tiers.revise(Revision(location_id, location_name, memory))
 
@@ -172,12 +174,13 @@ class SimpleMemoryManager(BaseManager):
         """Return the location's memories as the agent reads them, persistent ones first; "" where there are none."""
         if location_id is None:
             return ""
-        return location_text(
+        text = location_text(
             self._tiers.at(location_id),
             self.config.simple_memory,
             self.tokens,
             show_markers=self.config.show_persistence_markers,
         )
+        return f"{self._tiers.visits(location_id)}{text}" if text else ""
 
     def shown_location(self, location_id: int) -> int | None:
         """Return the location whose memories are shown there: itself, or another where an ablation shuffles them.
@@ -221,6 +224,7 @@ class SimpleMemoryManager(BaseManager):
         history = self.game_state.action_history
         is_recorded = bool(history) and tuple(history[-1]) == (action, response)
         turn = self.game_state.turn_count + (0 if is_recorded else 1)
+        require_location_id(location_id)
         location = Location(location_id, location_name)
         self._learner.learn_at_once(location, turn, action, response, z_machine_context)
 

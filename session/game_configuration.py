@@ -40,7 +40,7 @@ from session.configuration.option_groups import (
     SimpleMemoryOptions,
     Text,
 )
-from session.configuration.options import Options, resolve
+from session.configuration.options import Options, resolve, values_given
 from session.configuration.sources import from_toml_file
 from session.file_names import archive_name
 from session.values import ROLES, Role
@@ -132,6 +132,16 @@ class GameConfiguration(Options):
     prices: dict[str, PriceOptions] = Field(
         {}, description="by a model's name its input, cached and output, in dollars per million tokens"
     )
+
+    def __init__(self, config_dict: Mapping[str, Any] | None = None, /, **options: object) -> None:
+        """Take the options by name, or from a dictionary that is laid out as ``pyproject.toml`` is, or as its table.
+
+        What is given by name stands above the dictionary. Raises ``ConfigurationError`` for an option in the dictionary
+        that does not exist, and ``ValidationError`` for all else.
+        """
+        document = config_dict or {}
+        table = document.get("tool", {}).get("zorkgpt", {}) if "tool" in document else document
+        super().__init__(**{**values_given(type(self), table), **options})
 
     @model_validator(mode="after")
     def _require_different_names(self) -> Self:

@@ -192,10 +192,9 @@ class MemorySynthesisResponse(BaseModel):
             return None
         if value is None:
             raise ValueError("persistence required when should_remember=True")
-        persistence = str(value).lower()
-        if persistence not in PERSISTENCES:
+        if value not in PERSISTENCES:
             raise ValueError(f"persistence must be core|permanent|ephemeral, got: {value}")
-        return persistence
+        return value
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:

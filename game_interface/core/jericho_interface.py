@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from game_interface.core.jericho_game import JerichoGame
 from game_interface.core.machine.attribute_tables import named_attributes
 from game_interface.core.machine.story import Story
+from game_interface.core.machine.whole_verbs import whole_verb
 from game_interface.core.process.trial import require_loadable
 
 if TYPE_CHECKING:
@@ -57,9 +58,16 @@ class JerichoInterface(JerichoGame):
         return named_attributes(names, self._table.attributes(self._interpreter.memory, obj.num)) if names else None
 
     def get_valid_verbs(self) -> list[str]:
-        """Return the verbs of the story's own dictionary, cut as the dictionary cuts them."""
+        """Return the verbs of the story's own dictionary that players type, without those that only test the story.
+
+        A verb that the dictionary cuts off is completed where a word is known for it.
+        """
         self._interpreter.require_open()
-        return list(self._dictionary.verbs)
+        return [whole_verb(verb, self._dictionary.letters) for verb in self._dictionary.verbs if verb.isalpha()]
+
+    def is_dead(self) -> bool:
+        """Return whether the player died of the latest command."""
+        return self._present().died
 
     def get_score(self) -> tuple[int | None, int | None]:
         """Return score and moves; ``None`` for what the story does not let us know."""

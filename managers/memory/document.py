@@ -115,6 +115,12 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
                     found.setdefault(section.heading.location_id, block.content)
         return found
 
+    def visits_at(self, location_id: int) -> VisitCount | None:
+        """Return the visits of one location; ``None`` where the file has none of it."""
+        sections = (section for section in self.sections if section.heading.location_id == location_id)
+        contents = (block.content for section in sections for block in section.blocks)
+        return next((content for content in contents if isinstance(content, VisitCount)), None)
+
     def names(self) -> dict[int, str]:
         """Return the name of every location that has a section, by id, "" where no heading gives it one."""
         found: dict[int, str] = {}

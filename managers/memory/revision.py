@@ -23,6 +23,8 @@ class Revision:
 
     reason: why the invalidated ones are false
     turn: in which the old memories were given up
+
+    Raises ``ValueError`` for what is no location's id.
     """
 
     location_id: int
@@ -33,6 +35,9 @@ class Revision:
     reason: str = ""
     turn: int | None = None
     kind: Literal["revision"] = "revision"
+
+    def __post_init__(self) -> None:
+        require_location_id(self.location_id)
 
     @property
     def title(self) -> str | None:
@@ -56,8 +61,11 @@ class Revision:
         """
         if self.new is None:
             return ""
-        if self.new_ephemeral is not None and any(stands(persistent, title) for title in self.superseded):
-            return "a core or permanent memory is never superseded by an ephemeral one"
+        old = next((memory for memory in persistent if any(stands([memory], title) for title in self.superseded)), None)
+        if self.new_ephemeral is not None and old is not None:
+            return (
+                f"a {old.persistence} memory is never superseded by an ephemeral one: it would be gone with the episode"
+            )
         if stands(map(self.revised, (*persistent, *ephemeral)), self.new.title):
             return "a memory of this title stands already"
         return ""
@@ -118,6 +126,12 @@ class Removal:
 
 
 MemoryEdit = Revision | CountedVisit | Removal
+
+
+def require_location_id(location_id: object) -> None:
+    """Raise ``ValueError`` for what is no location's id; the file would show it as something else, or not at all."""
+    if not isinstance(location_id, int) or isinstance(location_id, bool) or location_id < 0:
+        raise ValueError(f"{location_id!r} is no location: ids are whole numbers and not negative")
 
 
 def stands(memories: Iterable[Memory], title: str) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from textwrap import shorten
 from typing import Any, Literal
 
-from pydantic import BaseModel, create_model, model_validator
+from pydantic import BaseModel, create_model, field_validator, model_validator
 
 from managers.memory.outcome import ActionOutcome, likely_tiers
 from managers.memory.revision import Revision
@@ -25,6 +25,12 @@ class VisitMemory(MemorySynthesisResponse):
     """One memory of a visit. ``turn``: in which it showed."""
 
     turn: int | None = None
+
+    @field_validator("persistence", mode="before")
+    @classmethod
+    def _in_any_case(cls, value: object) -> object:
+        """Take capitals, too, in which prompts name the tiers."""
+        return value.lower() if isinstance(value, str) else value
 
 
 class VisitSynthesis(BaseModel):

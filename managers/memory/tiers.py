@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING
 from pydantic import TypeAdapter
 
 from managers.memory.document import parse_memories
-from managers.memory.revision import CountedVisit, MemoryEdit, Removal
+from managers.memory.revision import CountedVisit, MemoryEdit, Removal, Revision
 from session.errors import StoreError
 from session.files.document_store import DocumentStore, StoreState
-from session.text import text_key
+from session.memory import INVALIDATION_MARKER
+from session.text import counted, text_key
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from managers.base_manager import BaseManager
     from managers.memory.document import MemoriesDocument
-    from managers.memory.revision import Revision
     from session.memory import Memory
 
 _STATES: TypeAdapter[StoreState[MemoryEdit]] = TypeAdapter(StoreState[MemoryEdit])
@@ -34,7 +35,7 @@ def open_memories(path: Path) -> DocumentStore[MemoriesDocument, MemoryEdit]:
 class MemoryTiers:
     """Holds all memories by location id and makes every change to them.
 
-    persistent: core and permanent memories, as the file has them
+    persistent: core and permanent memories, as the file has them; what somebody puts here goes to the file, too
     ephemeral: ephemeral memories, which are never written
     store: keeps the file and ``persistent`` in step
     refused: how many revisions would have broken a rule
@@ -51,6 +52,7 @@ class MemoryTiers:
         self.is_failing = False
         self._owner = owner
         self.store = open_memories(path)
+        self._followed: dict[int, list[Memory]] = {}
         self.follow()
         self._report_problems()
 
@@ -58,6 +60,13 @@ class MemoryTiers:
         """Return the memories of a location, persistent ones first, given up ones too, with what others wrote since."""
         self._refresh()
         return [*self.persistent.get(location_id, ()), *self.ephemeral.get(location_id, ())]
+
+    def visits(self, location_id: int) -> str:
+        """Return a line on how often and in how many episodes the player has been there; "" for the first time."""
+        known = self.store.document.visits_at(location_id)
+        if known is None or known.count <= 1:
+            return ""
+        return f"You've been here {known.count} times across {counted(len(known.episodes), 'episode')}.\n"
 
     def visit(self, location_id: int, episode: int) -> None:
         """Count a visit to the location; the file gets it with the next change."""
@@ -88,12 +97,17 @@ class MemoryTiers:
             new = [] if revision.new_ephemeral is None else [revision.new_ephemeral]
             self.ephemeral[location_id] = [*map(revision.revised, ephemeral), *new]
             self._log_ephemeral(revision)
-        if revision.new_persistent is not None or revision.concerns(persistent):
-            return self._revise_file(revision)
-        return has_ephemeral_part
+        if revision.new_persistent is None and not revision.concerns(persistent):
+            is_done = has_ephemeral_part
+        else:
+            is_done = self._revise_file(revision)
+        if is_done:
+            self._log(revision, [*persistent, *ephemeral])
+        return is_done
 
     def remove(self, title: str) -> bool:
         """Remove the memories of that title, and return whether there were any. Raises ``StoreError``."""
+        self._take_in_given()
         key, were_ephemeral = text_key(title), sum(map(len, self.ephemeral.values()))
         for location_id, memories in self.ephemeral.items():
             self.ephemeral[location_id] = [memory for memory in memories if text_key(memory.title) != key]
@@ -106,6 +120,7 @@ class MemoryTiers:
 
         A file that cannot be written is logged; where changes are held for this method it raises ``StoreError``, too.
         """
+        self._take_in_given()
         try:
             self.store.commit()
         except StoreError as error:
@@ -128,7 +143,21 @@ class MemoryTiers:
         self.follow()
         return is_done
 
+    def _take_in_given(self) -> None:
+        """Let the file have what somebody put into ``persistent`` without asking :meth:`revise`."""
+        if self.persistent == self._followed:
+            return
+        given = {
+            location_id: [memory for memory in memories if memory not in self._followed.get(location_id, ())]
+            for location_id, memories in self.persistent.items()
+        }
+        self.follow()
+        for location_id, memories in given.items():
+            for memory in memories:
+                self.revise(Revision(location_id, new=memory))
+
     def _refresh(self) -> None:
+        self._take_in_given()
         try:
             is_new = self.store.refresh()
         except StoreError as error:
@@ -142,6 +171,7 @@ class MemoryTiers:
         """Let ``persistent`` be what the store holds."""
         self.persistent.clear()
         self.persistent.update(self.store.document.memories())
+        self._followed = {location_id: list(memories) for location_id, memories in self.persistent.items()}
 
     def _report_failure(self, error: StoreError) -> None:
         if not self.is_failing:
@@ -158,6 +188,25 @@ class MemoryTiers:
                 line=problem.line,
                 problem=problem.message,
             )
+
+    def _log(self, revision: Revision, before: Sequence[Memory]) -> None:
+        """Log the new memory and those that were given up; ``before``: all that stood at the location."""
+        where, new = {"location_id": revision.location_id}, revision.new
+        if new is not None:
+            kind = "ephemeral memory added" if new.persistence == "ephemeral" else "memory added to the file"
+            about = {"persistence": new.persistence, "category": new.category, "title": new.title}
+            self._owner.log_info(kind, **where, **about)
+        for old in before:
+            now = revision.revised(old)
+            if now is old:
+                continue
+            if now.superseded_by == INVALIDATION_MARKER:
+                self._owner.log_info("memory invalidated", **where, title=old.title, reason=revision.reason)
+            elif new is not None:
+                is_upgrade = old.persistence == "ephemeral" != new.persistence
+                levels = {"persistence": old.persistence, "new_persistence": new.persistence}
+                kind = "memory upgraded" if is_upgrade else "memory superseded"
+                self._owner.log_info(kind, **where, title=old.title, new_title=new.title, **levels)
 
     def _log_ephemeral(self, revision: Revision) -> None:
         if self._owner.config.debug_ephemeral:

@@ -87,6 +87,25 @@ def resolve(root: type[Group], settings: Iterable[Setting]) -> tuple[Group, dict
 
     Raises ``ConfigurationError`` for an option that does not exist and for a value that does not fit.
     """
+    chosen = _chosen(root, settings)
+    try:
+        tree = root.model_validate(_nested({name: leaf.value for name, leaf in chosen.items()}))
+    except ValidationError as error:
+        raise _misfit(error, chosen) from error
+    return tree, {name: leaf.origin for name, leaf in chosen.items()}
+
+
+def values_given(root: type[Options], table: Mapping[str, object]) -> dict[str, object]:
+    """Return the values that a table gives for the options of ``root``, each in the group to which it belongs.
+
+    Raises ``ConfigurationError`` for an option that does not exist.
+    """
+    chosen = _chosen(root, (Setting(name, value, name, "in the dictionary") for name, value in table.items()))
+    return _nested({name: leaf.value for name, leaf in chosen.items()})
+
+
+def _chosen(root: type[Options], settings: Iterable[Setting]) -> dict[str, Setting]:
+    """Return the last setting of each option, by the option's own name."""
     names = [option.name for option in options_of(root)]
     chosen: dict[str, Setting] = {}
     for setting in settings:
@@ -95,11 +114,7 @@ def resolve(root: type[Group], settings: Iterable[Setting]) -> tuple[Group, dict
             if name not in names:
                 raise _unknown(leaf, names)
             chosen[name] = leaf
-    try:
-        tree = root.model_validate(_nested({name: leaf.value for name, leaf in chosen.items()}))
-    except ValidationError as error:
-        raise _misfit(error, chosen) from error
-    return tree, {name: leaf.origin for name, leaf in chosen.items()}
+    return chosen
 
 
 def _leaves(setting: Setting, names: set[str]) -> Iterator[Setting]:

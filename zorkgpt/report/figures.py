@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from session.memory import Memory
     from zorkgpt.report.played_run import PlayedEpisode, PlayedRun
 
-_CITATION = re.compile(r"\b(?:memory|memories|knowledge)\b", re.IGNORECASE)
+_SOURCE = re.compile(r"\b(?:memory|memories|knowledge|map|exits?|untried|facts?|turns? \d+|T\d+)\b", re.IGNORECASE)
+"""What a prompt about objectives shows, as evidence names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Metrics:
     tentative_memories: left unconfirmed in the file at the end
     objectives: how many were proposed
     objectives_located: share (0 to 1) of these with a location id; over 0.8
-    objectives_cited: share (0 to 1) of these that name a memory or knowledge as their source; over 0.6
+    objectives_cited: share (0 to 1) of these that name a source: memory, knowledge, exit, fact or turn; over 0.6
     objective_tokens: of an update, prompt and answer, on average; 15,000 at most
     objective_seconds: of an update, on average; under 30
     """
@@ -225,7 +226,7 @@ def _objective_updates(events: Iterable[Event]) -> Iterator[_Update]:
 
 
 def _cites(objective: FoundObjective) -> bool:
-    return _CITATION.search(f"{objective.text} {objective.evidence}") is not None
+    return _SOURCE.search(f"{objective.text} {objective.evidence}") is not None
 
 
 def _coverage(turns: Iterable[TurnPlayed], memories: dict[int, list[Memory]]) -> float | None:

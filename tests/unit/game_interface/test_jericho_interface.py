@@ -11,6 +11,7 @@ from game_interface.core.commands import refusal
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.story import Story
+from game_interface.core.machine.whole_verbs import whole_verb
 from game_interface.core.process import trial
 from session.errors import ConfigurationError, GameError, StoryError
 from session.values import GameObject, Location
@@ -45,6 +46,26 @@ def test_every_method_of_the_interface_works_right_after_construction(game: Jeri
     assert game.get_score() == (0, 0)
     assert {"take", "open", "drop"} <= set(game.get_valid_verbs())
     assert game.start() == game.start() == game.observation.text
+
+
+def test_a_death_is_told_when_it_happens(game: JerichoInterface) -> None:
+    assert not game.is_dead()
+    for command in ("north", "east", "east", "east"):
+        assert not game.is_dead()
+        game.send_command(command)
+    assert game.is_dead()
+
+
+def test_verbs_are_whole_words(zork1: Path) -> None:
+    with JerichoInterface(zork1) as game:
+        verbs = game.get_valid_verbs()
+    assert {"examine", "inventory", "extinguish", "take"} <= set(verbs)
+    assert [verb for verb in verbs if verb in {"examin", "invent", "exting"} or not verb.isalpha()] == []
+
+
+@pytest.mark.parametrize(("cut", "whole"), [("examin", "examine"), ("take", "take"), ("qqqqqq", "qqqqqq")])
+def test_a_verb_that_is_cut_off_is_completed_where_players_type_one(cut: str, whole: str) -> None:
+    assert whole_verb(cut, 6) == whole
 
 
 def test_a_command_s_text_is_what_send_command_gives(game: JerichoInterface) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import TypeAdapter
@@ -14,9 +14,11 @@ from managers.memory.view import TENTATIVE_HEADING
 from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryStatus
 from session.token_counter import TokenCounter
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
+from tests.unit.managers.knowledge_parts import NO_WATCH
 from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -65,7 +67,62 @@ class TestRouting:
     def test_what_is_done_to_ephemeral_memories_is_logged_if_wanted(self, tmp_path: Path, is_wanted: bool) -> None:
         with capture_logs() as logs:
             manager_in(tmp_path, debug_ephemeral=is_wanted).add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
-        assert [entry["new"] for entry in logs] == ["Left jar"] * is_wanted
+        assert [entry["new"] for entry in logs if "new" in entry] == ["Left jar"] * is_wanted
+
+    @pytest.mark.parametrize("location_id", [None, "31", 31.0, True, -1])
+    def test_what_is_no_location_is_refused_and_nothing_is_lost(self, tmp_path: Path, location_id: Any) -> None:
+        manager = manager_in(tmp_path)
+        manager.add_memory(31, "Blue Vats", memory())
+        before = text_of(tmp_path)
+        changes: list[Callable[[], object]] = [
+            lambda: manager.add_memory(location_id, "Nowhere", memory("New")),
+            lambda: manager.supersede_memory(location_id, "Nowhere", "Mordant first", memory("New")),
+            lambda: manager.invalidate_memory(location_id, "Mordant first", "no"),
+            lambda: manager.record_action_outcome(location_id, "Nowhere", "wait", "Time passes.", {"score_delta": 5}),
+        ]
+        for change in changes:
+            with pytest.raises(ValueError, match=r"is no location: ids are whole numbers and not negative"):
+                change()
+        assert text_of(tmp_path) == before
+
+    @pytest.mark.parametrize("is_held", [True, False])
+    def test_what_somebody_puts_into_the_cache_is_kept_like_any_other_memory(
+        self, tmp_path: Path, is_held: bool
+    ) -> None:
+        manager = manager_in(tmp_path)
+        if is_held:
+            manager.hold(NO_WATCH)
+        manager.add_memory(31, "Blue Vats", memory("Kept"))
+        manager.memory_cache[44] = [memory("Given")]
+        manager.memory_cache[31].append(memory("Added"))
+        assert "Given" in manager.get_location_memory(44)
+        manager.add_memory(11, "Gate", memory("Later"))
+        manager.commit()
+        known = manager_in(tmp_path).memory_cache
+        assert [titles(known, place) for place in (GATE, VATS, LOFT)] == [["Later"], ["Kept", "Added"], ["Given"]]
+        assert manager.memory_cache == known
+
+    def test_what_is_added_and_given_up_is_logged_with_its_level(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        with capture_logs() as logs:
+            manager.add_memory(31, "Blue Vats", memory("Here", "core"))
+            manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
+            manager.supersede_memory(31, "Blue Vats", "Left jar", memory("Jar opens the sluice"))
+            manager.supersede_memory(31, "Blue Vats", "Here", memory("Always here", "core"))
+            manager.invalidate_memory(31, "Always here", "gone")
+        assert [
+            (entry["event"], entry["title"], entry.get("new_title"), entry.get("persistence"), entry.get("reason"))
+            for entry in logs
+        ] == [
+            ("memory added to the file", "Here", None, "core", None),
+            ("ephemeral memory added", "Left jar", None, "ephemeral", None),
+            ("memory added to the file", "Jar opens the sluice", None, "permanent", None),
+            ("memory upgraded", "Left jar", "Jar opens the sluice", "ephemeral", None),
+            ("memory added to the file", "Always here", None, "core", None),
+            ("memory superseded", "Here", "Always here", "core", None),
+            ("memory invalidated", "Always here", None, None, "gone"),
+        ]
+        assert {entry["location_id"] for entry in logs} == {31}
 
     def test_a_new_episode_clears_the_ephemeral_tier_alone(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
@@ -106,6 +163,7 @@ class TestSupersession:
         with capture_logs() as logs:
             assert not manager.supersede_memory(31, "Blue Vats", "Old way", memory("New way", "ephemeral"))
         assert [entry["log_level"] for entry in logs] == ["warning"]
+        assert f"a {old} memory is never superseded by an ephemeral one" in logs[0]["reason"]
         assert titles(manager.memory_cache) == ["Old way"]
         assert manager.ephemeral_cache == {}
 
@@ -245,6 +303,29 @@ class TestView:
 
 
 class TestVisits:
+    def test_a_location_with_memories_says_how_often_the_player_has_been_there(self, tmp_path: Path) -> None:
+        for episode in (1, 2):
+            play = MemoryPlay(tmp_path, lambda *_: {"memories": []}, episode=episode)
+            play.turn("walk", location=VATS)
+            play.manager.add_memory(GATE.num, GATE.name, memory(f"Of episode {episode}"))
+            for place in (GATE, VATS, GATE):
+                play.turn("walk", location=place)
+            play.manager.end()
+        assert play.manager.get_location_memory(GATE.num).splitlines()[:2] == [
+            "You've been here 4 times across 2 episodes.",
+            "[NOTE] Of episode 1: About Of episode 1.",
+        ]
+
+    def test_a_first_visit_is_not_counted_aloud(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, lambda *_: {"memories": []})
+        play.turn()
+        play.manager.add_memory(GATE.num, GATE.name, memory())
+        assert play.manager.get_location_memory(GATE.num) == "[NOTE] Mordant first: About Mordant first."
+
+    def test_where_nothing_is_remembered_no_visits_are_told(self, tmp_path: Path) -> None:
+        (tmp_path / "Memories.md").write_text("## Location 11: Gate\n**Visits:** 7 | **Episodes:** 1, 2\n")
+        assert manager_in(tmp_path).get_location_memory(11) == ""
+
     def test_the_file_tells_how_often_and_in_which_episodes_a_location_was_visited(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path)
         play.manager.add_memory(VATS.num, VATS.name, memory())

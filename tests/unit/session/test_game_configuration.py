@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel, SecretStr, ValidationError
 
 from session.configuration.options import options_of
+from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
 from session.values import ROLES
 
@@ -258,3 +259,19 @@ def _with_window(window: int) -> GameConfiguration:
 
 def _revealed(key: SecretStr | None) -> str | None:
     return key.get_secret_value() if key else None
+
+
+def test_a_dictionary_laid_out_as_a_project_file_is_taken() -> None:
+    tables = {"memory": {"show_persistence_markers": False}, "agent": {"history_window": 3}}
+    by_dictionary = GameConfiguration({"tool": {"zorkgpt": tables}, "project": {"name": "mine"}}, knowledge_file="k.md")
+    assert by_dictionary == GameConfiguration(
+        show_persistence_markers=False, agent={"history_window": 3}, knowledge_file="k.md"
+    )
+    assert GameConfiguration(tables) == GameConfiguration({"tool": {"zorkgpt": tables}})
+    assert GameConfiguration({}) == GameConfiguration({"tool": {}}) == GameConfiguration()
+
+
+@pytest.mark.parametrize("table", [{"memory": {"show_markers": False}}, {"nonsense": 1}])
+def test_an_option_of_a_dictionary_that_does_not_exist_is_an_error(table: dict[str, object]) -> None:
+    with pytest.raises(ConfigurationError, match="in the dictionary is not an option; the closest one is"):
+        GameConfiguration(table)

@@ -141,15 +141,12 @@ def test_the_persistence_of_what_is_not_remembered_does_not_matter() -> None:
     )
 
 
-def test_capitals_in_the_persistence_do_not_matter() -> None:
-    assert answer(persistence="CORE").persistence == "core"
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"persistence": None}, "persistence required"),
         ({"persistence": "forever"}, "must be core|permanent|ephemeral, got: forever"),
+        ({"persistence": "CORE"}, "must be core|permanent|ephemeral, got: CORE"),
         ({"memory_title": " "}, "memory_title and memory_text required"),
         ({"memory_text": None}, "memory_title and memory_text required"),
         ({"status": "MAYBE"}, "status"),

@@ -573,3 +573,8 @@ class TestAnswers:
         play.manager.flush()
         play.manager.llm_client = play.llm
         assert is_news(play, "take beam", "You can't.")
+
+
+def test_a_model_may_name_a_tier_in_capitals_as_the_prompts_do() -> None:
+    answer = VisitSynthesis.model_validate({"memories": [learnt(persistence="CORE")]})
+    assert answer.memories[0].persistence == "core"

@@ -130,15 +130,17 @@ def test_objectives_are_judged_by_their_location_and_their_source(tmp_path: Path
     update = objectives(
         {"text": "Dip the banner", "location_id": 31, "evidence": "Memory at Location 31"},
         {"text": "Stay out of the fumes (knowledge: they kill)", "location_id": 58, "evidence": ""},
-        {"text": "Try the exits", "location_id": 44, "evidence": "turn 3; memorable"},
+        {"text": "Climb", "location_id": 44, "evidence": "turn 3"},
+        {"text": "Go on", "location_id": None, "evidence": "untried exit up"},
+        {"text": "Turn the memorable knob", "location_id": 44, "evidence": "factual"},
         {"text": "Look", "location_id": None, "evidence": ""},
         prompt=1000,
         completion=200,
         seconds=2.0,
     )
     metrics = figures(tmp_path, [started(), update, objectives(prompt=600, seconds=4.0)]).metrics
-    assert metrics.objectives == 4
-    assert (metrics.objectives_located, metrics.objectives_cited) == (0.75, 0.5)
+    assert metrics.objectives == 6
+    assert (metrics.objectives_located, metrics.objectives_cited) == (4 / 6, 4 / 6)
     assert (metrics.objective_tokens, metrics.objective_seconds) == (900, 3.0)
 
 
