@@ -21,7 +21,10 @@ import structlog
 from benchmarks.stories import OWN_STORY, Walkthrough, walkthrough_of, zork_or_own
 from benchmarks.tables import Row, show
 from game_interface.core.jericho_interface import JerichoInterface
-from managers.circling import CirclingDetector
+from managers.circling import CIRCLING, CirclingDetector
+from managers.tried_commands import TriedCommands
+from session.command_reading import plain_command
+from session.context import render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.token_counter import FIRST_GUESS
@@ -46,7 +49,7 @@ class Notices:
     changed: turns after which all was not as before
     circling: turns after which the agent was told that it goes in circles
     repeated: commands that had failed at their place before
-    warned: those of them that stood among what the agent was shown
+    listed: those of them that stood in the list of what was tried there
     doubted: commands that a hybrid critic would ask its model about for having been tried
     tokens: of what the agent was shown, by turn
     """
@@ -55,7 +58,7 @@ class Notices:
     changed: int = 0
     circling: int = 0
     repeated: int = 0
-    warned: int = 0
+    listed: int = 0
     doubted: int = 0
     tokens: list[float] = field(default_factory=list)
 
@@ -66,7 +69,7 @@ class Notices:
             "something changed": self.changed,
             "circling noticed": self.circling,
             "failures repeated": self.repeated,
-            "warned of": self.warned,
+            "listed": self.listed,
             "asked of the critic": self.doubted,
             "turns with advice": sum(map(bool, self.tokens)),
             "tokens a turn": statistics.fmean(self.tokens),
@@ -111,19 +114,21 @@ def noticed_in(turns: Sequence[TurnRecord], *, whole_tree: bool) -> Notices:
         player noticed in either case
     """
     seen, ledger, repetitions = Notices(len(turns)), FailedCommands(), Repetitions()
-    circling = CirclingDetector(structlog.get_logger(), GameConfiguration(), GameState())
+    parts = structlog.get_logger(), GameConfiguration(), GameState()
+    circling, tried = CirclingDetector(*parts), TriedCommands(*parts)
     for turn in turns:
         known = _by_the_tree(turn) if whole_tree else turn
-        shown = repetitions.text(known.before)
-        told = "\n".join(filter(None, (circling.text(), shown)))
+        sections = [manager.section(known.before) for manager in (circling, tried)]
+        told = render_sections([section for section in sections if section and section.text])
         seen.tokens.append(len(told) * FIRST_GUESS)
+        seen.circling += CIRCLING in told
         seen.doubted += bool(repetitions.of(known.before, turn.action))
         if ledger.repeats(turn):
             seen.repeated += 1
-            seen.warned += f"`{turn.action.lower()}`" in shown
+            seen.listed += f"`{plain_command(turn.action)}`" in told
         circling.learn(known)
+        tried.learn(known)
         repetitions.learn(known)
-        seen.circling += circling.text().startswith("Everything")
         seen.changed += known.before.noticed != known.after.noticed
     return seen
 

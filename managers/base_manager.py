@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -58,7 +57,6 @@ class ManagerSnapshot:
 class ManagerParts:
     """All that a manager may be made of.
 
-    tried_before: tells in words which commands were typed before with everything as it is now
     managers: those that are made already; see :meth:`find`
     """
 
@@ -69,7 +67,6 @@ class ManagerParts:
     story: StoryFacts
     vocabulary: Vocabulary
     tokens: TokenCounter
-    tried_before: Callable[[Observation], str]
     managers: list[BaseManager] = field(default_factory=list)
 
     def find(self, kind: type[M]) -> M | None:

@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from managers.prompting import LONGEST_ACTION, NO_ACTION, NO_REASONING, NO_RESPONSE
+from managers.prompting import LONGEST_ACTION
 from session.text import cut_at, cut_middle, without_padding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+NO_ACTION = "(No action recorded)"
+NO_REASONING = "(No reasoning recorded)"
+NO_RESPONSE = "(No response recorded)"
 LONGEST_REASONING = 480  # characters
 SHORTEST_REPEATED = 80
 """Characters: a line at least so long is told once; later turns name the turn that has it."""

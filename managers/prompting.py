@@ -1,4 +1,4 @@
-"""Keeps prompts within their token budgets, and tells played turns as text, for every manager alike.
+"""Keeps prompts within their token budgets, for every manager alike.
 
 Whoever asks a model says what its prompt consists of and what goes first when there is no room
 (docs/specification.md, Prompt budgets). The ways to leave something out are here:
@@ -9,14 +9,14 @@ takes the items of a list, most important first, while there is room.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from math import inf
 from operator import or_
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from session.context import PromptSection, render_sections
-from session.text import cut_at, cut_middle, shared_room
+from session.text import cut_middle, shared_room
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 NONE = "(none)"
 LEFT_OUT = "(left out for want of room)"
-NO_ACTION = "(No action recorded)"
-NO_REASONING = "(No reasoning recorded)"
-NO_RESPONSE = "(No response recorded)"
 LONGEST_ACTION = 200  # characters
 CHARACTERS_PER_TOKEN = 4
 """For texts that stay the same over many turns: cut by an estimate that drifts, they would not stay in a cache."""
@@ -125,55 +122,6 @@ def room_for_fields(system: str, template: str, budget: int, tokens: TokenCounte
 def turn_text(turn: int, action: str, *details: str, where: str = "") -> str:
     """Return a played turn as text: its number, where it began and its command, and the details on lines below."""
     return "\n".join([f"Turn {turn}{where}: {action}", *details])
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryStyle:
-    """How the entries of ``GameState.action_reasoning_history`` are told in a prompt.
-
-    reasoning_tokens, response_tokens: how long either may be
-    """
-
-    reasoning_tokens: int
-    response_tokens: int
-
-    def text(self, entries: Iterable[object], played: Sequence[tuple[str, str]], tokens: TokenCounter) -> str:
-        """Return the turns as text: why each command was chosen, the command, and what the story answered.
-
-        entries: what is no dict is left out
-        played: every command of the episode with its response
-        """
-        return "\n\n".join(self._turn(entry, played, tokens) for entry in entries if isinstance(entry, dict))
-
-    def transcript(
-        self, entries: Iterable[Mapping[str, Any]], played: Sequence[tuple[str, str]], tokens: TokenCounter
-    ) -> str:
-        """Return the turns as commands and responses alone, as the story itself shows them."""
-        return "\n".join(f"> {_action(entry)}\n{self.response(entry, played, tokens)}" for entry in entries)
-
-    def response(self, entry: Mapping[str, Any], played: Sequence[tuple[str, str]], tokens: TokenCounter) -> str:
-        """Return what the story answered in the turn of the entry.
-
-        Where that turn is not known, it is the latest answer to the same command.
-        """
-        action, turn = entry.get("action"), entry.get("turn")
-        if isinstance(turn, int) and 0 < turn <= len(played) and played[turn - 1][0] == action:
-            text = played[turn - 1][1]
-        else:
-            text = next((answer for done, answer in reversed(played) if done == action), NO_RESPONSE)
-        return tokens.cut(text.strip(), self.response_tokens)
-
-    def _turn(self, entry: Mapping[str, Any], played: Sequence[tuple[str, str]], tokens: TokenCounter) -> str:
-        reasoning = str(entry.get("reasoning") or NO_REASONING)
-        return (
-            f"Turn {entry.get('turn', '?')}:\nReasoning: {tokens.cut(reasoning, self.reasoning_tokens)}\n"
-            f"Action: {_action(entry)}\n"
-            f"Response: {self.response(entry, played, tokens)}"
-        )
-
-
-def _action(entry: Mapping[str, Any]) -> str:
-    return cut_at(str(entry.get("action") or NO_ACTION), LONGEST_ACTION)
 
 
 def _filled(templates: Sequence[str], texts: Mapping[str, str]) -> str:

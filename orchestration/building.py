@@ -12,7 +12,6 @@ from session.game_state import GameState
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.critic import Critic
 from zorkgpt.players.object_check import ObjectCheck
-from zorkgpt.players.repetitions import Repetitions
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -33,10 +32,7 @@ def build_learning(
     tokens: TokenCounter,
 ) -> Learning:
     """Build the managers of a run and its critic."""
-    repetitions = Repetitions()
-    parts = ManagerParts(
-        log, configuration, GameState(), model, story, vocabulary, tokens, tried_before=repetitions.text
-    )
+    parts = ManagerParts(log, configuration, GameState(), model, story, vocabulary, tokens)
     managers = build_managers(parts)
     check = ObjectCheck(vocabulary, parts.get(MapManager).game_map, MovementAnalyzer(story.directions))
-    return Learning(managers, Critic(model, check, configuration.critic.mode, repetitions))
+    return Learning(managers, Critic(model, check, configuration.critic.mode))

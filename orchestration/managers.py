@@ -14,6 +14,7 @@ from managers.objective_manager import ObjectiveManager
 from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
+from managers.tried_commands import TriedCommands
 from session.files.run_folders import SharedFiles
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ MANAGERS: list[type[BaseManager]] = [
     RouteManager,
     LexiconManager,
     SimpleMemoryManager,
+    TriedCommands,
     CirclingDetector,
     KnowledgeManager,
     ObjectiveManager,

@@ -6,12 +6,17 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from session.text import one_line
+
 if TYPE_CHECKING:
     from session.vocabulary import Vocabulary
 
 _ARTICLES = frozenset({"a", "an", "the", "my", "some"})
 _NOT_ONE_CLAUSE = re.compile(r"[.,;:?!\"]|\b(?:and|then|but|except)\b")
 _WORD = re.compile(r"[a-z0-9'-]+")
+_WAITING = frozenset({"wait", "z"})
+_ROUTINE = _WAITING | {"look", "l", "inventory", "i", "again", "g", "score"}
+_SPEECH = frozenset({"ask", "tell", "say", "talk", "speak", "answer", "greet", "hello", "shout", "yell", "whisper"})
 _STOP = re.compile(r"\s*[.;]\s*|(?:\s*,|\s+and\b)?\s*\bthen\b\s*", re.IGNORECASE)
 
 
@@ -46,6 +51,26 @@ def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
                 phrases.append(())
             phrases[-1] += (each,)
     return Command(words, tuple(phrases), tuple(frame))
+
+
+def plain_command(action: str) -> str:
+    """Return the command in the one form in which two that differ by case, blanks or full stops are the same."""
+    return one_line(action).lower().strip(" .!")
+
+
+def is_waiting(command: str) -> bool:
+    """Tell whether a plain command only lets time pass."""
+    return command in _WAITING
+
+
+def is_routine(command: str) -> bool:
+    """Tell whether a plain command only looks about or lets time pass, for which it is typed again and again."""
+    return command in _ROUTINE
+
+
+def is_speech(command: str) -> bool:
+    """Tell whether a plain command speaks to somebody: by its verb, or as in "guard, open the gate"."""
+    return "," in command or command.split(" ", 1)[0] in _SPEECH
 
 
 def steps_of(line: str) -> list[str]:

@@ -198,6 +198,11 @@ class TurnRecord:
         return self.proposals[0].reading
 
     @property
+    def is_in_fight(self) -> bool:
+        """Whether a model has read that somebody was fighting the player when the command was chosen."""
+        return self.reading is not None and self.reading.in_combat
+
+    @property
     def objective_notes(self) -> tuple[ObjectiveNote, ...]:
         """What the agent said of its objectives, once each, however often it proposed a command in this turn."""
         return tuple(dict.fromkeys(each.objective for each in self.proposals if each.objective is not None))
@@ -208,6 +213,11 @@ class TurnRecord:
         if self.before.score is None or self.after.score is None:
             return None
         return self.after.score - self.before.score
+
+    @property
+    def was_noticed(self) -> bool:
+        """Whether the player can tell the moment after the command from the one before it, as far as that is known."""
+        return self.before.noticed != self.after.noticed
 
     @property
     def came_to_light(self) -> tuple[GameObject, ...]:

@@ -238,7 +238,7 @@ class CirclingOptions(Options):
     """When the agent is told that it goes round in circles (docs/specification.md, Context signals)."""
 
     repeated_states: PositiveInt = Field(
-        3, description="earlier turns that left everything the player can see as it is now"
+        2, description="times that a command has had the same answer with no change to be seen between"
     )
     turns_without_score: PositiveInt = Field(40, description="turns in which no point was scored")
 

@@ -259,7 +259,7 @@ def test_and_it_was_shown_in_the_first(player: Player, told: str) -> None:
 
 def test_history_and_circles_begin_anew(player: Player) -> None:
     first, second = (player.prompts[episode]["ReadingAgentAnswer"] for episode in (1, 2))
-    circles = [[section(prompt, "Going round in circles").lower() for prompt in asked] for asked in (first, second)]
+    circles = [[section(prompt, "Points").lower() for prompt in asked] for asked in (first, second)]
     assert any("no point scored" in told for told in circles[0])
     assert not any("no point scored" in told for told in circles[1][:CIRCLING])
     assert circles[1][0] == ""

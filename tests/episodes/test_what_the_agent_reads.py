@@ -110,3 +110,20 @@ def test_what_is_in_sight_was_named_on_the_screen(moments: list[Moment]) -> None
             listed += 1
             assert [name for name in names.split(", ") if name.casefold() not in " ".join(screen.split())] == []
     assert listed > len(moments) / 10
+
+
+def test_nobody_who_tries_a_thing_once_is_told_of_circles(moments: list[Moment]) -> None:
+    assert [turn.turn for turn, prompt in moments if "Going round in circles" in prompt] == []
+
+
+def test_what_was_tried_in_vain_is_listed_at_its_place(moments: list[Moment]) -> None:
+    tried: dict[int, set[str]] = {}
+    for turn, prompt in moments:
+        here = turn.before.location
+        assert here is not None
+        listed = re.findall(r"^## Tried here, no visible change\n(.*)$", prompt, re.MULTILINE)
+        commands = {name for names in listed for name in re.findall(r"`([^`]*)`", names)}
+        assert commands <= tried.get(here.num, set())
+        if turn.before.noticed == turn.after.noticed:
+            tried.setdefault(here.num, set()).add(turn.action.lower())
+    assert any(tried.values())

@@ -41,7 +41,6 @@ class Critic:
     second coin in a slot, a second turn of waiting look the same, and win games.
 
     failures: model calls that gave no judgement; the proposal was played
-    repetitions: what was typed before, which the agent may be told as well
     """
 
     def __init__(
@@ -49,12 +48,11 @@ class Critic:
         model: LanguageModel,
         check: ObjectCheck,
         mode: CriticMode = "hybrid",
-        repetitions: Repetitions | None = None,
     ) -> None:
         self._model = model
         self._check = check
         self._mode = mode
-        self.repetitions = repetitions or Repetitions()
+        self._repetitions = Repetitions()
         self.failures = 0
 
     @property
@@ -65,12 +63,12 @@ class Critic:
     def reset(self) -> None:
         """Forget the episode: a new one begins."""
         self._check.reset()
-        self.repetitions.reset()
+        self._repetitions.reset()
 
     def learn(self, turn: TurnRecord) -> None:
         """Let later judgements know of the turn."""
         self._check.learn(turn)
-        self.repetitions.learn(turn)
+        self._repetitions.learn(turn)
 
     def judge(self, observation: Observation, proposal: Proposal, context: Callable[[], str]) -> Verdict:
         """Return whether the proposal should be played.
@@ -81,7 +79,7 @@ class Critic:
         opinion = self._check.opinion(observation, proposal.action)
         if opinion.kind == "refuse":
             return Verdict(accepted=False, reason=opinion.reason, source=opinion.source)
-        repetition = self.repetitions.of(observation, proposal.action)
+        repetition = self._repetitions.of(observation, proposal.action)
         if self._asks(opinion, repetition):
             return self._ask(context(), repetition)
         return Verdict(accepted=True, reason=repetition, source=opinion.source)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
+from session.command_reading import plain_command
 from session.text import cut_at, one_line
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 LONGEST_OUTCOME = 60
 """Characters of an outcome that are shown."""
-MOST_SHOWN = 6
 _INTRODUCTION = "With everything you can see as it is now, you have typed here, and each time this was the answer:"
 
 
@@ -46,32 +46,22 @@ class Repetitions:
         """
         noticed = turn.before.noticed
         if noticed is not None and turn.after.refusal is None and not turn.moved:
-            tries, command = self._tries[noticed], _plain(turn.action)
-            tries[command] = [*tries.pop(command, ()), _Try(one_line(turn.after.text), turn.before.world_hash)]
+            tries, command = self._tries[noticed], plain_command(turn.action)
+            tries[command] = [*tries.get(command, ()), _Try(one_line(turn.after.text), turn.before.world_hash)]
 
     def of(self, observation: Observation, command: str) -> str:
         """Return a sentence on what came of ``command`` before, if once even all out of sight was as it is now.
 
         "" where it was not typed, and where its outcomes differ: then there is chance in it, and trying again may help.
         """
-        plain = _plain(command)
+        plain = plain_command(command)
         tries = self._noticed_in(observation).get(plain, [])
         same_world = any(each.world_hash == observation.world_hash != "" for each in tries)
         return f"{_INTRODUCTION} {_line(plain, tries)}" if same_world and _is_steady(tries) else ""
 
-    def text(self, observation: Observation) -> str:
-        """Return such lines on the latest :data:`MOST_SHOWN` commands, whatever was out of sight, for the agent."""
-        tried = self._noticed_in(observation).items()
-        lines = [_line(command, tries) for command, tries in tried if _is_steady(tries)]
-        return "\n- ".join([_INTRODUCTION, *lines[-MOST_SHOWN:]]) if lines else ""
-
     def _noticed_in(self, observation: Observation) -> dict[str, list[_Try]]:
         noticed = observation.noticed
         return {} if noticed is None else self._tries.get(noticed, {})
-
-
-def _plain(command: str) -> str:
-    return one_line(command).lower().strip(" .!")
 
 
 def _is_steady(tries: list[_Try]) -> bool:

@@ -2,79 +2,146 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 import structlog
 
-from managers.circling import CirclingDetector
+from managers.circling import CIRCLING, CirclingDetector
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
-def seen(mark: str, score: int | None = 0, location_id: int = 1, world_hash: str = "") -> Observation:
-    """A place with one thing whose name is ``mark``."""
-    thing = GameObject(7, mark, location_id)
-    return Observation("", Location(location_id, ""), (), (thing,), score=score, world_hash=world_hash)
+STUDY = Observation("", Location(32, "Study"), (), (GameObject(7, "desk", 32),), score=0)
+STORAGE = replace(STUDY, location=Location(41, "Storage"))
 
 
-def after_turns(observations: Iterable[Observation], **options: int) -> CirclingDetector:
-    """The first observation is the opening, each further one the outcome of a turn."""
-    detector = CirclingDetector(
-        structlog.get_logger(), GameConfiguration.model_validate({"circling": options}), GameState()
+class Play:
+    """An episode in the study, turn by turn."""
+
+    def __init__(self, **options: int) -> None:
+        configuration = GameConfiguration.model_validate({"circling": options})
+        self.detector = CirclingDetector(structlog.get_logger(), configuration, GameState())
+        self.seen, self.turn = STUDY, 0
+
+    def do(self, action: str, answer: str = "", *, then: Observation = STUDY, in_combat: bool = False) -> Play:
+        """One turn; ``then`` is what there is to be seen after it."""
+        after = replace(then, text=answer)
+        self.turn += 1
+        proposal = Proposal(action, reading=Reading(in_combat=in_combat))
+        self.detector.learn(TurnRecord(1, self.turn, self.seen, (proposal,), (Verdict(accepted=True),), after))
+        self.seen = after
+        return self
+
+    def told(self) -> str:
+        """What the agent is told."""
+        section = self.detector.section(self.seen)
+        assert section is not None
+        assert (section.title == CIRCLING) == ("the same answer" in section.text)
+        return section.text
+
+
+def warned(*commands: str, times: int = 2) -> str:
+    return "\n".join(
+        f"`{command}` has had the same answer {times} times, with no change between that you can see."
+        for command in commands
     )
-    before: Observation | None = None
-    for turn, after in enumerate(observations):
-        if before is not None:
-            verdicts = (Verdict(accepted=True),)
-            detector.learn(TurnRecord(1, turn, before, (Proposal("go"),), verdicts, after))
-        before = after
-    return detector
 
 
 def test_before_the_first_turn_there_is_nothing_to_say() -> None:
-    assert after_turns([]).text() == ""
+    assert Play().told() == ""
 
 
-def test_the_turns_that_led_to_the_same_state_are_named() -> None:
-    states = [seen(each) for each in "abacad"]
-    assert after_turns(states, repeated_states=2).text() == ""
-    assert (
-        after_turns([*states, seen("a")], repeated_states=3).text()
-        == "Everything you can see is as it was on turns 0, 2, 4."
+def test_single_tries_are_no_circle_however_many_there_are() -> None:
+    play = Play().do("examine bookshelves", "The bookshelves are filled with bound volumes.")
+    play.do("examine man", "The unconscious man is young, tall, and white.").do("wake man", "He sits up, confused.")
+    assert play.do("search desk", "There is nothing on the desk.").told() == ""
+
+
+def test_the_same_command_with_the_same_answer_is_one_the_second_time() -> None:
+    play = Play().do("open vial", "There seems no way\nto open it.").do("Open  vial.", "There seems no way to open it.")
+    assert play.told() == warned("open vial")
+    assert play.do("open vial", "There seems no way to open it.").told() == warned("open vial", times=3)
+
+
+def test_what_changes_nothing_comes_between_nothing() -> None:
+    play = (
+        Play().do("open vial", "No.").do("search desk", "Nothing.").do("open vial", "No.").do("search desk", "Nothing.")
     )
+    assert play.told() == warned("open vial", "search desk")
 
 
-def test_fewer_returns_than_the_option_says_are_not_worth_a_word() -> None:
-    states = [seen(each) for each in "abaca"]
-    assert after_turns(states, repeated_states=3).text() == ""
-    assert after_turns(states, repeated_states=2).text() == "Everything you can see is as it was on turns 0, 2."
+def test_the_latest_two_are_told() -> None:
+    play = Play()
+    for command in ("open vial", "search desk", "read paper") * 2:
+        play.do(command, "No.")
+    assert play.told() == warned("search desk", "read paper")
 
 
-def test_only_the_latest_turns_are_listed() -> None:
-    assert (
-        after_turns([seen("a")] * 9).text()
-        == "Everything you can see is as it was on turns 3, 4, 5, 6, 7 and 3 earlier."
-    )
+@pytest.mark.parametrize(
+    "change",
+    [replace(STUDY, score=5), replace(STUDY, visible=()), replace(STUDY, inventory=(GameObject(9, "vial"),)), STORAGE],
+    ids=["points", "sight", "belongings", "place"],
+)
+def test_after_a_change_all_is_new(change: Observation) -> None:
+    play = Play().do("open vial", "No.").do("open vial", "No.").do("act", "Yes.", then=change)
+    assert play.told() == ""
+    assert play.do("open vial", "No.").told() == ""
+
+
+def test_another_answer_is_no_circle() -> None:
+    assert Play().do("light fuse", "You miss.").do("light fuse", "You miss again.").told() == ""
+    again = Play().do("light fuse", "You miss.").do("light fuse", "You slip.").do("light fuse", "You miss.")
+    assert again.told() == ""
+
+
+def test_a_fight_is_no_circle() -> None:
+    play = Play().do("attack troll", "You swing and miss.").do("attack troll", "You swing and miss.", in_combat=True)
+    assert play.do("attack troll", "You swing and miss.", in_combat=True).told() == ""
+
+
+@pytest.mark.parametrize("command", ["ask charles about key", "charles, read paper", "say hello", "wait", "z"])
+def test_nor_is_talk_nor_waiting(command: str) -> None:
+    assert Play().do(command, "He shakes his head.").do(command, "He shakes his head.").told() == ""
+
+
+def test_commands_that_never_reached_the_story_are_no_tries() -> None:
+    refused = replace(STUDY, refusal="not for the player")
+    assert Play().do("save", "No.", then=refused).do("save", "No.", then=refused).told() == ""
 
 
 def test_what_goes_on_out_of_sight_makes_no_difference() -> None:
-    states = [seen("a", world_hash=str(turn)) for turn in range(3)]
-    assert after_turns(states, repeated_states=2).text() == "Everything you can see is as it was on turns 0, 1."
-
-
-@pytest.mark.parametrize("other", [seen("a", location_id=2), seen("a", score=5)])
-def test_the_same_things_in_another_place_or_with_other_points_are_not_the_same(other: Observation) -> None:
-    assert after_turns([seen("a"), other], repeated_states=1).text() == ""
+    play = Play()
+    for turn in range(2):
+        play.do("open vial", "No.", then=replace(STUDY, world_hash=str(turn)))
+    assert play.told() == warned("open vial")
 
 
 def test_where_what_was_noticed_is_not_known_nothing_is_said() -> None:
-    assert after_turns([seen("a")] * 5 + [Observation("")], repeated_states=1).text() == ""
-    assert after_turns([Observation("")] * 5, repeated_states=1).text() == ""
+    play = Play()
+    for _ in range(3):
+        play.do("open vial", "No.", then=Observation(""))
+    assert play.told() == ""
+
+
+def test_more_tries_may_be_allowed() -> None:
+    play = Play(repeated_states=3).do("open vial", "No.").do("open vial", "No.")
+    assert play.told() == ""
+    assert play.do("open vial", "No.").told() == warned("open vial", times=3)
+
+
+def scored(scores: Iterable[int | None], **options: int) -> Play:
+    """Turns of waiting with these scores, the first of which is the opening's."""
+    opening, *others = (replace(STUDY, score=score) for score in scores)
+    play = Play(**options)
+    play.seen = opening
+    for number, after in enumerate(others):
+        play.do(f"wait {number}", "Time passes.", then=after)
+    return play
 
 
 @pytest.mark.parametrize(
@@ -91,19 +158,18 @@ def test_where_what_was_noticed_is_not_known_nothing_is_said() -> None:
     ],
 )
 def test_turns_without_a_point_are_counted_where_the_score_is_known(scores: list[int | None], text: str) -> None:
-    states = [seen(str(turn), score) for turn, score in enumerate(scores)]
-    assert after_turns(states, turns_without_score=3).text() == text
+    assert scored(scores, turns_without_score=3).told() == text
 
 
-def test_both_make_one_sentence() -> None:
-    states = [seen(each) for each in "abaca"]
-    assert after_turns(states, repeated_states=2, turns_without_score=4).text() == (
-        "Everything you can see is as it was on turns 0, 2; no point scored for 4 turns."
-    )
+def test_both_are_told() -> None:
+    play = Play(turns_without_score=2).do("open vial", "No.").do("open vial", "No.")
+    assert play.told() == f"{warned('open vial')}\nNo point scored for 2 turns."
 
 
-def test_a_new_episode_has_seen_nothing() -> None:
-    detector = after_turns([seen("a")] * 9, turns_without_score=2)
-    detector.reset(GameState(episode=2))
-    assert detector.text() == ""
-    assert detector.get_status()["metrics"] == {"states": 0, "same_state_before": 0, "turns_without_score": 0}
+def test_a_new_episode_has_tried_nothing() -> None:
+    play = Play(turns_without_score=2).do("open vial", "No.").do("open vial", "No.")
+    status = play.detector.get_status()["metrics"]
+    assert status == {"tries_since_a_change": 2, "commands_repeated": 1, "turns_without_score": 2}
+    play.detector.reset(GameState(episode=2))
+    assert play.told() == ""
+    assert not any(play.detector.get_status()["metrics"].values())

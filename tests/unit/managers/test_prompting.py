@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from managers.prompting import (
     LEFT_OUT,
-    HistoryStyle,
     as_many_as_fit,
     first_that_fits,
     fit_prompt,
@@ -111,40 +108,9 @@ class TestPrompts:
         assert is_for_a_small_model(2 * instructions, "memory", tokens, share=3)
 
 
-AGENT = HistoryStyle(reasoning_tokens=20, response_tokens=20)
-PLAYED = [("wait", " first\nline "), ("wait", "latest")]
-
-
-def told(style: HistoryStyle, *entries: object) -> str:
-    return style.text(entries, PLAYED, TokenCounter())
-
-
 class TestTurns:
     def test_a_turn_begins_with_its_number_place_and_command(self) -> None:
         assert turn_text(3, "dig") == "Turn 3: dig"
         assert (
             turn_text(3, "dig", "  Response: No.", where=" at Yard (2)") == "Turn 3 at Yard (2): dig\n  Response: No."
         )
-
-    def test_a_response_is_found_by_its_turn(self) -> None:
-        assert told(AGENT, {"turn": 1, "reasoning": "why\nnot", "action": "wait"}) == (
-            "Turn 1:\nReasoning: why\nnot\nAction: wait\nResponse: first\nline"
-        )
-
-    @pytest.mark.parametrize("turn", [0, -1, 3, "1", None])
-    def test_where_its_turn_is_not_known_the_latest_response_to_the_command_is_told(self, turn: Any) -> None:
-        assert told(AGENT, {"turn": turn, "action": "wait"}).endswith("Response: latest")
-
-    def test_what_is_missing_is_said_to_be_missing_and_what_is_no_entry_is_left_out(self) -> None:
-        missing = (
-            "Turn ?:\nReasoning: (No reasoning recorded)\n"
-            "Action: (No action recorded)\nResponse: (No response recorded)"
-        )
-        assert told(AGENT, {}, "rubbish", {"reasoning": ""}) == f"{missing}\n\n{missing}"
-
-    def test_long_texts_are_cut(self) -> None:
-        entry = {"turn": 1, "reasoning": "so " * 500, "action": "x" * 500}
-        style = HistoryStyle(reasoning_tokens=20, response_tokens=20)
-        text = style.text([entry], [("x" * 500, "blah " * 500)], TokenCounter())
-        assert text.count("[…]") == 3
-        assert len(text) < 450

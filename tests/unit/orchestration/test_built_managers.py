@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 
-from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.knowledge_manager import KnowledgeManager
@@ -21,7 +20,7 @@ from session.game_configuration import GameConfiguration
 from session.token_counter import TokenCounter
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.mapping.turns import walk
-from tests.unit.zorkgpt.players.dye_works import in_the_loft, moment, turn, vocabulary
+from tests.unit.zorkgpt.players.dye_works import vocabulary
 from zorkgpt.llm.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ MODEL, TOKENS = ScriptedLLM(), TokenCounter()
 @pytest.fixture
 def learning(tmp_path: Path) -> Learning:
     """In a story with a direction of its own."""
-    config = GameConfiguration(zork_game_workdir=tmp_path, circling={"repeated_states": 1})
+    config = GameConfiguration(zork_game_workdir=tmp_path)
     story = replace(SCRIPTED_STORY, directions=("hubwards",))
     return build_learning(config, MODEL, structlog.get_logger(), story, vocabulary(), TOKENS)
 
@@ -69,20 +68,3 @@ def test_a_plain_walk_in_the_storys_own_direction_is_not_worth_a_question(learni
     memories = learning.get(SimpleMemoryManager)
     memories.record_action_outcome(4, "Vats", "hubwards", "Loft", {"location_changed": True, "location_after": 7})
     assert memories.get_status()["metrics"]["synthesis_calls"] == 0
-
-
-def test_the_agent_is_warned_of_circles_and_then_told_what_was_typed_before(learning: Learning) -> None:
-    for number, (before, after) in enumerate(
-        [(moment(), moment("Empty.")), (moment("Empty."), in_the_loft())], start=1
-    ):
-        record = turn("dip banner" if number == 1 else "up", before, after, number)
-        learning.get(CirclingDetector).learn(record)
-        learning.critic.learn(record)
-    back = turn("down", in_the_loft(), moment(), 3)
-    learning.get(CirclingDetector).learn(back)
-    section = learning.get(CirclingDetector).section(moment())
-    assert section is not None
-    first, second, third = section.text.splitlines()
-    assert first == "Everything you can see is as it was on turns 0, 1."
-    assert second.startswith("With everything you can see as it is now, you have typed here")
-    assert third == "- `dip banner` (once): Empty."

@@ -40,6 +40,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "SimpleMemoryManager": ("LexiconManager",),
     "LexiconManager": (),
     "RouteManager": ("MapManager",),
+    "TriedCommands": (),
     "CirclingDetector": (),
     "KnowledgeManager": ("MapManager", "SimpleMemoryManager"),
     "ObjectiveManager": ("KnowledgeManager", "MapManager", "SimpleMemoryManager"),

@@ -75,7 +75,6 @@ def test_that_all_is_seen_as_it_was_is_not_enough_to_ask_about_a_command() -> No
     judging.learn(turn(AT_HAND, moment(), moment("You miss.", world="w2")))
     assert judge(judging, AT_HAND, moment(world="w2")) == Verdict(accepted=True, source="object_tree")
     assert model.calls == []
-    assert "You miss." in judging.repetitions.text(moment(world="w2"))
 
 
 def test_without_a_model_a_repetition_is_told_and_let_through() -> None:

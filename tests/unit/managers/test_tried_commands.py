@@ -1,0 +1,77 @@
+"""What changed nothing to be seen is listed where it was typed, without a word of reproach."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import structlog
+
+from managers.tried_commands import TriedCommands
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.values import Observation, Proposal, Reading, TurnRecord, Verdict
+from tests.unit.zorkgpt.players.dye_works import in_the_loft, moment
+
+
+class Tries:
+    """Commands typed among the vats."""
+
+    def __init__(self) -> None:
+        self.tried = TriedCommands(structlog.get_logger(), GameConfiguration(), GameState())
+
+    def of(self, action: str, *, after: Observation | None = None, in_combat: bool = False) -> Tries:
+        """A command after which there is the same to be seen, if nothing else is said."""
+        proposal = Proposal(action, reading=Reading(in_combat=in_combat))
+        record = TurnRecord(1, 1, moment(), (proposal,), (Verdict(accepted=True),), after or moment("No."))
+        self.tried.learn(record)
+        return self
+
+    def told(self, here: Observation | None = None) -> str:
+        """What the agent is told there."""
+        section = self.tried.section(here or moment())
+        assert section is not None
+        assert section.title == "Tried here, no visible change"
+        return section.text
+
+
+def test_commands_are_listed_once_the_latest_last() -> None:
+    assert Tries().of("dip banner").of("Stir  vat.").of("dip banner").told() == "`stir vat`, `dip banner`"
+
+
+def test_they_are_listed_whatever_has_changed_since_but_at_their_place_alone() -> None:
+    tries = Tries().of("dip banner")
+    assert tries.told(replace(moment(), visible=(), score=5)) == "`dip banner`"
+    assert tries.told(in_the_loft()) == ""
+    assert tries.told(Observation("Fog.")) == ""
+
+
+def test_what_did_something_is_not_listed_any_more() -> None:
+    blue = replace(moment("It turns blue."), score=5)
+    assert Tries().of("dip banner").of("stir vat").of("dip banner", after=blue).told() == "`stir vat`"
+
+
+def test_moves_blows_and_what_is_typed_again_and_again_are_not_listed() -> None:
+    tries = Tries().of("up", after=in_the_loft()).of("hit guard", in_combat=True).of("look").of("z").of("i")
+    assert tries.of("save", after=replace(moment(), refusal="not for the player")).told() == ""
+
+
+def test_the_latest_eight_are_listed() -> None:
+    tries = Tries()
+    for number in range(1, 11):
+        tries.of(f"dip {number}")
+    assert tries.told() == ", ".join(f"`dip {number}`" for number in range(3, 11))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_without_anything_to_compare_nothing_is_known_to_be_unchanged(known: bool) -> None:
+    fog = replace(moment(), inventory=None, visible=None, world_hash="w1" if known else "")
+    tried = TriedCommands(structlog.get_logger(), GameConfiguration(), GameState())
+    tried.learn(TurnRecord(1, 1, fog, (Proposal("dip banner"),), (Verdict(accepted=True),), fog))
+    assert tried.get_status()["metrics"]["commands"] == int(known)
+
+
+def test_a_new_episode_has_tried_nothing() -> None:
+    tries = Tries().of("dip banner")
+    tries.tried.reset(GameState(episode=2))
+    assert tries.told() == ""
