@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,16 +47,20 @@ class Ablation:
         yield from runner.play(waiting, self._folder_of)
 
     def runs(self, max_scores: Mapping[str, int] = NOT_TOLD) -> list[RunMeasures]:
-        """Return the measures of every run. Raises ``StoreError`` where one is missing.
+        """Return the measures of the runs of every pair whose arms are all done, in the plan's order.
 
         max_scores: by a story's name the points that it holds, where it does not say so itself
+        Raises ``StoreError`` where there is no such pair, and for a damaged journal.
         """
+        done = {task.folder: finished_run(self._folder_of(task)) for task in self.plan.tasks()}
+        pairs = Counter((task.story, task.pair) for task in self.plan.tasks() if done[task.folder])
         runs = []
         for task in self.plan.tasks():
-            folder = finished_run(self._folder_of(task))
-            if folder is None:
-                raise StoreError(f"{self._folder_of(task)} holds no complete run of {task.label}")
-            runs.append(measure(folder, task.story, task.arm, task.pair, max_scores.get(task.story)))
+            folder = done[task.folder]
+            if folder and pairs[task.story, task.pair] == len(self.plan.arms):
+                runs.append(measure(folder, task.story, task.arm, task.pair, max_scores.get(task.story)))
+        if not runs:
+            raise StoreError(f"{self.folder} holds no pair yet of which every run is done")
         return runs
 
     def _folder_of(self, task: Task) -> Path:

@@ -45,7 +45,7 @@ def _parts(results: Results) -> Iterator[str]:
     yield f"    {results.command}"
     yield "\n".join(
         [
-            f"- {plan.pairs} pairs of {plan.episodes} episodes; {results.unit}",
+            f"- {plan.pairs} pairs of {plan.episodes} episodes{_unfinished(results)}; {results.unit}",
             f"- Model: {', '.join(results.models)}. Assistance: {results.assistance}",
             f"- {'; '.join(results.versions)}",
             *(f"- {story}: SHA-256 of the story file {digest}" for story, digest in plan.stories.items()),
@@ -70,6 +70,11 @@ def _parts(results: Results) -> Iterator[str]:
     yield "Runs:"
     heading = ("story", "arm", "pair", "seeds", "scores at the ends of the episodes", "SHA-256 of the journal")
     yield _markdown(heading, map(_run_row, results.runs))
+
+
+def _unfinished(results: Results) -> str:
+    planned = results.plan.pairs * len(results.plan.stories) * len(results.plan.arms)
+    return "" if len(results.runs) == planned else f", of whose {planned} runs {len(results.runs)} are told of so far"
 
 
 def _run_row(run: RunMeasures) -> Sequence[str]:

@@ -65,6 +65,7 @@ def ablate(
         str, typer.Option(help="Points that stories hold that do not say so themselves.", metavar="STORY=N,...")
     ] = "",
     detect: Annotated[float | None, typer.Option(min=0.1, help="Points: how many pairs would see so much?")] = None,
+    so_far: Annotated[bool, typer.Option("--so-far", help="Play nothing; tell of the pairs that are done.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Play nothing; say what it would cost.")] = False,
     call_seconds: Annotated[
         float, typer.Option(min=0.0, help="Seconds that a model takes to answer, for the hours of --dry-run.")
@@ -95,7 +96,8 @@ def ablate(
     with _sole_user(out):
         written = claim(out, plan)
         ablation = Ablation(plan, out)
-        _play(ablation, _runner(plan, workers, scheduler))
+        if not so_far:
+            _play(ablation, _runner(plan, workers, scheduler))
         results = results_of(written, ablation.runs(most), command=_typed(), assistance=plan.assistance, detect=detect)
         write_results(results, out)
         write_report(results, out)

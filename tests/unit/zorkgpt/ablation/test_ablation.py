@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import shutil
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from session.errors import LanguageModelUnavailable, ZorkGPTError
+from session.errors import LanguageModelUnavailable, StoreError, ZorkGPTError
 from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.measures import finished_run
@@ -87,8 +88,23 @@ def test_an_ablation_that_was_stopped_goes_on_and_comes_to_the_same(
     next(playing)
     playing.close()
     assert [task.folder for task in ablation.done()] == ["full/1"]
+    with pytest.raises(StoreError, match="no pair yet of which every run is done"):
+        ablation.runs()
     assert [task.folder for task in ablation.play(LocalRunner(1))] == ["no-memory/1"]
     assert [*map(without_times, ablation.runs())] == [*map(without_times, played.runs())]
+
+
+def test_pairs_that_are_done_are_told_of_while_others_are_not(
+    plan: AblationPlan, played: Ablation, tmp_path: Path
+) -> None:
+    more = Ablation(replace(plan, pairs=2), tmp_path)
+    shutil.copytree(played.folder, tmp_path, dirs_exist_ok=True)
+    runs = more.runs()
+    assert [(run.arm, run.pair) for run in runs] == [("full", 1), ("no-memory", 1)]
+    written = claim(tmp_path / "other", more.plan)
+    results = results_of(written, runs, command="zorkgpt ablate --so-far", assistance="none")
+    write_report(results, tmp_path)
+    assert "2 pairs of 2 episodes, of whose 4 runs 2 are told of so far" in (tmp_path / "report.md").read_text()
 
 
 def test_a_run_ends_with_whoever_asked_for_it(plan: AblationPlan, tmp_path: Path) -> None:
