@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from functools import partial
 from itertools import count
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ from session.token_counter import FIRST_GUESS
 from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role, TokenUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _WORDS = (
     "I go on from here to see what lies behind the next turn of the way, for nothing that was tried so far speaks "
@@ -25,25 +27,29 @@ _ANY_COMMANDS = (
     *("north", "south", "east", "west", "up", "down", "northeast", "northwest", "southeast", "southwest"),
     *("look", "inventory", "take all", "enter", "out"),
 )
+_PLACE = re.compile(r"^Location: .*\(ID: (\d+)\)", re.MULTILINE)
 _TURN = re.compile(r"^\W*Turn (\d+)", re.MULTILINE)
 
 
 class RandomModel:
     """Draws a command from those that the agent may choose from, and fills every other answer with words.
 
-    A route is followed wherever one is the first choice. Where the agent may type what it likes, it moves at random.
-    Tokens are estimated at four characters each.
+    It draws from those that it has chosen least at the place, in all episodes. A route is followed wherever one is the
+    first choice. Where the agent may type what it likes, it moves at random. A token is reckoned at four characters.
     """
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)  # noqa: S311  nothing is kept secret by it
         self._numbers = count(1)
+        self._tried: Counter[tuple[str, object]] = Counter()
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return an answer of that form. Raises ``ResponseInvalid`` where its form has rules that words do not keep."""
         form = schema.model_json_schema()
         turns = _TURN.findall(prompt.user)
-        filler = _Filler(self._random, form.get("$defs", {}), self._numbers, int(turns[-1]) if turns else 1)
+        places = _PLACE.findall(prompt.user)
+        draw = partial(self._draw, places[-1] if places else "")
+        filler = _Filler(draw, form.get("$defs", {}), self._numbers, int(turns[-1]) if turns else 1)
         try:
             value = schema.model_validate(filler.fill(form))
         except ValidationError as error:
@@ -53,16 +59,31 @@ class RandomModel:
         usage = TokenUsage(prompt=round(asked * FIRST_GUESS), completion=round(len(text) * FIRST_GUESS))
         return Completion(value, "", text, "random", usage, seconds=0.0, requests=1)
 
+    def _draw(self, place: str, choices: Sequence[Any]) -> object:
+        if str(choices[0]).startswith(_FOLLOWING):
+            return choices[0]
+        least = min(self._tried[place, choice] for choice in choices)
+        drawn = self._random.choice([choice for choice in choices if self._tried[place, choice] == least])
+        self._tried[place, drawn] += 1
+        return drawn
+
 
 class _Filler:
     """Makes an instance of a JSON schema.
 
+    draw: chooses from several values
     numbers: of texts, so that no two say the same
     turn: the latest that the prompt tells of, which numbers in answers stand for
     """
 
-    def __init__(self, random: Random, definitions: Mapping[str, Any], numbers: Iterator[int], turn: int) -> None:
-        self._random = random
+    def __init__(
+        self,
+        draw: Callable[[Sequence[Any]], object],
+        definitions: Mapping[str, Any],
+        numbers: Iterator[int],
+        turn: int,
+    ) -> None:
+        self._draw = draw
         self._definitions = definitions
         self._numbers = numbers
         self._turn = turn
@@ -76,11 +97,7 @@ class _Filler:
             is_number_or_none = first.get("type") == "integer" and {"type": "null"} in others
             return None if is_number_or_none else self.fill(first, name)
         choices = form.get("enum") or ([form["const"]] if "const" in form else [])
-        return self._choice(choices) if choices else self._free(form, name)
-
-    def _choice(self, choices: Sequence[Any]) -> object:
-        first = choices[0]
-        return first if str(first).startswith(_FOLLOWING) else self._random.choice(choices)
+        return self._draw(choices) if choices else self._free(form, name)
 
     def _free(self, form: Mapping[str, Any], name: str) -> object:
         match form["type"]:
@@ -89,7 +106,7 @@ class _Filler:
             case "array":
                 return [self.fill(form["items"], name) for _ in range(form.get("minItems", 1))]
             case "string":
-                return self._random.choice(_ANY_COMMANDS) if name == "action" else self._text(form)
+                return self._draw(_ANY_COMMANDS) if name == "action" else self._text(form)
             case "integer":
                 return min(self._turn, form.get("maximum", self._turn))
             case kind:

@@ -49,6 +49,17 @@ def test_every_choice_is_drawn_and_the_same_seed_draws_the_same() -> None:
     assert set(drawn(1)) == {"north", "open box", "take box"}
 
 
+def test_what_was_tried_least_at_the_place_is_tried_next() -> None:
+    model = RandomModel(1)
+
+    def drawn(place: int) -> str:
+        return model.complete("agent", Prompt("", f"Location: Mill (ID: {place})"), Chosen).value.action
+
+    assert [sorted(drawn(7) for _ in range(3)) for _ in range(5)] == [["north", "open box", "take box"]] * 5
+    drawn(7)
+    assert sorted(drawn(8) for _ in range(3)) == ["north", "open box", "take box"]
+
+
 def test_a_route_is_followed_wherever_one_stands_first() -> None:
     model = RandomModel(1)
     assert {model.complete("agent", PROMPT, Offered).value.action for _ in range(10)} == {"follow route 3 (+35)"}
