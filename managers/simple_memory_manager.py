@@ -55,7 +55,7 @@ class MemoryState:
     """What the memory manager alone knows of an episode: plain values, for a snapshot.
 
     ephemeral: memories by location id
-    news, visited, location_id: as in ``VisitTracker``
+    news, visited, location_id, laid_down: as in ``VisitTracker``
     counts: as in ``MemoryLearner``
     """
 
@@ -64,6 +64,7 @@ class MemoryState:
     visited: frozenset[int] = frozenset()
     location_id: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
+    laid_down: frozenset[tuple[int, str]] = frozenset()
 
 
 class SimpleMemoryManager(BaseManager):
@@ -276,13 +277,14 @@ class SimpleMemoryManager(BaseManager):
             visited=visit.visited,
             location_id=visit.location_id,
             counts=dict(self._learner.counts),
+            laid_down=visit.laid_down,
         )
 
     @override
     def restore(self, state: MemoryState) -> None:
         self.ephemeral_cache.clear()
         self.ephemeral_cache.update({location_id: list(memories) for location_id, memories in state.ephemeral.items()})
-        self._learner.visit = VisitTracker(state.news, state.visited, state.location_id)
+        self._learner.visit = VisitTracker(state.news, state.visited, state.location_id, state.laid_down)
         self._tiers.follow()
         self._learner.counts = Counter(state.counts)
 

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from managers.memory.brief import brief_prompt, brief_schema, memory_of, worth_keeping
 from managers.memory.outcome import context_of, outcome_of
 from managers.memory.prompt import visit_prompt, wants_brief_prompt
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis
@@ -79,6 +80,7 @@ class MemoryLearner:
             self._tiers.visit(location.num, record.episode)
         context = context_of(record, first_visit=self.visit.enter(location.num))
         outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
+        self.visit.laid_down |= {(location.num, name) for name in outcome.laid_down}
         if self._is_news(outcome):
             self.visit.add(outcome)
         if self.visit.is_due(record, flush_on_death=self._owner.config.simple_memory.flush_on_death):
@@ -120,9 +122,9 @@ class MemoryLearner:
         if model is None or not outcomes:
             return
         visit = VisitNews(outcomes, tuple(self._tiers.at(outcomes[0].location_id)))
-        self.counts["synthesis_calls"] += 1
+        is_small = wants_brief_prompt(self._owner.config.prompt_budgets.memory, self._tokens)
         try:
-            answers = self._ask(model, visit)
+            answers = self._choose(model, visit) if is_small else self._ask(model, visit)
         except LanguageModelError as error:
             self.counts["synthesis_failures"] += 1
             self._owner.log_warning(
@@ -136,20 +138,31 @@ class MemoryLearner:
             self.commit()
 
     def _ask(self, model: LanguageModel, visit: VisitNews) -> list[VisitMemory]:
+        self.counts["synthesis_calls"] += 1
         budget = self._owner.config.prompt_budgets.memory
         prompt = visit_prompt(visit, self._owner.game_state, self._tokens, window=self._window, budget=budget)
-        if wants_brief_prompt(budget, self._tokens):
-            return [visit.quoted(model.complete("memory", prompt, visit.brief_schema()).value)]
         return model.complete("memory", prompt, VisitSynthesis).value.memories
+
+    def _choose(self, model: LanguageModel, visit: VisitNews) -> list[VisitMemory]:
+        """Return the memories of what scored or killed; where nothing did, that of the turn which the model chooses."""
+        outcomes = worth_keeping(visit)
+        telling = [outcome for outcome in outcomes if outcome.score_change or outcome.died]
+        if telling or len(outcomes) <= 1:
+            return [memory_of(outcome) for outcome in telling or outcomes]
+        self.counts["synthesis_calls"] += 1
+        answer = model.complete("memory", brief_prompt(outcomes), brief_schema(outcomes)).value
+        return [memory_of(outcome) for outcome in outcomes if outcome.turn == answer.turn]
 
     def _adopt(self, answer: VisitMemory, visit: VisitNews) -> None:
         """Add the answer's memory and give up what it gives up; only the latter where the memory is refused."""
-        if answer.persistence == "core" and not visit.is_first:
+        tier = visit.tier(answer, self.visit.laid_down_at(visit.outcomes[0].location_id))
+        if tier is not None and tier != answer.persistence:
+            reason = "not shown on arrival" if visit.is_first else "not first visit"
             self.counts["core_validation_downgrade"] += 1
             self._owner.log_warning(
-                "CORE memory rejected: not first visit, downgrading to PERMANENT", title=answer.memory_title
+                f"CORE memory rejected: {reason}, downgrading to {tier.upper()}", title=answer.memory_title
             )
-            answer = answer.model_copy(update={"persistence": "permanent"})
+            answer = answer.model_copy(update={"persistence": tier})
         revision = visit.revision(answer, self._owner.game_state.episode)
         self._owner.log_info(
             "memory synthesised",
@@ -169,6 +182,7 @@ class VisitTracker:
     news: of the visit that goes on, oldest first, all of one location
     visited: ids of the locations at which a turn began
     location_id: where the last turn began
+    laid_down: ids of locations, each with the name of a thing that the player laid down there
     """
 
     def __init__(
@@ -176,10 +190,12 @@ class VisitTracker:
         news: tuple[ActionOutcome, ...] = (),
         visited: frozenset[int] = frozenset(),
         location_id: int | None = None,
+        laid_down: frozenset[tuple[int, str]] = frozenset(),
     ) -> None:
         self.news = news
         self.visited = visited
         self.location_id = location_id
+        self.laid_down = laid_down
 
     def enter(self, location_id: int) -> bool:
         """Note that a turn begins at the location, and return whether it is the episode's first there."""
@@ -187,6 +203,10 @@ class VisitTracker:
         self.visited |= {location_id}
         self.location_id = location_id
         return is_first
+
+    def laid_down_at(self, location_id: int) -> set[str]:
+        """Return the names of what the player laid down at the location in this episode."""
+        return {name for place, name in self.laid_down if place == location_id}
 
     def add(self, outcome: ActionOutcome) -> None:
         """Hold the news back; the same twice in a visit counts once."""

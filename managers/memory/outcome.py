@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import TypedDict
 
+from managers.memory.arrival import names
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -46,6 +48,10 @@ class ZMachineContext(TypedDict, total=False):
     died: bool
     response_length: int
     arrival_text: str
+    destination: str
+    taken: Sequence[str]
+    laid_down: Sequence[str]
+    revealed: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +60,12 @@ class ActionOutcome:
 
     command: in the one form in which the map knows it
     is_direction: the command is a plain direction
-    destination_id: where it led, ``None`` where the player stayed or that is not known
+    destination_id, destination: where it led, ``None`` and "" where the player stayed or that is not known
     score_change: points, ``None`` where the score is not known
     sight_changed: the player can notice something of it (``Observation.noticed``)
     arrival_text: on a first visit what the story printed when the player came, "" where that is not known
+    taken, laid_down: names of what is carried now and was not before, and the other way round
+    revealed: names of what came to light, as far as the story's answer names it
     """
 
     location_id: int
@@ -71,11 +79,15 @@ class ActionOutcome:
     score_change: int | None = None
     moved: bool = False
     destination_id: int | None = None
+    destination: str = ""
     inventory_changed: bool = False
     world_changed: bool = False
     sight_changed: bool = False
     died: bool = False
     arrival_text: str = ""
+    taken: tuple[str, ...] = ()
+    laid_down: tuple[str, ...] = ()
+    revealed: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -113,8 +125,7 @@ class ActionOutcome:
         """Whether there may be something to learn from it. A plain move is for the map to learn."""
         if self.is_direction and self.moved:
             return False
-        effects = (self.moved, self.inventory_changed, self.world_changed, self.is_substantial, self.seems_failed)
-        return any(effects)
+        return any((self.had_effect, self.world_changed, self.is_substantial, self.seems_failed))
 
 
 def context_of(record: TurnRecord, *, first_visit: bool) -> ZMachineContext:
@@ -131,6 +142,10 @@ def context_of(record: TurnRecord, *, first_visit: bool) -> ZMachineContext:
         "died": after.died,
         "response_length": len(after.text),
         "arrival_text": before.text if first_visit else "",
+        "destination": after.location.label if after.location and record.moved else "",
+        "taken": _names_missing(after.inventory, before.inventory),
+        "laid_down": _names_missing(before.inventory, after.inventory),
+        "revealed": sorted(names(after.text, [thing.name for thing in record.came_to_light])),
     }
 
 
@@ -162,6 +177,10 @@ def outcome_of(
         sight_changed=context.get("sight_changed", False),
         died=context.get("died", False),
         arrival_text=context.get("arrival_text", ""),
+        destination=context.get("destination", ""),
+        taken=tuple(context.get("taken", ())),
+        laid_down=tuple(context.get("laid_down", ())),
+        revealed=tuple(context.get("revealed", ())),
     )
 
 
@@ -187,16 +206,6 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
         yield "Failed action, as a hint from the wording alone", "permanent"
 
 
-def likely_tiers(outcome: ActionOutcome) -> list[Persistence]:
-    """Return the tiers that a memory of the command may have by its signs, each once, the least persistent first.
-
-    Core is none of them, for it is about the place. Where no sign speaks for one of the other two it is both.
-    """
-    found = {tier for _, tier in signals_of(outcome)} - {"core"}
-    tiers: list[Persistence] = ["ephemeral", "permanent"]
-    return [tier for tier in tiers if tier in found] or tiers
-
-
 def _score_change(context: ZMachineContext) -> int | None:
     if "score_delta" in context:
         return context["score_delta"]
@@ -214,6 +223,14 @@ def _inventory_changed(context: ZMachineContext) -> bool:
     if "inventory_changed" in context:
         return context["inventory_changed"]
     return context.get("inventory_before") != context.get("inventory_after")
+
+
+def _names_missing(things: Sequence[GameObject] | None, others: Sequence[GameObject] | None) -> list[str]:
+    """Return the names of those things that are not among the others; none where either is not known."""
+    if things is None or others is None:
+        return []
+    known = _numbers(others)
+    return [thing.name for thing in things if thing.num not in known and thing.name]
 
 
 def _numbers(things: Sequence[GameObject] | None) -> frozenset[int]:

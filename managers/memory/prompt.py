@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 SHARE_OF_MEMORIES = 2  # they take at most one in so many characters of the room
 LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead
-BRIEF_ARRIVAL_TOKENS = 40
-BRIEF_RESPONSE_TOKENS = 25
 TOLD_BELOW = "(as it stands below, under what is new)"
 NO_SIGNALS = "• No strong signals from context"
 
@@ -52,8 +50,6 @@ def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, wi
 
     window: how many turns up to the first news are told, besides all later ones
     """
-    if wants_brief_prompt(budget, tokens):
-        return Prompt(fill_prompt("memory_brief"), fill_prompt("memory_brief_visit", **_brief_texts(visit, tokens)))
     last = visit.outcomes[-1]
     texts = {
         "location": _short(last.location_name) or f"Location #{last.location_id}",
@@ -166,27 +162,9 @@ def _visit_status(visit: VisitNews) -> str:
     return "FIRST VISIT" if visit.is_first else "RETURN VISIT (no CORE)"
 
 
-def _brief_texts(visit: VisitNews, tokens: TokenCounter) -> dict[str, str]:
-    last = visit.outcomes[-1]
-    arrival = tokens.cut(_arrival(visit), BRIEF_ARRIVAL_TOKENS)
-    return {
-        "location": _short(last.location_name) or f"Location #{last.location_id}",
-        "visit": _visit_status(visit),
-        "arrival": f"On arrival the story showed: {arrival}" if arrival else "",
-        "outcomes": "\n".join(_answered_lines(visit, tokens)),
-    }
-
-
 def _outcome_lines(visit: VisitNews) -> Iterator[str]:
     for outcome in visit.outcomes:
         yield turn_text(outcome.turn, f"{_short(outcome.action)} ({', '.join(_effects(outcome))})")
-
-
-def _answered_lines(visit: VisitNews, tokens: TokenCounter) -> Iterator[str]:
-    """Yield the same lines with the beginning of the story's answer, unless that describes another place."""
-    for outcome, line in zip(visit.outcomes, _outcome_lines(visit), strict=True):
-        told = "" if outcome.moved else tokens.cut(one_line(outcome.response), BRIEF_RESPONSE_TOKENS)
-        yield f"{line} {told}".rstrip()
 
 
 def _effects(outcome: ActionOutcome) -> Iterator[str]:
@@ -195,8 +173,11 @@ def _effects(outcome: ActionOutcome) -> Iterator[str]:
         yield f"score {outcome.score_change:+d}"
     if outcome.died:
         yield "the player DIED"
-    if outcome.inventory_changed:
+    yield from (f"took {name}" for name in outcome.taken)
+    yield from (f"no longer carries {name}" for name in outcome.laid_down)
+    if outcome.inventory_changed and not (outcome.taken or outcome.laid_down):
         yield "inventory changed"
+    yield from (f"{name} came to light" for name in outcome.revealed if name not in outcome.taken)
     if outcome.sight_changed and not (outcome.moved or outcome.inventory_changed or outcome.score_change):
         yield "something in sight changed"
 

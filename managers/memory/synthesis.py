@@ -6,19 +6,23 @@ The docstrings and descriptions of the answers are part of what the model reads.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from textwrap import shorten
-from typing import Any, Literal
+from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, create_model, field_validator, model_validator
+from pydantic import BaseModel, field_validator, model_validator
 
-from managers.memory.outcome import ActionOutcome, likely_tiers
+from managers.memory.arrival import names, was_shown
+from managers.memory.outcome import ActionOutcome
 from managers.memory.revision import Revision
-from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
+from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse
 from session.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from session.memory import Persistence
 
 LONGEST_TITLE = 120  # characters
 LONGEST_TEXT = 1000  # characters
-LONGEST_QUOTE = 200  # characters
 
 
 class VisitMemory(MemorySynthesisResponse):
@@ -44,17 +48,6 @@ class VisitSynthesis(BaseModel):
         if isinstance(answer, dict) and "memories" not in answer and "should_remember" in answer:
             return {"memories": [answer]}
         return answer
-
-
-class BriefMemory(BaseModel):
-    """What a small model is asked for: which turn taught most, and what kind of knowledge that is.
-
-    The words are then the story's own: its model would invent some.
-    """
-
-    turn: int
-    category: Literal["SUCCESS", "FAILURE", "DISCOVERY", "DANGER", "NOTE"]
-    persistence: Persistence
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,37 +78,37 @@ class VisitNews:
         first, last = self.outcomes[0].turn, self.outcomes[-1].turn
         return str(first) if first == last else f"{first}-{last}"
 
-    def brief_schema(self) -> type[BriefMemory]:
-        """Return a ``BriefMemory`` that allows only the turns of the news, and only tiers that are likely for one."""
-        tiers: dict[Persistence, None] = {"core": None} if self._arrival else {}
-        for outcome in self.outcomes:
-            tiers |= dict.fromkeys(likely_tiers(outcome))
-        turns: Any = Literal[tuple(outcome.turn for outcome in self.outcomes)]
-        persistence: Any = Literal[tuple(tiers)]
-        return create_model(
-            BriefMemory.__name__, __base__=BriefMemory, turn=(turns, ...), persistence=(persistence, ...)
-        )
+    def tier(self, answer: VisitMemory, laid_down: Collection[str]) -> Persistence | None:
+        """Return the tier that the facts allow the answer's memory.
 
-    def quoted(self, answer: BriefMemory) -> VisitMemory:
-        """Return the memory in the story's words: what it said on arrival for a core memory, else its response.
+        It is core only where the turn that it names is the episode's first at the location, or that of the arrival,
+        and what it says was shown on arrival, not brought to light since. Otherwise it is ephemeral where it names
+        something that the player laid down here, else permanent.
 
-        A memory of a response gets a tier that is likely for that very command.
+        laid_down: names of what the player laid down at the location in this episode
         """
-        outcome = next(outcome for outcome in self.outcomes if outcome.turn == answer.turn)
-        likely = likely_tiers(outcome)
-        tier = answer.persistence if answer.persistence in likely else likely[0]
-        title = f"{outcome.action} leads elsewhere" if outcome.moved else f"{outcome.action} was tried"
-        told = outcome.response
-        if answer.persistence == "core" and self._arrival:
-            tier, title, told = "core", "What is here at first", self._arrival
-        return VisitMemory(
-            turn=answer.turn,
-            category=answer.category,
-            persistence=tier,
-            should_remember=True,
-            memory_title=title,
-            memory_text=f'"{shorten(one_line(told), LONGEST_QUOTE, placeholder=" […]")}"',
-        )
+        if answer.persistence != "core":
+            return answer.persistence
+        first = next((outcome for outcome in self.outcomes if outcome.first_visit), None)
+        title, text = answer.memory_title or "", answer.memory_text or ""
+        arrival = first.arrival_text.strip() if first else ""
+        if names(f"{title} {text}", laid_down) - names(arrival, laid_down):
+            return "ephemeral"
+        if first is None or not self._is_of_arrival(answer, first.turn):
+            return "permanent"
+        if not arrival:
+            return "core"
+        found = [name for outcome in self.outcomes for name in outcome.revealed]
+        is_found = bool(names(title, found) - names(arrival, found))
+        return "core" if was_shown(title, text, arrival) and not is_found else "permanent"
+
+    def _is_of_arrival(self, answer: VisitMemory, first_turn: int) -> bool:
+        """Tell whether the answer names the first turn at the location or the one before; it need not where no other
+        turn is asked about.
+        """
+        if answer.turn is None:
+            return self.outcomes[-1].turn == first_turn
+        return answer.turn in {first_turn, first_turn - 1}
 
     def revision(self, answer: VisitMemory, episode: int) -> Revision:
         """Return what the answer changes at the location."""
@@ -129,11 +122,6 @@ class VisitNews:
             reason=answer.invalidation_reason or "",
             turn=last.turn,
         )
-
-    @property
-    def _arrival(self) -> str:
-        """What the story said when the player came for the first time, "" for a later visit."""
-        return next((each.arrival_text for each in self.outcomes if each.arrival_text.strip()), "")
 
     def _memory(self, answer: VisitMemory, episode: int) -> Memory:
         """Return the memory of the answer: about the turn that it names, else about the whole visit."""

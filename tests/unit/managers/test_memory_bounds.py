@@ -53,17 +53,6 @@ def test_of_all_texts_together(tmp_path: Path) -> None:
     assert 15_900 < len(play.llm.calls[-1].prompt.system + prompt) <= 16_000
 
 
-def test_a_small_model_is_shown_less(tmp_path: Path) -> None:
-    prompt = asked_about(
-        MemoryPlay(
-            tmp_path,
-            lambda *_: {"turn": 2, "category": "NOTE", "persistence": "permanent"},
-            prompt_budgets={"memory": 900},
-        )
-    )
-    assert (longest("q", prompt), longest("r", prompt)) == (160 - MARK, 100 - MARK)
-
-
 def test_of_what_is_remembered(tmp_path: Path) -> None:
     """Half of the room, shared alike."""
     play = MemoryPlay(tmp_path, nothing)
@@ -89,30 +78,6 @@ def test_of_an_answer(tmp_path: Path) -> None:
 
 def long_memory(number: int) -> dict[str, object]:
     return learnt(f"{number}{'t' * 900}", memory_text="x" * 9000)
-
-
-def test_of_the_story_in_a_memory_that_a_small_model_chose(tmp_path: Path) -> None:
-    play = MemoryPlay(
-        tmp_path,
-        [{"turn": 1, "category": "NOTE", "persistence": "permanent"}],
-        prompt_budgets={"memory": 900},
-    )
-    play.manager.record_action_outcome(31, "Blue Vats", "stir", "word " * 900, {"world_changed": True})
-    (kept,) = play.manager.memory_cache[VATS.num]
-    assert kept.text == f'"{"word " * 39}[…]"'
-
-
-def test_what_a_small_model_chose_is_of_the_turn_that_it_chose(tmp_path: Path) -> None:
-    play = MemoryPlay(
-        tmp_path,
-        [{"turn": 2, "category": "NOTE", "persistence": "permanent"}],
-        prompt_budgets={"memory": 900},
-    )
-    play.turn("stir", "It swirls.", world_hash="1", score=5)
-    play.turn("pull beam", "You can't.", world_hash="2")
-    play.manager.end("over")
-    ((kept,),) = play.manager.memory_cache.values()
-    assert (kept.turns, kept.score_change) == ("2", 0)
 
 
 @pytest.mark.parametrize(("turns", "asked"), [(4, 0), (5, 1)])

@@ -51,17 +51,6 @@ def test_the_file_says_why_and_when_a_memory_was_given_up(tmp_path: Path) -> Non
     assert '[Invalidated at T1: "it broke"]' in (tmp_path / "Memories.md").read_text()
 
 
-def test_what_a_small_model_chose_is_kept_with_its_category(tmp_path: Path) -> None:
-    play = MemoryPlay(
-        tmp_path,
-        [{"turn": 1, "category": "DANGER", "persistence": "permanent"}],
-        prompt_budgets={"memory": 900},
-    )
-    play.manager.record_action_outcome(31, "Blue Vats", "drink dye", "You can't bear the smell.", {})
-    (kept,) = play.manager.memory_cache[VATS.num]
-    assert (kept.category, kept.title, kept.turns) == ("DANGER", "drink dye was tried", "1")
-
-
 @pytest.mark.parametrize(
     ("after", "is_asked"), [((MORDANT.name,), False), ((), True), ((MORDANT.name, "grey banner"), True)]
 )
