@@ -25,6 +25,7 @@ from managers.objectives.prompt import (
     objectives_prompt,
     present_texts,
     recent_play,
+    story_opening,
 )
 from managers.prompting import CHARACTERS_PER_TOKEN, NONE, as_many_as_fit
 from managers.simple_memory_manager import SimpleMemoryManager
@@ -249,7 +250,10 @@ class ObjectiveManager(BaseManager):
     def _prompt(self) -> Prompt:
         game, interval = self.game_state, self.config.objective_update_interval
         templates = ["objectives_play"]
-        parts = {"play": recent_play(game, self._state.evidence, max(RECENT_TURNS, interval))}
+        parts = {
+            "opening": story_opening(game),
+            "play": recent_play(game, self._state.evidence, max(RECENT_TURNS, interval)),
+        }
         if self.config.enable_enhanced_objectives:
             templates.insert(0, "objectives_context")
             parts |= self._context_parts()

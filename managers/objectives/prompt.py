@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from managers.memory.view import last_turn
 from managers.prompting import LEFT_OUT, NONE, as_many_as_fit, first_that_fits, fit_prompt, turn_text
 from session.memory import MemoryStatus
-from session.text import cut_at, cut_middle, one_line
+from session.room_description import prologue_of
+from session.text import cut_at, cut_middle, one_line, without_padding
 from zorkgpt.mapping.map_render import MAX_ADJACENT, mermaid
 from zorkgpt.mapping.navigation import neighbourhood
 from zorkgpt.prompts.loader import fill_prompt
@@ -26,8 +28,9 @@ if TYPE_CHECKING:
     from zorkgpt.mapping.navigation import FrontierRoom
 
 MAX_ENDED_SHOWN = 5
-MAX_FRONTIER_ROOMS = 10
+MAX_UNTRIED_ROOMS = 10
 RECENT_TURNS = 20
+SHORTEST_OPENING = 80  # characters
 LONGEST_ACTION = 200  # characters
 LONGEST_TITLE = 200  # characters
 MEMORIES_AT_LEAST = 4  # no memory is longer than a quarter of the room for all
@@ -92,14 +95,30 @@ def format_memories(memories: Sequence[Memory], longest: int) -> str:
     return "\n".join(lines) or "  (No memories)"
 
 
-def format_frontier(rooms: Sequence[FrontierRoom], names: Mapping[int, str]) -> str:
-    """Return a line for each of the nearest rooms with untried exits: the exits, and the way there."""
-    return "\n".join(
-        f"- Location {room.location_id} ({one_line(names.get(room.location_id, ''))}): untried "
-        + ", ".join(map(one_line, room.untried_exits))
-        + (f"; way there: {', '.join(map(one_line, room.route.commands))}" if room.route.commands else "")
-        for room in rooms[:MAX_FRONTIER_ROOMS]
+def format_untried(game_map: MapGraph, frontier: Sequence[FrontierRoom]) -> str:
+    """Return a line for each room with untried exits: the exits, and the way there; the nearest rooms first.
+
+    Rooms to which no way is known come last: to find one may be worth it.
+    """
+    ways = {room.location_id: ", ".join(map(one_line, room.route.commands)) for room in frontier}
+    told = {number: f"; way there: {way}" if way else "" for number, way in ways.items()}
+    told.update((number, "; no way there is known") for number in sorted(game_map.rooms) if number not in ways)
+    untried = ((number, way, game_map.untried_exits(number)) for number, way in told.items())
+    lines = (
+        f"- Location {number} ({one_line(game_map.room_names.get(number, ''))}): untried "
+        f"{', '.join(map(one_line, exits))}{way}"
+        for number, way, exits in untried
+        if exits
     )
+    return "\n".join(islice(lines, MAX_UNTRIED_ROOMS))
+
+
+def story_opening(state: GameState) -> Part:
+    """Return what the story told before its first room: often the aim of the game."""
+    first_room = state.opening_location.name if state.opening_location else ""
+    text = without_padding(prologue_of(state.opening, first_room)) or NONE
+    shortest = min(len(text), SHORTEST_OPENING)
+    return lambda characters: cut_middle(text, characters) if characters >= shortest else ""
 
 
 def format_objectives(objectives: Sequence[Objective]) -> str:
@@ -149,7 +168,7 @@ def map_around(
 
     Where there is no room to draw the whole map, what lies within some moves is drawn, in the end nothing.
     """
-    untried = format_frontier(frontier, game_map.room_names)
+    untried = format_untried(game_map, frontier)
     rest = [f"\n## Untried Exits (nearest first)\n{untried}"] if untried else []
     rest += [
         "\n## Exploration Statistics",

@@ -101,7 +101,7 @@ def test_without_the_enhancement_only_recent_play_is_shown(tmp_path: Path) -> No
     (tmp_path / "map_state.json").unlink()
     options = {"enable_enhanced_objectives": False, "objective_update_interval": 7}
     recent = last_prompt(afternoon(tmp_path, **options)).user
-    assert recent.startswith("=== OBJECTIVES SO FAR ===")
+    assert recent.startswith("=== HOW THE STORY BEGAN ===\nThe gate creaks.\n")
     assert whole.endswith(recent[recent.index("=== CURRENT STATE ===") :])
     assert "Fixing the blue" not in recent
 
@@ -355,6 +355,26 @@ def test_the_shares_of_the_room_are_equal_and_what_one_leaves_is_the_others(tmp_
     assert TokenCounter().estimate(last_prompt(play).system + user) > 0.9 * budget
 
 
+def test_a_room_with_untried_exits_to_which_no_way_is_known_comes_last(tmp_path: Path) -> None:
+    play = ObjectivePlay(tmp_path)
+    play.map.note_exits(GATE, ["north"])
+    play.turn("east", location=VATS)
+    play.map.note_exits(VATS, ["up"])
+    untried = play.manager._get_map_context().split("## Untried Exits (nearest first)\n")[1].split("\n\n")[0]
+    assert untried == (
+        "- Location 31 (Blue Vats): untried up\n- Location 11 (Dye Works Gate): untried north; no way there is known"
+    )
+
+
+def test_the_story_tells_what_it_is_about_and_its_banner_is_left_out(tmp_path: Path) -> None:
+    aim = "The fair is tomorrow, and the grey banner has to hang there, blue: it is up to you to bring it home, dyed."
+    opening = f"{aim}\n\nTHE DYE WORKS\nRelease 1 / Serial number 260101\n\nDye Works Gate\nIt creaks."
+    play = ObjectivePlay(tmp_path, [{}])
+    play.begin(1, replace(play.now, text=opening))
+    play.wait_until(20)
+    assert f"=== HOW THE STORY BEGAN ===\n{aim}\n\n===" in last_prompt(play).user
+
+
 def test_where_the_whole_map_cannot_be_drawn_what_lies_near_is(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path)
     for room in range(200, 260):
@@ -372,7 +392,7 @@ def test_where_the_whole_map_cannot_be_drawn_what_lies_near_is(tmp_path: Path) -
 def test_what_shares_the_room_goes_before_objectives_and_the_present_do(tmp_path: Path) -> None:
     user = last_prompt(afternoon(tmp_path, prompt_budgets={"analysis": 700})).user
     assert [sign for sign in SIGNS if SIGNS[sign] in user] == []
-    assert user.count(LEFT_OUT) == 5
+    assert user.count(LEFT_OUT) == 6
     assert "completed in turn 11: Dip the banner" in user
     assert "- Location: Blue Vats (ID: 31)" in user
 
