@@ -13,7 +13,7 @@ from managers.knowledge.document import read_line
 from managers.knowledge.prompt import (
     brief_question,
     consolidation_question,
-    quoted,
+    told_in_brief,
     update_question,
     wants_brief_prompt,
 )
@@ -81,10 +81,9 @@ class KnowledgeAnswer(BaseModel):
 
 
 class BriefKnowledge(BaseModel):
-    """What a small model is asked for: which turn taught most, and of what kind that is. The words are the story's."""
+    """The turn that is most worth knowing."""
 
     turn: int
-    section: FilledSection
 
 
 class MergedLine(BaseModel):
@@ -176,42 +175,26 @@ def ephemeral_entries(
 
 
 def _brief_answer(model: LanguageModel, played: Played, question: Question) -> KnowledgeAnswer:
-    """Return the turn that the model chose as an answer of one line.
-
-    It goes into the section that the model chose, if the turn's own facts speak for that one too.
-    """
-    shown = [turn for turn in played.turns if turn.turn in question.turns]
-    choice = model.complete("analysis", question.prompt, _brief_schema(shown)).value
-    turn = next(turn for turn in shown if turn.turn == choice.turn)
-    likely = _likely_sections(turn)
-    section = choice.section if choice.section in likely else likely[0]
-    text = quoted(turn, played.history[turn.turn - 1])
-    return KnowledgeAnswer(lines=[ProposedLine(section=section, text=text, turns=[turn.turn])])
+    """Return the turn that the model chose as an answer of one line; where there is only one, nobody is asked."""
+    shown = {turn.turn: turn for turn in played.turns if turn.turn in question.turns}
+    turn = next(iter(shown.values()))
+    if len(shown) > 1:
+        turn = shown[model.complete("analysis", question.prompt, _brief_schema(shown)).value.turn]
+    text = told_in_brief(turn, played.history[turn.turn - 1])
+    return KnowledgeAnswer(lines=[ProposedLine(section=_section(turn), text=text, turns=[turn.turn])])
 
 
-def _brief_schema(turns: Sequence[LearntTurn]) -> type[BriefKnowledge]:
-    """Return a ``BriefKnowledge`` that allows only these turns, and only sections that are likely for one of them."""
-    offered = tuple(dict.fromkeys(section for turn in turns for section in _likely_sections(turn)))
-
-    def as_offered(value: object) -> object:
-        section = _as_section(value)
-        return section if section in offered or not isinstance(value, str) else offered[0]
-
-    turn: Any = Literal[tuple(turn.turn for turn in turns)]
-    section: Any = Annotated[Literal[offered], BeforeValidator(as_offered)]
-    return create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turn, ...), section=(section, ...))
+def _brief_schema(turns: Iterable[int]) -> type[BriefKnowledge]:
+    """Return a ``BriefKnowledge`` that allows only these turns."""
+    allowed: Any = Literal[tuple(turns)]
+    return create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(allowed, ...))
 
 
-def _likely_sections(turn: LearntTurn) -> list[FilledSection]:
-    """Return the sections that the points and the death of a turn speak for, the likeliest first."""
-    sections: list[FilledSection] = []
+def _section(turn: LearntTurn) -> FilledSection:
+    """Return the section that the points and the death of a turn speak for."""
     if turn.died:
-        sections += ["DEATH & DANGER ANALYSIS", "DANGERS & THREATS"]
-    elif turn.score_change < 0:
-        sections += ["DANGERS & THREATS", "LESSONS LEARNED"]
-    if turn.score_change > 0:
-        sections += ["PUZZLE SOLUTIONS", "STRATEGIC PATTERNS", "LESSONS LEARNED"]
-    return sections
+        return "DEATH & DANGER ANALYSIS"
+    return "DANGERS & THREATS" if turn.score_change < 0 else "PUZZLE SOLUTIONS"
 
 
 def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> KnowledgeUpdate:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from session.game_state import GameState
     from session.memory import LocationMemories
-    from session.values import TurnRecord
+    from session.values import Location, TurnRecord
 
 FEWEST_TURNS = 5
 LONGEST_NAME = 60  # characters
@@ -29,6 +29,7 @@ class LearntTurn:
     place: name and id of the location in which it began
     facts: points, belongings, a first visit, a death
     score_change: points, 0 where they are not known
+    destination: name and id of the location to which it led, "" where the player stayed
     revealed: something came to light that was neither seen nor carried before
     """
 
@@ -38,6 +39,7 @@ class LearntTurn:
     score_change: int = 0
     died: bool = False
     revealed: bool = False
+    destination: str = ""
 
     @property
     def is_telling(self) -> bool:
@@ -52,15 +54,19 @@ class LearntTurn:
 
 def learnt_turn(record: TurnRecord, visited: Collection[int]) -> LearntTurn:
     """Return the facts of a turn. ``visited``: ids of the locations in which turns of the episode were begun."""
-    location = record.before.location
     return LearntTurn(
         turn=record.turn,
-        place="an unknown place" if location is None else f"{cut_at(location.label, LONGEST_NAME)} ({location.num})",
+        place=_place(record.before.location),
         facts=tuple(fact.text for fact in evidence_of(record, visited)),
         score_change=record.score_change or 0,
         died=record.after.died,
         revealed=bool(record.came_to_light),
+        destination=_place(record.after.location) if record.moved else "",
     )
+
+
+def _place(location: Location | None) -> str:
+    return "an unknown place" if location is None else f"{cut_at(location.label, LONGEST_NAME)} ({location.num})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from managers.prompting import (
     turn_text,
 )
 from session.knowledge import INSIGHTS, KnowledgeEntry
-from session.text import cut_at, one_line
+from session.text import cut_at, cut_middle, one_line
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -106,16 +106,20 @@ def consolidation_question(
     return Question(Prompt(fill_prompt(system), user), known)
 
 
-def quoted(turn: LearntTurn, played: PlayedAction) -> str:
-    """Return what a turn taught in the story's own words, since a small model would invent some."""
-    effects = [f"score {turn.score_change:+d}"] if turn.score_change else []
-    effects += ["the player died"] if turn.died else []
-    action, response = cut_at(one_line(played.action), BRIEF_ACTION), cut_at(one_line(played.response), BRIEF_RESPONSE)
-    return f'At {turn.place}, {action} ({", ".join(effects)}): "{response}"'
+def told_in_brief(turn: LearntTurn, played: PlayedAction) -> str:
+    """Return what a turn taught as command and result, with the story's words unless they are about another place."""
+    results = [f"{turn.score_change:+d} {'point' if abs(turn.score_change) == 1 else 'points'}"] * bool(
+        turn.score_change
+    )
+    results += ["the player died"] if turn.died else []
+    results += [f"leads to {turn.destination}"] if turn.destination and not turn.died else []
+    response = cut_middle(one_line(played.response), BRIEF_RESPONSE)
+    quote = f': "{response}"' if turn.died or not turn.destination else ""
+    return f"`{cut_at(one_line(played.action), BRIEF_ACTION)}` at {turn.place}: {', '.join(results)}{quote}"
 
 
 def _brief(candidates: Sequence[LearntTurn], played: Played) -> Question:
-    lines = (turn_text(turn.turn, quoted(turn, played.history[turn.turn - 1])) for turn in candidates)
+    lines = (turn_text(turn.turn, told_in_brief(turn, played.history[turn.turn - 1])) for turn in candidates)
     numbers = tuple(turn.turn for turn in candidates)
     user = fill_prompt("knowledge_brief_play", play="\n".join(lines), turns=", ".join(map(str, numbers)))
     return Question(Prompt(fill_prompt("knowledge_brief"), user), turns=numbers)

@@ -525,65 +525,54 @@ class TestHoldingAndResuming:
 class TestSmallModels:
     BUDGET: ClassVar = {"analysis": 1500}
 
-    def test_they_choose_a_turn_and_the_words_are_the_storys(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [{"turn": 2, "section": "DANGERS & THREATS"}], prompt_budgets=self.BUDGET)
+    def test_they_choose_a_turn_which_is_told_as_command_and_result(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, [{"turn": 2}], prompt_budgets=self.BUDGET)
         play.turn("pull crank", "The sluice opens.", score=5)
         play.turn("enter vat", "You  dissolve\nin it.", died=True, score=0)
         play.turn("drop banner", "Dropped.", inventory=())
         assert play.manager.update_at_end()
         assert play.known == [
-            '- At Dye Works Gate (11), enter vat (score -5, the player died): "You dissolve in it." *(Ep1, T2)*'
+            '- `enter vat` at Dye Works Gate (11): -5 points, the player died: "You dissolve in it." *(Ep1, T2)*'
         ]
         (call,) = play.llm.calls
         assert call.schema.model_json_schema()["properties"]["turn"]["enum"] == [1, 2]
 
     @pytest.mark.parametrize(
-        ("event", "sections"),
+        ("event", "line"),
         [
-            ({"died": True, "score": 15}, ["DEATH & DANGER ANALYSIS", "DANGERS & THREATS"]),
-            ({"score": 15}, ["DANGERS & THREATS", "LESSONS LEARNED"]),
-            ({"score": 25}, ["PUZZLE SOLUTIONS", "STRATEGIC PATTERNS", "LESSONS LEARNED"]),
+            (
+                {"died": True, "score": 15, "text": f"You read. {'The sand glows. ' * 20}It bites you."},
+                "## DEATH & DANGER ANALYSIS\n\n- `go` at Dye Works Gate (11): -5 points, the player died: ",
+            ),
+            ({"score": 19}, "## DANGERS & THREATS\n\n- `go` at Dye Works Gate (11): -1 point: "),
+            ({"score": 25}, '## PUZZLE SOLUTIONS\n\n- `go` at Dye Works Gate (11): +5 points: "Time passes."'),
+            (
+                {"score": 45, "location": VATS, "text": f"Blue Vats\n{'Blue runs down everywhere. ' * 9}"},
+                "## PUZZLE SOLUTIONS\n\n- `go` at Dye Works Gate (11): +25 points, leads to Blue Vats (31) *(Ep1, T1)*",
+            ),
         ],
     )
-    def test_they_are_offered_the_sections_that_the_facts_speak_for(
-        self, tmp_path: Path, event: dict[str, Any], sections: list[str]
+    def test_of_a_single_turn_nobody_is_asked_and_its_section_is_that_of_its_facts(
+        self, tmp_path: Path, event: dict[str, Any], line: str
     ) -> None:
-        play = KnowledgePlay(tmp_path, [{"turn": 1, "section": sections[0]}], prompt_budgets=self.BUDGET)
+        play = KnowledgePlay(tmp_path, prompt_budgets=self.BUDGET)
         play.now = replace(play.now, score=20)
-        play.turn(**event)
+        play.turn("go", **event)
         play.manager.update_at_end()
-        (call,) = play.llm.calls
-        assert call.schema.model_json_schema()["properties"]["section"]["enum"] == sections
-        assert f"## {sections[0]}\n" in play.file.read_text()
+        assert line in play.file.read_text()
+        assert play.llm.calls == []
 
-    @pytest.mark.parametrize(
-        ("turn", "section", "filed"),
-        [
-            (1, "dangers & threats", "PUZZLE SOLUTIONS"),
-            (1, "strategic  patterns", "STRATEGIC PATTERNS"),
-            (1, "a heading of its own", "LESSONS LEARNED"),
-            (2, "PUZZLE SOLUTIONS", "DEATH & DANGER ANALYSIS"),
-            (2, "a heading of its own", "DEATH & DANGER ANALYSIS"),
-        ],
-    )
-    def test_a_section_that_does_not_suit_the_turn_becomes_one_that_does(
-        self, tmp_path: Path, turn: int, section: str, filed: str
-    ) -> None:
-        play = KnowledgePlay(tmp_path, [{"turn": turn, "section": section}], prompt_budgets=self.BUDGET)
-        play.turn("pull crank", "The sluice opens.", score=5)
-        play.turn("enter vat", "You dissolve in it.", died=True)
-        play.manager.update_at_end()
-        assert play.file.read_text().startswith(f"# Knowledge Base\n\n## {filed}\n\n- At Dye Works Gate")
-
-    def test_they_are_asked_about_what_won_points_though_an_ephemeral_memory_is_about_it(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [{"turn": 5, "section": "PUZZLE SOLUTIONS"}], prompt_budgets=self.BUDGET)
+    def test_what_won_points_is_known_though_an_ephemeral_memory_is_about_it(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, prompt_budgets=self.BUDGET)
         play.remember("5")
         play.play(10)
         assert play.metrics["taken"] == 1
 
     def test_a_turn_that_they_invent_is_no_answer(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [{"turn": 9, "section": "LESSONS LEARNED"}], prompt_budgets=self.BUDGET)
-        play.play(10)
+        play = KnowledgePlay(tmp_path, [{"turn": 9}], prompt_budgets=self.BUDGET)
+        play.turn(score=5)
+        play.turn(score=7)
+        play.play(8)
         assert play.known == []
         assert play.metrics["failures"] == 1
 
