@@ -11,7 +11,7 @@ from typing_extensions import override
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.lexicon.document import FormTrial, Lexicon, parse_lexicon
 from managers.lexicon.forms import form_trial_of
-from managers.lexicon.view import FormsByOutcome, forms_anywhere, forms_at
+from managers.lexicon.view import WorkingForms, working_forms
 from managers.prompting import CHARACTERS_PER_TOKEN
 from session.context import Place, PromptSection
 from session.files.document_store import DocumentStore, StoreState
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
 LEXICON_FILE = "lexicon.json"
 REFRESH_INTERVAL = 25  # turns
-SYNTAX_TOKENS = 150  # of the forms that the agent is shown
-LOCAL_TOKENS = 60
+SYNTAX_TOKENS = 60  # of the forms that models are shown
 _STATES = TypeAdapter(StoreState[FormTrial])
 
 
@@ -67,7 +66,7 @@ class LexiconManager(BaseManager):
         self._store: DocumentStore[Lexicon, FormTrial] = DocumentStore(
             self.path, partial(parse_lexicon, path=self.path), _STATES
         )
-        self._shown = forms_anywhere(self._store.document)
+        self._shown = working_forms(self._store.document)
 
     @property
     def lexicon(self) -> Lexicon:
@@ -110,47 +109,40 @@ class LexiconManager(BaseManager):
         self.show_all()
 
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return how the forms fared anywhere."""
+        """Return a command for each form that worked."""
         del observation
         return PromptSection("COMMAND SYNTAX", self.text(SYNTAX_TOKENS), 5, Place.SYNTAX)
 
-    def state(self) -> FormsByOutcome:
+    def state(self) -> WorkingForms:
         """Return what is shown at present."""
         return self._shown
 
     @override
-    def restore(self, state: FormsByOutcome) -> None:
+    def restore(self, state: WorkingForms) -> None:
         self._shown = state
 
     def text(self, tokens: int) -> str:
-        """Return how the forms fared anywhere, in at most so many tokens; "" where nothing is known.
+        """Return a command for each form that worked, in at most so many tokens; "" where nothing is known.
 
         The text changes every ``REFRESH_INTERVAL`` turns only.
         """
         return self._shown.text(tokens * CHARACTERS_PER_TOKEN)
 
-    def local_text(self, location_id: int) -> str:
-        """Return how the forms fared at a location, up to the latest turn, in at most ``LOCAL_TOKENS`` tokens."""
-        return forms_at(self._store.document, location_id).text(LOCAL_TOKENS * CHARACTERS_PER_TOKEN)
-
     @override
     def get_status(self) -> ManagerStatus:
-        shown = self._shown
         return {
             "type": "lexicon",
             "state": {"file": str(self.path)},
             "metrics": {
                 "forms": len(self.lexicon.forms),
-                "working": len(shown.working),
-                "understood": len(shown.understood),
-                "refused": len(shown.refused),
+                "working": len(self._shown.examples),
                 "unsaved": self._store.unsaved,
             },
         }
 
     def show_all(self) -> None:
         """Show all that is known, and write it soon."""
-        self._shown = forms_anywhere(self._store.document)
+        self._shown = working_forms(self._store.document)
         self._write_soon()
 
     def _write_soon(self) -> None:

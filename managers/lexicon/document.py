@@ -20,10 +20,14 @@ MOST_ASKED = 500
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """How often an answer came in turns that changed nothing, and in turns that changed something."""
+    """How often an answer came in turns that changed nothing, and in turns that changed something.
+
+    example: the first command that changed something
+    """
 
     silent: NonNegativeInt = 0
     changed: NonNegativeInt = 0
+    example: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +37,23 @@ class Tally:
     changed, told: how many turns changed something, and how many did not, where the answer is not kept word by word
         because it was long or there were ``MOST_ANSWERS`` already
     answers: the short answers, as ``FormTrial.words`` has them
+    example: the first command that changed something, of those whose answer is not kept
     """
 
     changed: NonNegativeInt = 0
     told: NonNegativeInt = 0
     answers: Mapping[str, Answered] = field(default_factory=dict)
+    example: str = ""
 
-    def with_one(self, words: str, *, changed: bool) -> Tally:
+    def with_one(self, words: str, command: str, *, changed: bool) -> Tally:
         """Return the tally with one turn more."""
+        example = command if changed else ""
         if words and (words in self.answers or len(self.answers) < MOST_ANSWERS):
             kept = self.answers.get(words, Answered())
-            kept = Answered(kept.silent + (not changed), kept.changed + changed)
+            kept = Answered(kept.silent + (not changed), kept.changed + changed, kept.example or example)
             return replace(self, answers={**self.answers, words: kept})
-        return replace(self, changed=self.changed + changed, told=self.told + (not changed))
+        kept_example = self.example or example
+        return replace(self, changed=self.changed + changed, told=self.told + (not changed), example=kept_example)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,7 @@ class FormTrial:
         places = document.forms.get(self.form)
         if places is None and len(document.forms) >= MOST_FORMS:
             return document
-        tally = (places or {}).get(self.location_id, Tally()).with_one(self.words, changed=self.changed)
+        tally = (places or {}).get(self.location_id, Tally()).with_one(self.words, self.command, changed=self.changed)
         forms = {**document.forms, self.form: {**(places or {}), self.location_id: tally}}
         return replace(document, forms=forms, asked=self._asked(document.asked))
 

@@ -10,7 +10,7 @@ from managers.lexicon.document import FormTrial
 from managers.memory.outcome import SUBSTANTIAL
 from session.command_reading import read_command, words_of
 from session.text import cut_at, one_line
-from zorkgpt.mapping.movement_analyzer import repeated
+from zorkgpt.mapping.movement_analyzer import passes_time, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 OBJECT, DIRECTION, WORDS = "OBJECT", "DIRECTION", "WORDS"
 """What stands in a form for words that name a thing, for a direction, and for words that the story does not know."""
+SLOTS = (OBJECT, DIRECTION, WORDS)
 
 LONGEST_FORM = 50  # characters
 LONGEST_ANSWER = 60  # characters
@@ -33,14 +34,16 @@ _BLANK = "…"
 def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementAnalyzer) -> FormTrial | None:
     """Return the form of the turn's command and how it fared; ``None`` where the turn says nothing of that.
 
-    That is so for a plain direction (the map knows those), for more than a plain clause, for the answer to a question,
-    for a death, after the end, where the clock ran back (undo, restore, restart), and where a single key was wanted.
+    That is so for whatever led elsewhere (the map knows ways), for waiting and looking (what changes then is somebody
+    else's doing), for more than a plain clause, for the answer to a question, for a death, after the end, where the
+    clock ran back (undo, restore, restart), and where a single key was wanted.
     """
     before, after = turn.before, turn.after
-    if before.awaits_key or before.ending or after.died or after.lost or _rewound(before, after):
+    if before.awaits_key or before.ending or after.died or after.lost or turn.moved or _rewound(before, after):
         return None
     action = repeated(turn.action, "")
-    command = None if movements.is_direction(movements.exit_of(action)) else read_command(action, vocabulary)
+    exit_ = movements.exit_of(action)
+    command = None if movements.is_direction(exit_) or passes_time(exit_) else read_command(action, vocabulary)
     if command is None or _is_answer(command, before, vocabulary):
         return None
     form = form_of(command, before, vocabulary)

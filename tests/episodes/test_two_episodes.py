@@ -47,14 +47,14 @@ TIDE_HOUSE = Script(
     ("north", "north", "take lamp", "south", "north", "south", "east", "east", "east"),
     ("examine rock", "north", "examine door", "north", "examine lamp", "up", "east", "down", "wait"),
     taken="take lamp",
-    syntax="Changed something: take OBJECT",
+    syntax="Worked in this story: take lamp",
 )
 ZORK_1 = Script(
     "zork1",
     ("open mailbox", "take leaflet", "south", "west", "south", "east", "east", "east", "jump"),
     ("examine mailbox", "open mailbox", "south", "examine house", "east", "examine window", "east", "look", "wait"),
     taken="take leaflet",
-    syntax="Changed something: open OBJECT; take OBJECT",
+    syntax="Worked in this story: open mailbox; take leaflet",
     seed=3,
 )
 SCRIPTS = (TIDE_HOUSE, pytest.param(ZORK_1, marks=pytest.mark.stories))

@@ -28,10 +28,7 @@ if TYPE_CHECKING:
     from zorkgpt.llm.language_model import Prompt
 
 KNOWLEDGE = "# Dye works\nThe fumes kill within two turns; wear the smoke hood. $5 buys one."
-SYNTAX = (
-    "Changed something: dip OBJECT in OBJECT; take OBJECT; unbar OBJECT with OBJECT\n"
-    "Only these answers so far: climb OBJECT (The … has no rungs.)"
-)
+SYNTAX = "Worked in this story: dip banner in vat; unbar shutter with hook; take spool"
 
 
 def memory(title: str = "Fixing the blue", **others: object) -> Memory:
