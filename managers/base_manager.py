@@ -21,6 +21,7 @@ from zorkgpt.llm.language_model import LanguageModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from typing_extensions import Self
 
@@ -43,7 +44,7 @@ class ManagerStatus(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ManagerSnapshot:
-    """A manager between two turns, as JSON.
+    """A manager between two turns: plain values, or what was read of their JSON.
 
     state: what ``state`` returned
     stores: what the ``state`` of each store returned, by the name of its file
@@ -138,10 +139,13 @@ class BaseManager(ABC):
             store.commit()
             store.refresh()
 
-    def hold(self, watch: Watch) -> None:
-        """Let the files change in :meth:`commit` alone from now on, and tell ``watch`` of looks at them."""
+    def hold(self, watch: Watch, copies: Path | None = None) -> None:
+        """Let the files change in :meth:`commit` alone from now on, and tell ``watch`` of looks at them.
+
+        copies: the run's folder for copies of them as they are at its snapshot
+        """
         for store in self.stores():
-            store.hold(watch)
+            store.hold(watch, copies)
 
     def state(self) -> object:
         """Return what a snapshot has to hold besides the stores: a dataclass of plain values, ``None`` for nothing."""
@@ -151,12 +155,8 @@ class BaseManager(ABC):
         """Go back to what :meth:`state` returned; the stores are back already. Raises ``StoreError``."""
 
     def snapshot(self) -> ManagerSnapshot:
-        """Return all that cannot be had from the files and the episode's records, as JSON."""
-        state = self.state()
-        return ManagerSnapshot(
-            None if state is None else _adapter(type(state)).dump_python(state, mode="json"),
-            {store.path.name: store.states.dump_python(store.state(), mode="json") for store in self.stores()},
-        )
+        """Return all that cannot be had from the files and the episode's records."""
+        return ManagerSnapshot(self.state(), {store.path.name: store.state() for store in self.stores()})
 
     def restore_snapshot(self, snapshot: ManagerSnapshot, *, is_committed: bool = False) -> None:
         """Go back to what :meth:`snapshot` returned.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from zorkgpt.mapping.navigation import FrontierRoom, Route
 
 LONGEST_REFUSAL = 80  # characters
+SAVE_INTERVAL = 10  # turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,10 @@ class MapManager(BaseManager):
         self._note_bearings(self.game_state.opening, self.game_state.opening_location)
 
     def learn(self, turn: TurnRecord) -> MapChange:
-        """Learn what the turn showed, and write the map where rooms or edges changed, unless changes are held.
+        """Learn what the turn showed, and write the map where rooms or edges changed.
 
-        Raises ``StoreError`` where the file cannot be written; the map in memory has learnt the turn then.
+        Where changes are held, they go to the file with the commit of every ``SAVE_INTERVAL``-th turn. Raises
+        ``StoreError`` where the file cannot be written; the map in memory has learnt the turn then.
         """
         attempt = self._movements.attempt(turn, self._previous_command)
         self._note_death(turn)
@@ -114,7 +116,9 @@ class MapManager(BaseManager):
             self._previous_command = repeated(turn.action, self._previous_command)
         entered = [self._enter(observation) for observation in (turn.before, turn.after)]
         change = self._learn_attempt(attempt, turn, new_room=any(entered))
-        self._store.is_due = self._store.is_due or change != MapChange()
+        self._store.is_changed = self._store.is_changed or change != MapChange()
+        if self._store.is_changed and (turn.turn % SAVE_INTERVAL == 0 or not self._store.holds):
+            self._store.demand()
         if not self._store.holds:
             self.commit()
         self._note_bearings(turn.after.text, turn.after.location)
@@ -130,7 +134,7 @@ class MapManager(BaseManager):
     def end(self, end: EpisodeEnd) -> None:
         """Let the map go to its file with the next commit, changed or not."""
         del end
-        self._store.is_due = True
+        self._store.demand()
 
     def section(self, observation: Observation) -> PromptSection | None:
         """Return the map around the player, unless ``config.map.shown`` is off."""

@@ -1,4 +1,4 @@
-"""Commits a run turn by turn: first the snapshot, then the shared files."""
+"""Commits a run turn by turn: first the snapshot, where one is due, then the shared files."""
 
 from __future__ import annotations
 
@@ -6,21 +6,38 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from game_interface.core.game import Game
 from game_interface.core.machine.saved_state import SavedState
 from orchestration.guarded_model import GuardedModel
 from orchestration.learning import Learning, LearningState
+from orchestration.run_record import FileWatch
 from session.errors import StoreError, first_problem
 from session.files.atomic_write import force_to_disk
 from session.files.journal import Journal
 from session.files.run_folders import AT_START, SharedFiles
 from session.files.snapshot import make_checkpoint, mark_committed, read_mark, write_snapshot
 from zorkgpt.llm.breaker import Circuit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+LONGEST_TAIL = 25
+"""So many turns at most are repeated from the journal where a run was killed."""
+
+
+def _encoded(game: SavedState | None) -> str:
+    """Return the story's state as base64, "" for none."""
+    return b64encode(game.to_bytes()).decode() if game else ""
+
+
+def _decoded(text: str) -> SavedState | None:
+    return SavedState.from_bytes(b64decode(text)) if text else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +46,7 @@ class SessionState:
 
     seq, sum: the latest line of the journal
     episode_index: of the episode being played or to be played next, from 0
-    game: the story's state, base64; "" between episodes
+    game: the story's state; ``None`` between episodes
     """
 
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid")  # a field of another version is never lost in silence
@@ -37,7 +54,7 @@ class SessionState:
     seq: int
     sum: str
     episode_index: int
-    game: str
+    game: Annotated[SavedState | None, PlainSerializer(_encoded), PlainValidator(_decoded)]
     learning: LearningState
     tokens_per_character: float
     circuits: Mapping[str, Circuit]
@@ -48,16 +65,11 @@ class SessionState:
 
     @classmethod
     def from_json(cls, content: bytes) -> SessionState:
-        """Read a state back. Raises ``StoreError`` for one of another version."""
+        """Read a state back. Raises ``StoreError`` for one of another version, ``GameError`` for a story's state."""
         try:
             return _STATE.validate_json(content)
         except ValidationError as error:
             raise StoreError(f"the snapshot is of another version: {first_problem(error)}") from error
-
-    @property
-    def saved_game(self) -> SavedState:
-        """The story's state, to be given to the game. Raises ``GameError`` where it is none."""
-        return SavedState.from_bytes(b64decode(self.game))
 
 
 class JournalPlace(NamedTuple):
@@ -76,17 +88,15 @@ def journal_line_of(snapshot: bytes) -> JournalPlace:
         raise StoreError("the snapshot names no line of the journal") from error
 
 
-def _encoded(game: SavedState) -> str:
-    """Return the story's state in the form of ``SessionState.game``."""
-    return b64encode(game.to_bytes()).decode()
-
-
 _STATE = TypeAdapter(SessionState)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Committer:
     """Writes down how the parts of a run stand, so that it can be resumed.
+
+    A snapshot is written before a shared file is, and after somebody else has written one; otherwise only now and then,
+    for an older snapshot and the lines of the journal since say the same.
 
     journal: where the run is written down; ``None`` for one that is only repeated, which needs no snapshots
     """
@@ -96,18 +106,28 @@ class Committer:
     learning: Learning
     model: GuardedModel
     files: SharedFiles
+    watch: FileWatch
+    _unwritten: SessionState | None = None
+    _tail: int = LONGEST_TAIL  # the first turn has a snapshot
 
     def commit(self, episode_index: int, *, in_episode: bool) -> None:
-        """Write a snapshot and then the shared files: the run can be resumed from here. Raises ``StoreError``.
+        """Write a snapshot where one is due, then the shared files: the run can be resumed from here.
 
-        A kill between the two is mended at resume: the snapshot knows what the files should have got.
+        A kill between the two is mended at resume: the snapshot knows what the files should have got. Raises
+        ``StoreError``.
         """
         if self.journal is None:
             self.learning.commit()
             return
         self.journal.sync()
-        write_snapshot(self.journal.folder, self._state(self.journal, episode_index, in_episode).to_json())
+        self._unwritten = self._state(self.journal, episode_index, in_episode)
+        self._tail += 1
+        if in_episode and self._tail < LONGEST_TAIL and not self.learning.is_due and not self.watch.has_noticed:
+            self.learning.commit()
+            return
+        self._write_snapshot(self.journal.folder, self._unwritten)
         self.learning.commit()
+        self.learning.keep()
         mark_committed(self.journal.folder, self.journal.seq)
         if not in_episode:
             self.settle()
@@ -121,6 +141,11 @@ class Committer:
     def leave(self) -> None:
         """Settle the run when it is left, as far as the disk lets one: the journal is enough to resume it."""
         with suppress(StoreError):
+            if self.journal is not None and self._unwritten is not None:
+                seq = self._unwritten.seq
+                self._write_snapshot(self.journal.folder, self._unwritten)
+                if not self.learning.is_due:
+                    mark_committed(self.journal.folder, seq)
             self.settle()
 
     def settle(self) -> None:
@@ -143,13 +168,20 @@ class Committer:
         is_done = mark is not None and mark.seq == state.seq
         self.learning.restore(state.learning, is_committed=is_done)
         self.learning.commit()
+        if self.journal is not None and not (is_done or self.watch.has_noticed):
+            self.learning.keep()
+            mark_committed(self.journal.folder, state.seq)
+
+    def _write_snapshot(self, folder: Path, state: SessionState) -> None:
+        write_snapshot(folder, state.to_json())
+        self._unwritten, self._tail, self.watch.has_noticed = None, 0, False
 
     def _state(self, journal: Journal, episode_index: int, in_episode: bool) -> SessionState:
         return SessionState(
             seq=journal.seq,
             sum=journal.sum,
             episode_index=episode_index,
-            game=_encoded(self.game.save()) if in_episode else "",
+            game=self.game.save() if in_episode else None,
             learning=self.learning.snapshot(),
             tokens_per_character=self.model.tokens.tokens_per_character,
             circuits=self.model.breaker.state(),

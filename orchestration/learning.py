@@ -16,6 +16,7 @@ from zorkgpt.players.critic import Critic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from session.context import PromptSection
     from session.events import EpisodeEnd, Event
@@ -54,10 +55,13 @@ class Learning:
             raise LookupError(f"no {kind.__name__} takes part in this run")
         return found
 
-    def hold(self, watch: Watch) -> None:
-        """Let shared files change in :meth:`commit` alone from now on, and tell ``watch`` of looks at them."""
+    def hold(self, watch: Watch, copies: Path | None) -> None:
+        """Let shared files change in :meth:`commit` alone from now on, and tell ``watch`` of looks at them.
+
+        copies: the run's folder for copies of them as they are at its snapshot
+        """
         for manager in self.managers:
-            manager.hold(watch)
+            manager.hold(watch, copies)
 
     def begin(self, state: GameState) -> None:
         """Begin a new episode in ``state``; what outlives episodes stays."""
@@ -94,6 +98,16 @@ class Learning:
         """Write what was learnt since the last time into the shared files. Raises ``StoreError``."""
         for manager in self.managers:
             manager.commit()
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next :meth:`commit` has something to write."""
+        return any(store.is_due for store in self.stores())
+
+    def keep(self) -> None:
+        """Keep what :meth:`restore` needs of the shared files as they are now. Raises ``StoreError``."""
+        for store in self.stores():
+            store.keep()
 
     def show(self) -> None:
         """Show whoever watches from outside how things stand now."""

@@ -212,7 +212,7 @@ def _begin_again(record: ContinuedRecord, configuration: GameConfiguration, part
 
 
 def _position(run: Run, state: SessionState, manifest: Manifest, lines: Sequence[JournalLine]) -> RunPosition:
-    if not state.game:
+    if state.game is None:
         run.committer.restore(state)
         return RunPosition(state.episode_index)
     played: list[TurnPlayed] = []
@@ -225,7 +225,7 @@ def _position(run: Run, state: SessionState, manifest: Manifest, lines: Sequence
     if opening is None:
         raise StoreError(f"the journal of run {manifest.run_id} does not tell how the episode began")
     orchestrator = run.orchestrator
-    orchestrator.game.restore(state.saved_game)
+    orchestrator.game.restore(state.game)
     episode = Episode(GameState(episode=manifest.first_episode + state.episode_index), opening)
     orchestrator.learning.recall(episode.state, [turn.record for turn in played])
     for turn in played:

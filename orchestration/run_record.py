@@ -97,22 +97,32 @@ class CheckedRecord:
         self.show(event)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FileWatch:
-    """Writes down what others write into the shared files of a run."""
+    """Writes down what others write into the shared files of a run.
+
+    has_noticed: something was, since whoever asks for it last set it to false
+    """
 
     record: Record
+    has_noticed: bool = False
 
-    def reading(self, path: Path, read: int) -> None:
-        """Edit a file before it is looked at, where the recording says that somebody edited it just then."""
-        if not self.record.repeats_edits:
-            return
-        event = self.record.recording.next_event
+    def reading(self, path: Path, read: int) -> bool:
+        """Edit a file before it is looked at, where the recording says that somebody edited it just then.
+
+        Return whether to look: not at what was written since the turns were played that are repeated now.
+        """
+        recording = self.record.recording
+        event = recording.next_event
         if isinstance(event, FileEdited) and (event.file, event.read) == (path.name, read):
-            write_atomically(path, event.text.encode())
+            if self.record.repeats_edits:
+                write_atomically(path, event.text.encode())
+            return True
+        return not recording.turns
 
     def noticed(self, path: Path, read: int, text: str) -> None:
         """Write down that somebody edited the file."""
+        self.has_noticed = True
         self.record.emit(FileEdited(path.name, read, text))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
+from typing_extensions import override
 
 from session.errors import StoreError
 from session.files.atomic_write import write_atomically
@@ -68,6 +69,11 @@ class NewsLedger(SharedStore[UnwrittenNews]):
         keys |= {outcome.arrival_key for outcome in outcomes if outcome.arrival_text}
         self._unwritten += tuple(sorted(keys - self._seen))
         self._seen |= keys
+
+    @property
+    @override
+    def is_due(self) -> bool:
+        return bool(self._unwritten)
 
     def commit(self) -> None:
         """Append to the file what was noted. Raises ``StoreError``, and then the next commit tries again."""

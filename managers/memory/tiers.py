@@ -52,6 +52,7 @@ class MemoryTiers:
         self.is_failing = False
         self._owner = owner
         self.store = open_memories(path)
+        self._document: MemoriesDocument | None = None
         self._followed: dict[int, list[Memory]] = {}
         self.follow()
         self._report_problems()
@@ -70,7 +71,9 @@ class MemoryTiers:
 
     def visit(self, location_id: int, episode: int) -> None:
         """Count a visit to the location; the file gets it with the next change."""
+        self.follow()
         self.store.defer(CountedVisit(location_id, episode))
+        self._document = self.store.document  # no memory is another one by that
 
     def revise(self, revision: Revision) -> bool:
         """Make the revision in both tiers, and write the file.
@@ -151,6 +154,7 @@ class MemoryTiers:
             location_id: [memory for memory in memories if memory not in self._followed.get(location_id, ())]
             for location_id, memories in self.persistent.items()
         }
+        self._document = None
         self.follow()
         for location_id, memories in given.items():
             for memory in memories:
@@ -169,8 +173,11 @@ class MemoryTiers:
 
     def follow(self) -> None:
         """Let ``persistent`` be what the store holds."""
+        if self.store.document is self._document:
+            return
+        self._document = self.store.document
         self.persistent.clear()
-        self.persistent.update(self.store.document.memories())
+        self.persistent.update(self._document.memories())
         self._followed = {location_id: list(memories) for location_id, memories in self.persistent.items()}
 
     def _report_failure(self, error: StoreError) -> None:

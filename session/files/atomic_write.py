@@ -48,6 +48,22 @@ def write_atomically(
             temporary.unlink(missing_ok=True)
 
 
+def overwrite(path: Path, content: bytes) -> None:
+    """Write the content over what a file holds, without waiting for the disk; a kill may leave a part of either.
+
+    A new file is for the user alone. Raises ``StoreError``.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        try:
+            os.pwrite(descriptor, content, 0)
+            os.ftruncate(descriptor, len(content))
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
 def force_to_disk(path: Path) -> None:
     """Wait until a file is on the disk under its name, if there is one. Raises ``StoreError``."""
     try:

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from typing_extensions import override
+
 from session.errors import StoreError
-from session.files.atomic_write import write_atomically
+from session.files.atomic_write import overwrite, write_atomically
 from session.files.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
@@ -82,8 +84,11 @@ class Committable(Protocol):
 class Watch(Protocol):
     """Told of every look at a shared file, and of what others wrote there: what a replay must know of the world."""
 
-    def reading(self, path: Path, read: int) -> None:
-        """Take note that the file is about to be looked at for the ``read``-th time."""
+    def reading(self, path: Path, read: int) -> bool:
+        """Take note that the file is about to be looked at for the ``read``-th time.
+
+        Return false where what others wrote must not be seen yet: turns are repeated that were played before.
+        """
         ...
 
     def noticed(self, path: Path, read: int, text: str) -> None:
@@ -101,6 +106,7 @@ class SharedStore(ABC, Generic[S]):
     holds: changes wait for :meth:`commit`, so that a snapshot can be taken before the file changes, and are not
         forced to the disk: what a power cut undoes is made again from the journal (ADR 18)
     watch: told of looks at the file
+    copies: folder of the run's own copies of shared files, as they are at its snapshot; ``None`` for none
     states: reads and writes what :meth:`state` returns, as JSON
     """
 
@@ -110,6 +116,7 @@ class SharedStore(ABC, Generic[S]):
         self.path = path
         self.holds = False
         self.watch: Watch | None = None
+        self.copies: Path | None = None
         self._signature: tuple[int, ...] | None = None
         self._reads = 0
 
@@ -118,9 +125,17 @@ class SharedStore(ABC, Generic[S]):
         """SHA-256 of what the file holds or is about to, 64 hex digits; ``None`` where nobody compares it."""
         return None
 
-    def hold(self, watch: Watch) -> None:
+    @property
+    @abstractmethod
+    def is_due(self) -> bool:
+        """Whether the next :meth:`commit` has something to write."""
+
+    def hold(self, watch: Watch, copies: Path | None = None) -> None:
         """Let changes wait for :meth:`commit` from now on, and tell ``watch`` of looks at the file."""
-        self.holds, self.watch = True, watch
+        self.holds, self.watch, self.copies = True, watch, copies
+
+    def keep(self) -> None:
+        """Copy what the file is known to hold into ``copies``, for :meth:`restore`. Raises ``StoreError``."""
 
     @abstractmethod
     def commit(self) -> None:
@@ -138,10 +153,9 @@ class SharedStore(ABC, Generic[S]):
     def restore(self, state: S) -> None:
         """Go back to what :meth:`state` returned, whether it has reached the file since or not."""
 
-    def _look(self) -> None:
+    def _look(self) -> bool:
         self._reads += 1
-        if self.watch is not None:
-            self.watch.reading(self.path, self._reads)
+        return self.watch is None or self.watch.reading(self.path, self._reads)
 
     def _notice(self, text: str) -> None:
         if self.watch is not None:
@@ -180,10 +194,16 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         self.states = states
         self._parse = parse
         self.document = self._saved = parse("")
-        self._content: bytes | None = None
+        self._know(None)
+        self._kept: bytes | None = _UNHEARD_OF
         self._unsaved: list[E] = []
         self._is_due = False
         self.refresh()
+
+    @property
+    @override
+    def is_due(self) -> bool:
+        return self._is_due
 
     @property
     def unsaved(self) -> int:
@@ -197,8 +217,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
 
     def refresh(self) -> bool:
         """Take in what others have written, and return whether that changed the document."""
-        self._look()
-        if self._stat() == self._signature:
+        if not self._look() or self._stat() == self._signature:
             return False
         known = self._saved
         self._read()
@@ -207,8 +226,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
 
     def defer(self, edit: E) -> None:
         """Make an edit that may wait: it goes to the file with the next one that is applied."""
-        self._unsaved.append(edit)
-        self._replay()
+        self._make(edit)
 
     def apply(self, edit: E) -> bool:
         """Make an edit and write it with all unsaved ones; return false where it had nothing to do.
@@ -216,12 +234,11 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         Where the store ``holds``, they are in ``document`` and are due. Raises ``StoreError`` where the file cannot
         be written.
         """
-        self._unsaved.append(edit)
         if self.holds:
-            self._replay()
-            is_effective = any(unsaved is edit for unsaved in self._unsaved)
+            is_effective = self._make(edit)
             self._is_due = self._is_due or is_effective
             return is_effective
+        self._unsaved.append(edit)
         try:
             self._save()
         except StoreError:
@@ -245,23 +262,40 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
 
     def state(self) -> StoreState[E]:
         """Return what a snapshot has to hold so that :meth:`restore` makes every edit."""
-        before = _sha256(self._content)
-        after = _sha256(self.document.render().encode()) if self._is_due else before
-        return StoreState(tuple(self._unsaved), self._is_due, before, after, self._reads)
+        after = self.digest if self._is_due else self._content_digest
+        return StoreState(tuple(self._unsaved), self._is_due, self._content_digest, after, self._reads)
 
     def restore(self, state: StoreState[E]) -> None:
         """Make the edits of ``state``, whether a commit reached the file after it was taken or not.
 
         Where that is not known, and somebody has edited the file since, they are made again. What others have
-        written since is noticed in the next look, as it would have been without a stop.
+        written since is noticed in the next look, as it would have been without a stop; where the run has a copy, the
+        document is without it until then.
         """
-        is_applied = state.is_due and state.before != state.after == _sha256(self._content)
+        found = self._content_digest
+        is_applied = state.is_due and state.before != state.after == found
         self._unsaved = [] if is_applied else list(state.edits)
         self._is_due = state.is_due and not is_applied
         self._reads = state.reads + is_applied  # the commit had looked
-        if _sha256(self._content) not in {state.before, state.after}:
-            self._content, self._signature = _UNHEARD_OF, None
+        if found not in {state.before, state.after}:
+            self._go_back(state.before)
         self._replay()
+
+    def keep(self) -> None:
+        """Copy what the file is known to hold into ``copies``, if it is new. Raises ``StoreError``."""
+        if self.copies is not None and self._content is not self._kept:
+            overwrite(self.copies / self.path.name, self._content or b"")
+            self._kept = self._content
+
+    def _go_back(self, digest: str | None) -> None:
+        """Take the run's copy for what the file holds, if it has this digest, until the next look."""
+        copy = read_shared(self.copies / self.path.name) if self.copies is not None else None
+        if copy is not None and digest == _sha256(copy or None):
+            self._saved = self._parse(self._decoded(copy))
+            self._know(copy or None)
+        else:
+            self._know(_UNHEARD_OF)
+        self._signature = None
 
     def _save(self) -> None:
         with locked(self.path):
@@ -270,6 +304,15 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
             self._replay()
             if self._unsaved:
                 self._write()
+
+    def _make(self, edit: E) -> bool:
+        """Make an edit to the document as it stands, and return whether it had anything to do."""
+        edited = edit.apply_to(self.document)
+        if edited is self.document:
+            return False
+        self.document = edited
+        self._unsaved.append(edit)
+        return True
 
     def _replay(self) -> None:
         """Make the unsaved edits to what the file holds, and drop those that have nothing left to do."""
@@ -284,7 +327,8 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
     def _write(self) -> None:
         content = self.document.render().encode()
         self._replace(content)
-        self._content, self._saved = content, self.document
+        self._know(content)
+        self._saved = self.document
 
     def _read(self) -> None:
         """Read the file, and parse it where its bytes are not those known."""
@@ -292,9 +336,12 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         if content != self._content:
             text = self._decoded(content or b"")
             self._saved = self._parse(text)
-            self._content = content
+            self._know(content)
             self._notice(text)
         self._signature = signature
+
+    def _know(self, content: bytes | None) -> None:
+        self._content, self._content_digest = content, _sha256(content)
 
     def _decoded(self, content: bytes) -> str:
         try:

@@ -49,6 +49,7 @@ class Recording:
     def __init__(self, lines: Iterable[JournalLine] = ()) -> None:
         self._lines = deque(lines)
         self._repeated = self._lines[0].seq - 1 if self._lines else 0
+        self._turns = sum(isinstance(line.event, TurnPlayed) for line in self._lines)
 
     @property
     def next_line(self) -> JournalLine | None:
@@ -63,7 +64,7 @@ class Recording:
     @property
     def turns(self) -> int:
         """How many played turns are still to be repeated."""
-        return sum(isinstance(line.event, TurnPlayed) for line in self._lines)
+        return self._turns
 
     @property
     def is_over(self) -> bool:
@@ -82,11 +83,13 @@ class Recording:
         if not self._lines or self._lines[0].event is None or not is_same(self._lines[0].event, event):
             return None
         self._repeated = self._lines[0].seq
+        self._turns -= isinstance(event, TurnPlayed)
         return self._lines.popleft()
 
     def drop(self) -> None:
         """Forget everything that is still to be repeated."""
         self._lines.clear()
+        self._turns = 0
 
     def difference(self, found: Event | str) -> Difference:
         """Return the difference between the next event and ``found``, which came instead."""

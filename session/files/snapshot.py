@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +11,7 @@ from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from session.errors import StoreError
-from session.files.atomic_write import force_to_disk, write_atomically
+from session.files.atomic_write import force_to_disk, overwrite, write_atomically
 from session.files.shared_files import read_whole
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 SNAPSHOTS = "snapshots"
 SNAPSHOT = f"{SNAPSHOTS}/last.json"
 COMMITTED = f"{SNAPSHOTS}/committed"
+COPIES = f"{SNAPSHOTS}/files"
 CHECKPOINTS = "checkpoint-*"
 _VERSION = 1
 _FORMAT = re.compile(rb"zorkgpt-snapshot-(\d{1,9}) ")
@@ -57,6 +57,17 @@ def read_snapshot(folder: Path) -> bytes | None:
     return _read(folder / SNAPSHOT)
 
 
+def copies_in(folder: Path) -> Path:
+    """Make the run folder's place for copies of shared files as they are at the snapshot, and return it.
+
+    Raises ``StoreError``.
+    """
+    copies = folder / COPIES
+    for each in (copies.parent, copies):
+        _make(each)
+    return copies
+
+
 def mark_committed(folder: Path, seq: int, *, is_settled: bool = False) -> None:
     """Note that everything known at the journal's line ``seq`` was written to the shared files.
 
@@ -65,14 +76,7 @@ def mark_committed(folder: Path, seq: int, *, is_settled: bool = False) -> None:
     """
     path = folder / COMMITTED
     _make(path.parent)
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            os.pwrite(descriptor, f"{seq:012d} {int(is_settled)} {boot_id()}\n".encode(), 0)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
+    overwrite(path, f"{seq:012d} {int(is_settled)} {boot_id()}\n".encode())
     if is_settled:
         force_to_disk(path)
 

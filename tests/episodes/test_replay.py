@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 TURNS = 200
 """Of a long run, which has an episode more than it takes: who plays at random may die early."""
 SAMPLES = 24  # bytes of a file that are flipped, one at a time
-KILLS = (242, 533, 640, 1000)
+KILLS = (114, 242, 554, 642)
 """Effects before which a run is killed."""
 OWN_WORDS = "**[NOTE - PERMANENT] By hand** *(Ep1, T1)*\nThe banister is loose.\n"
 

@@ -13,8 +13,8 @@ from managers.memory.revision import Revision
 from managers.memory.tiers import open_memories
 from orchestration.resumption import configuration_of, with_keys
 from session.errors import ConfigurationError, LanguageModelUnavailable, StoreError
-from session.events import FileEdited, RunEnded
-from session.files.journal import JOURNAL_FILE, read_manifest
+from session.events import FileEdited, RunEnded, TurnPlayed
+from session.files.journal import JOURNAL_FILE, read_journal, read_manifest
 from session.files.run_folders import find_run
 from session.files.snapshot import SNAPSHOT, read_snapshot, write_snapshot
 from session.game_configuration import GameConfiguration
@@ -62,6 +62,17 @@ def test_without_its_snapshot_a_run_whose_files_have_changed_is_refused_and_keep
     with pytest.raises(StoreError, match=r"last\.json is missing, and .* is not what it was when the run began"):
         resume_with(own_story, tmp_path)
     assert (find_run(tmp_path) / JOURNAL_FILE).read_bytes() == before
+
+
+@pytest.mark.parametrize("at", [3, 6, 9])
+def test_a_pause_leaves_no_turn_to_be_repeated(own_story: Path, tmp_path: Path, at: int) -> None:
+    """So that a version with other prompts can go on with the run."""
+    stopped(own_story, tmp_path, at)
+    run = find_run(tmp_path)
+    known = json.loads(read_snapshot(run) or b"")["seq"]
+    later = [line.event for line in read_journal(run) if line.seq > known]
+    assert later
+    assert not any(isinstance(event, TurnPlayed) for event in later)
 
 
 def test_a_snapshot_with_a_part_that_this_version_does_not_know_is_refused(own_story: Path, tmp_path: Path) -> None:

@@ -201,6 +201,19 @@ class MapGraph:
             if edge.exit not in self.connections.get(edge.location_id, {}):
                 self.exit_refusals.setdefault(edge, words)
 
+    def copy(self) -> Self:
+        """Return a map that stays as this one is now."""
+        return replace(
+            self,
+            rooms=dict(self.rooms),
+            connections={from_id: dict(exits) for from_id, exits in self.connections.items()},
+            connection_confidence=dict(self.connection_confidence),
+            connection_verifications=dict(self.connection_verifications),
+            exit_failure_counts=dict(self.exit_failure_counts),
+            exit_refusals=dict(self.exit_refusals),
+            pruned_exits={location_id: set(exits) for location_id, exits in self.pruned_exits.items()},
+        )
+
     def is_pruned(self, location_id: int, exit_: str) -> bool:
         """Return whether the exit failed as often as it takes, and never worked."""
         return exit_ in self.pruned_exits.get(location_id, ())

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import TypeAdapter
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter, dataclasses
+from typing_extensions import override
 
 from session.files.document_store import SharedStore
 from session.files.shared_files import locked
 from zorkgpt.mapping.map_graph import MapGraph
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from zorkgpt.mapping.map_file import Warn
 
 
-@dataclass(frozen=True, slots=True)
+def _graph(state: MapGraph | Mapping[str, object]) -> MapGraph:
+    """Return the map of a state, or of the JSON of one. Raises ``StoreError``."""
+    return state if isinstance(state, MapGraph) else MapGraph.from_dict(state)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class MapState:
     """The map with all that is not in its file yet, for a snapshot.
 
-    graph: in the shape of the file
+    graph: as it was then; in JSON in the shape of the file
+    is_changed: it has rooms or edges that the file has not
     is_due: it is about to be written
     known: digest of the map that the file was last known to hold
     reads: how often the file was looked at
     """
 
-    graph: dict[str, Any]
+    graph: Annotated[MapGraph, PlainSerializer(MapGraph.to_dict), PlainValidator(_graph)]
+    is_changed: bool
     is_due: bool
     known: str
     reads: int
@@ -38,14 +47,14 @@ class MapState:
         """Return the same as it is once what is due has reached the file."""
         if not self.is_due:
             return self
-        return replace(self, is_due=False, known=digest(MapGraph.from_dict(self.graph)), reads=self.reads + 1)
+        return replace(self, is_changed=False, is_due=False, known=digest(self.graph), reads=self.reads + 1)
 
 
 class MapStore(SharedStore[MapState]):
     """Holds the map and its file; what another run has put there since goes into the map before it is written.
 
     graph: the map as it stands, always the same object
-    is_due: it goes to the file with the next :meth:`commit`
+    is_changed: it has rooms or edges that the file has not
 
     warn: told of what in the file cannot be used. Raises ``StoreError`` where the file cannot be read.
     """
@@ -54,19 +63,28 @@ class MapStore(SharedStore[MapState]):
 
     def __init__(self, path: Path, warn: Warn, graph: MapGraph | None = None) -> None:
         super().__init__(path)
-        self.is_due = False
+        self.is_changed = self._is_due = False
         self._warn = warn
         self._known = ""
         self.graph = self._load() if graph is None else graph
+
+    @property
+    @override
+    def is_due(self) -> bool:
+        return self._is_due
 
     @property
     def digest(self) -> str:
         """Return 64 hex digits, equal for equal maps."""
         return digest(self.graph)
 
+    def demand(self) -> None:
+        """Let the map go to its file with the next :meth:`commit`."""
+        self._is_due = True
+
     def commit(self) -> None:
         """Write the map where that is due, with what others put into the file. Raises ``StoreError``."""
-        if self.is_due:
+        if self._is_due:
             self.save()
 
     def refresh(self) -> None:
@@ -78,20 +96,21 @@ class MapStore(SharedStore[MapState]):
             self._absorb()
             self._replace(self.graph.to_json())
             self._known = digest(self.graph)
-        self.is_due = False
+        self.is_changed = self._is_due = False
 
     def state(self) -> MapState:
         """Return the map as it stands."""
-        return MapState(self.graph.to_dict(), self.is_due, self._known, self._reads)
+        return MapState(self.graph.copy(), self.is_changed, self._is_due, self._known, self._reads)
 
     def restore(self, state: MapState) -> None:
         """Make the map what it was; whether it was written since does not matter."""
-        restored = MapGraph.from_dict(state.graph)
+        restored = state.graph.copy()
         for each in fields(restored):
             setattr(self.graph, each.name, getattr(restored, each.name))
         if self._known != digest(self.graph):
             self._known = state.known
-        self._signature, self._reads, self.is_due = None, state.reads, state.is_due
+        self._signature, self._reads = None, state.reads
+        self.is_changed, self._is_due = state.is_changed, state.is_due
 
     def _load(self) -> MapGraph:
         graph = MapGraph.load_from_json(self.path, self._warn) or MapGraph()

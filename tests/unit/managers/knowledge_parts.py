@@ -60,8 +60,9 @@ class KnowledgePlay(Play[KnowledgeManager]):
 class NoWatch:
     """Looks at shared files are told to nobody."""
 
-    def reading(self, path: Path, read: int) -> None:
+    def reading(self, _path: Path, _read: int) -> bool:
         """Nothing comes of it."""
+        return True
 
     def noticed(self, path: Path, read: int, text: str) -> None:
         """Nothing comes of it."""

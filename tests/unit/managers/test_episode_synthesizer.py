@@ -577,8 +577,9 @@ def test_a_death_without_a_turn_in_the_file_is_not_understood(tmp_path: Path) ->
 class NoWatch:
     """Lets every look at a file pass."""
 
-    def reading(self, path: Path, read: int) -> None:
+    def reading(self, _path: Path, _read: int) -> bool:
         """Nothing is done."""
+        return True
 
     def noticed(self, path: Path, read: int, text: str) -> None:
         """Nothing is done."""

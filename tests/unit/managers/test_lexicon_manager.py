@@ -33,8 +33,8 @@ TOKENS = 150
 class Unwatched:
     """Watches looks at files and keeps nothing of them."""
 
-    def reading(self, path: Path, read: int) -> None:
-        pass
+    def reading(self, _path: Path, _read: int) -> bool:
+        return True
 
     def noticed(self, path: Path, read: int, text: str) -> None:
         pass

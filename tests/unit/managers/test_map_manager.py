@@ -9,11 +9,12 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from managers.map_manager import MapChange, MapManager
+from managers.map_manager import SAVE_INTERVAL, MapChange, MapManager
 from session.errors import StoreError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Location, Observation
+from tests.unit.managers.knowledge_parts import NO_WATCH
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import Edge, MapGraph
 
@@ -52,6 +53,20 @@ def test_a_known_walk_is_no_news_and_waits_for_the_end_of_the_episode(tmp_path: 
     assert on_disk(tmp_path).connection_verifications == {Edge(1, "north"): 1}
     manager.save_map_state()
     assert on_disk(tmp_path).connection_verifications == {Edge(1, "north"): 2}
+
+
+def test_in_a_run_it_waits_for_every_tenth_turn(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    manager.hold(NO_WATCH)
+    for number in range(1, 2 * SAVE_INTERVAL + 1):
+        manager.learn(replace(walk(number, "n", number + 1), turn=number))
+        manager.commit()
+        written = number // SAVE_INTERVAL * SAVE_INTERVAL
+        assert (len(on_disk(tmp_path).connections) if written else 0) == written
+    before = (tmp_path / "map_state.json").stat()
+    manager.learn(replace(walk(1, "n", 2), turn=3 * SAVE_INTERVAL))
+    manager.commit()
+    assert (tmp_path / "map_state.json").stat() == before
 
 
 def test_the_next_run_goes_on_from_the_map_of_this_one(tmp_path: Path) -> None:

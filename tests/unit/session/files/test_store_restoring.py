@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
@@ -44,9 +45,11 @@ class Watched:
 
     def __init__(self) -> None:
         self.noticed_edits: list[tuple[int, str]] = []
+        self.repeats = False
 
-    def reading(self, path: Path, read: int) -> None:
-        """Nobody repeats anything."""
+    def reading(self, _path: Path, _read: int) -> bool:
+        """Nothing is repeated, or else nobody may look."""
+        return not self.repeats
 
     def noticed(self, _path: Path, read: int, text: str) -> None:
         self.noticed_edits.append((read, text))
@@ -55,13 +58,13 @@ class Watched:
 class Session:
     """A store as a run has it, of a file that held ``begun``."""
 
-    def __init__(self, path: Path, begun: str = "") -> None:
+    def __init__(self, path: Path, begun: str = "", *, copies: Path | None = None) -> None:
         self.path = path
         if begun:
             path.write_text(begun)
         self.watch = Watched()
         self.store: DocumentStore[Lines, Line] = DocumentStore(path, Lines, STATES)
-        self.store.hold(self.watch)
+        self.store.hold(self.watch, copies)
 
     def play(self, applied: list[Line], deferred: list[Line]) -> StoreState[Line]:
         self.store.refresh()
@@ -132,3 +135,43 @@ def test_edits_that_are_known_to_be_committed_are_not_made_again_whoever_edited_
         resumed.store.restore(state.committed())
         resumed.commit()
         assert resumed.text == by_hand
+
+
+@pytest.mark.parametrize("copy", ["whole", "damaged", "missing"])
+@pytest.mark.parametrize("begun", ["", "vats\n"])
+def test_what_others_wrote_since_is_not_seen_while_turns_are_repeated(tmp_path: Path, begun: str, copy: str) -> None:
+    """As long as the run has its copy of the file; without it nothing is lost, but it is seen at once."""
+    killed = Session(tmp_path / "killed.md", begun, copies=tmp_path / "copies")
+    (tmp_path / "copies").mkdir()
+    state = killed.play([], [Line("mordant")])
+    killed.store.keep()
+    if copy == "damaged":
+        (tmp_path / "copies" / "killed.md").write_text("va")
+    elif copy == "missing":
+        (tmp_path / "copies" / "killed.md").unlink()
+    killed.path.write_text("by hand\n")
+    resumed = Session(killed.path, copies=tmp_path / "copies")
+    resumed.store.restore(state)
+    resumed.watch.repeats = True
+    resumed.commit()
+    assert resumed.store.document.text == (begun if copy == "whole" else "by hand\n") + "mordant\n"
+    assert resumed.watch.noticed_edits == []
+    resumed.watch.repeats = False
+    resumed.commit()
+    assert resumed.store.document.text == "by hand\nmordant\n"
+    assert [text for _, text in resumed.watch.noticed_edits] == ["by hand\n"]
+
+
+def test_the_runs_copy_is_of_what_it_wrote_itself(tmp_path: Path) -> None:
+    session = Session(tmp_path / "vats.md", "a long line that goes\n", copies=tmp_path)
+    session.store.copies = tmp_path / "copies"
+    (tmp_path / "copies").mkdir()
+    for line in ("mordant", "alum"):
+        session.play([Line(line)], [])
+        session.commit()
+        session.store.keep()
+        assert (tmp_path / "copies" / "vats.md").read_text() == session.text
+    session.path.write_text("short\n")
+    session.commit()
+    session.store.keep()
+    assert (tmp_path / "copies" / "vats.md").read_text() == "short\n"

@@ -1,9 +1,10 @@
-"""Turn records about movement, in few words."""
+"""Turn records about movement, in few words, of a turn in which a run writes its map."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from managers.map_manager import SAVE_INTERVAL
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 
 
@@ -14,7 +15,7 @@ def at(location_id: int | None, name: str = "", *, moves: int | None = None) -> 
 
 def turn(before: Observation, command: str, after: Observation) -> TurnRecord:
     """The command was played there and led there."""
-    return TurnRecord(1, 1, before, (Proposal(command),), (Verdict(accepted=True),), after)
+    return TurnRecord(1, SAVE_INTERVAL, before, (Proposal(command),), (Verdict(accepted=True),), after)
 
 
 def walk(from_id: int, command: str, to_id: int) -> TurnRecord:
