@@ -298,8 +298,9 @@ def _laid_out(sections: Iterable[PromptSection]) -> list[PromptSection]:
     for section in sections:
         if section.text:
             first = by_title.get(section.title)
-            text = section.text if first is None else f"{first.text}\n\n{section.text}"
-            by_title[section.title] = replace(section, text=text)
+            by_title[section.title] = (
+                section if first is None else replace(section, text=f"{first.text}\n\n{section.text}")
+            )
     return sorted(by_title.values(), key=lambda section: section.place)
 
 

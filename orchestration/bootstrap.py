@@ -21,7 +21,6 @@ from orchestration.turn import build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, RunPosition, ZorkOrchestrator
 from session.files.journal import Journal, Manifest
 from session.files.run_folders import AT_END, RUNS, claimed
-from session.files.snapshot import copies_in
 from zorkgpt.llm.journaled import Asked, unwatched
 
 if TYPE_CHECKING:
@@ -107,9 +106,7 @@ def assemble(
     folder = journal.folder if journal else configuration.zork_game_workdir
     with open_log(folder / "log.jsonl") as log:
         learning = build_learning(configuration, model.door, log, game.facts, parts.vocabulary, model.tokens)
-        watch = FileWatch(record)
-        learning.hold(watch, copies_in(journal.folder) if journal else None)
-        committer = Committer(journal, game, learning, model, shared_files(configuration), watch)
+        committer = Committer(journal, game, learning, model, shared_files(configuration), FileWatch(record))
         yield Run(
             folder,
             ZorkOrchestrator(

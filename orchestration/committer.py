@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 from pydantic import ConfigDict, PlainSerializer, PlainValidator, TypeAdapter, ValidationError
@@ -20,7 +20,7 @@ from session.errors import StoreError, first_problem
 from session.files.atomic_write import force_to_disk
 from session.files.journal import Journal
 from session.files.run_folders import AT_START, SharedFiles
-from session.files.snapshot import make_checkpoint, mark_committed, read_mark, write_snapshot
+from session.files.snapshot import copies_in, make_checkpoint, mark_committed, read_mark, write_snapshot
 from zorkgpt.llm.breaker import Circuit
 
 if TYPE_CHECKING:
@@ -99,6 +99,7 @@ class Committer:
     for an older snapshot and the lines of the journal since say the same.
 
     journal: where the run is written down; ``None`` for one that is only repeated, which needs no snapshots
+    watch: told of looks at shared files, which change in :meth:`commit` alone from now on
     """
 
     journal: Journal | None
@@ -107,8 +108,11 @@ class Committer:
     model: GuardedModel
     files: SharedFiles
     watch: FileWatch
-    _unwritten: SessionState | None = None
-    _tail: int = LONGEST_TAIL  # the first turn has a snapshot
+    _unwritten: SessionState | None = field(default=None, init=False)
+    _tail: int = field(default=LONGEST_TAIL, init=False)  # the first turn has a snapshot
+
+    def __post_init__(self) -> None:
+        self.learning.hold(self.watch, copies_in(self.journal.folder) if self.journal else None)
 
     def commit(self, episode_index: int, *, in_episode: bool) -> None:
         """Write a snapshot where one is due, then the shared files: the run can be resumed from here.

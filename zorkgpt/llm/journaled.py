@@ -114,7 +114,7 @@ class ReplayedModel:
         Without a live model it raises ``Diverged`` for a prompt that is not the recorded one, and ``RecordingEnded``
         after the last one.
         """
-        recorded = self.recording.answer(role, prompt_sha256(prompt))
+        recorded = self.recording.answer(role, prompt_sha256(prompt)) if self.recording.next_line else None
         if isinstance(recorded, ModelAnswered):
             return _completion(recorded, schema)
         if recorded is not None and (role != "agent" or self.live is None):

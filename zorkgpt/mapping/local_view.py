@@ -36,7 +36,7 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
         parts = [*(_walked(graph, room, shown) if hops < radius else ()), *_untried(graph.untried_exits(room))]
         parts += _refused(graph, room) if room == here else ()
         if parts:
-            name = f"L{room} {plain_line(graph.room_names[room])}{' (here)' if room == here else ''}"
+            name = f"L{room} {plain_line(graph.rooms[room].label)}{' (here)' if room == here else ''}"
             lines.append(f"{name}: {'; '.join(parts)}")
     return "\n".join(lines)
 
@@ -46,7 +46,7 @@ def _walked(graph: MapGraph, room: int, shown: Collection[int]) -> Iterable[str]
     refused = graph.refused_exits(room)
     for to_id, commands in by_destination(graph.connections.get(room, {})).items():
         told = " / ".join(_command(graph, Edge(room, command), refused) for command in commands)
-        yield f"{told} -> L{to_id}" + ("" if to_id in shown else f" {plain_line(graph.room_names[to_id])}")
+        yield f"{told} -> L{to_id}" + ("" if to_id in shown else f" {plain_line(graph.rooms[to_id].label)}")
 
 
 def _command(graph: MapGraph, edge: Edge, refused: Mapping[str, str]) -> str:

@@ -73,7 +73,7 @@ class Room:
     @property
     def label(self) -> str:
         """A name to show, never empty."""
-        return Location(self.id, self.name).label
+        return self.name or Location(self.id, "").label
 
     def to_dict(self) -> dict[str, object]:
         """Return the room in the shape of the file."""

@@ -77,7 +77,9 @@ def _name(location_id: int, names: Mapping[int, str]) -> str:
 
 def plain_line(text: str) -> str:
     """Return the text with white space and unprintable characters as single spaces: a name cannot start a new line."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    if not text.isprintable():
+        text = "".join(char if char.isprintable() else " " for char in text)
+    return " ".join(text.split())
 
 
 def _escape(text: str) -> str:

@@ -61,10 +61,8 @@ def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, i
     moves = {location_id: 0}
     outermost = {location_id}
     for distance in range(1, radius + 1):
-        beside: set[int] = set()
-        for from_id, exits in graph.connections.items():
-            beside.update(exits.values() if from_id in outermost else ())
-            beside.update(() if outermost.isdisjoint(exits.values()) else (from_id,))
+        beside = {to_id for from_id in outermost for to_id in graph.connections.get(from_id, {}).values()}
+        beside |= {from_id for from_id, exits in graph.connections.items() if not outermost.isdisjoint(exits.values())}
         outermost = beside - moves.keys()
         moves.update(dict.fromkeys(outermost, distance))
     return moves

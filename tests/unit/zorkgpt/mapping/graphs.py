@@ -27,9 +27,9 @@ class Tried:
 attempts = st.lists(st.builds(Tried, location_ids, exits, st.none() | location_ids), max_size=40)
 
 
-def after(tried: list[Tried]) -> MapGraph:
-    """The map that these attempts make of an empty one."""
-    graph = MapGraph()
+def after(tried: list[Tried], graph: MapGraph | None = None) -> MapGraph:
+    """The map that these attempts make of an empty one, or of ``graph``."""
+    graph = MapGraph() if graph is None else graph
     for each in tried:
         if each.to_id is None:
             graph.record_failure(each.from_id, each.exit, prune_after=PRUNE_AFTER)

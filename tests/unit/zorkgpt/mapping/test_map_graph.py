@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
 import pytest
@@ -190,3 +191,10 @@ def test_a_negative_id_is_refused_and_changes_nothing(add: Callable[[MapGraph], 
     with pytest.raises(ValueError, match="-1 is no location"):
         add(graph)
     assert graph == MapGraph()
+
+
+@given(graphs(), attempts)
+def test_a_copy_stays_as_the_map_was(graph: MapGraph, later: list[Tried]) -> None:
+    copy, before = graph.copy(), deepcopy(graph)
+    after(later, graph)
+    assert copy == before
