@@ -174,6 +174,10 @@ class BaseManager(ABC):
     def get_status(self) -> ManagerStatus:
         """Return how the manager stands now."""
 
+    def present(self) -> tuple[str, ...]:
+        """Return what a person who watches would like to know of it now, a line each. Nothing is read or changed."""
+        return ()
+
     def log_info(self, event: str, **fields: object) -> None:
         """Log the event under this manager and episode."""
         self.logger.info(event, manager=type(self).__name__, episode=self.game_state.episode, **fields)

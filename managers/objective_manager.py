@@ -159,6 +159,10 @@ class ObjectiveManager(BaseManager):
             },
         }
 
+    @override
+    def present(self) -> tuple[str, ...]:
+        return tuple(objective.text for objective in self._state.active)
+
     def section(self, observation: Observation) -> PromptSection | None:
         """Return the open objectives."""
         del observation

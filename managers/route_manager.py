@@ -212,6 +212,14 @@ class RouteManager(BaseManager):
             },
         }
 
+    @override
+    def present(self) -> tuple[str, ...]:
+        under_way = self._state.under_way
+        if under_way is not None:
+            return (f"{under_way.name}: {under_way.done} of {counted(under_way.length, 'command')}",)
+        best = sorted(self._trusted(), key=lambda route: (-route.gain, len(route.steps)))
+        return tuple(view.choice(route) for route in best[:MOST_SHOWN])
+
     def _trusted(self) -> list[KnownRoute]:
         shuffled = self.config.routes.shuffled
         return [route for route in self.book.routes if route.trust >= LEAST_TRUST and len(route.steps) > shuffled]

@@ -289,6 +289,15 @@ class SimpleMemoryManager(BaseManager):
         self._learner.counts = Counter(state.counts)
 
     @override
+    def present(self) -> tuple[str, ...]:
+        here = self.game_state.current_room_id
+        if here is None:
+            return ()
+        memories = [*self._tiers.persistent.get(here, ()), *self._tiers.ephemeral.get(here, ())]
+        believed = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
+        return tuple(f"[{memory.persistence}] {memory.title}" for memory in believed)
+
+    @override
     def get_status(self) -> ManagerStatus:
         names = ("synthesis_calls", "synthesis_failures", "memories_learnt", "core_validation_downgrade")
         return {

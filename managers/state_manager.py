@@ -91,5 +91,6 @@ class StateManager(BaseManager):
             "score": state.previous_zork_score,
             "inventory": state.current_inventory,
             "game_over": state.game_over,
+            "present": {type(manager).__name__: manager.present() for manager in self._managers},
             "managers": {type(manager).__name__: manager.get_status() for manager in self._managers},
         }

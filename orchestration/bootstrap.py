@@ -39,10 +39,12 @@ def open_run(
     episodes: int,
     show: Show,
     stop: Flag,
+    asked: Asked = unwatched,
 ) -> Iterator[Run]:
     """Make a run folder and put the run together; every event goes to the journal, then to ``show``.
 
     Where the run cannot begin, no run folder is left behind.
+    asked: told what a model is being asked
     """
     workdir = configuration.zork_game_workdir
     bind_to_story(workdir, parts.game.facts)
@@ -54,7 +56,7 @@ def open_run(
         stack.enter_context(claimed(journal.folder))
         stack.callback(journal.close)
         record = ContinuedRecord(journal, show)
-        run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal))
+        run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal, asked))
         run.committer.begin()
         stack.callback(run.committer.files.copy_to, journal.folder / AT_END)
         record.emit(started(configuration, parts, manifest, journal.folder))

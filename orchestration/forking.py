@@ -29,6 +29,7 @@ from session.files.run_folders import (
     RUNS,
     fork_folder,
 )
+from zorkgpt.llm.journaled import Asked, unwatched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,9 +64,11 @@ def open_fork(
     *,
     show: Callable[[Event], None],
     stop: Flag,
+    asked: Asked = unwatched,
 ) -> Iterator[Run]:
     """Open a new run in a work folder of its own: it repeats the run up to the branch, then ``parts.model`` plays.
 
+    asked: told what a model is being asked
     Raises ``ConfigurationError`` where the run has no such turn, and, leaving nothing behind, where there is no such
     memory at that turn; ``Diverged``, leaving nothing behind, where it is not repeated.
     """
@@ -79,7 +82,7 @@ def open_fork(
     run_folder = _beginning(forked, parts, folder, new, [*recorded, *map(MemoryRemoved, branch.without)])
     with (
         _undone_on(own, ConfigurationError, Diverged),
-        open_resumed_run(forked, parts, run_folder, show=show, stop=stop) as run,
+        open_resumed_run(forked, parts, run_folder, show=show, stop=stop, asked=asked) as run,
     ):
         yield run
 

@@ -34,6 +34,7 @@ from session.files.snapshot import SNAPSHOT, boot_id, latest_checkpoint, read_ma
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import ROLES
+from zorkgpt.llm.journaled import Asked, unwatched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -104,9 +105,11 @@ def open_resumed_run(
     *,
     show: Callable[[Event], None],
     stop: Flag,
+    asked: Asked = unwatched,
 ) -> Iterator[Run]:
     """Open a run so that it goes on after its latest turn.
 
+    asked: told what a model is being asked
     Raises ``StoreError`` where it has ended, is being played, or is damaged; ``GameError``.
     """
     manifest = read_manifest(folder)
@@ -125,7 +128,7 @@ def open_resumed_run(
         keep_budgets(folder, configuration.budgets)
         stack.callback(shared_files(configuration).copy_to, folder / AT_END)
         record = ContinuedRecord(journal, show, Recording(lines[done:]), repeats_edits=bool(manifest.forked_from))
-        run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal))
+        run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal, asked))
         for line in lines[:done]:
             if line.event is not None:
                 run.committer.model.spending.count(line.event)

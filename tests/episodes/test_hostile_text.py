@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CLIPBOARD, LINK, TITLE = "\x1b]52;c;b3duZWQ=\x07", "\x1b]8;;http://evil.example\x1b\\here", "\x1b]0;owned\x07"
 HOSTILE = f"{CLIPBOARD}{LINK}{TITLE}\x1b[2J\x9b31m\x90\x85\b\r\u202eth\u2066gir\u200b\u200d\ufeff\u2028\U000e0041"
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+DRAWING = re.compile(r"\r?(?:\x1b\[(?:1A|2K|\?25[lh]))+")
+"""With these the lines below the story are drawn anew; no hostile text holds one."""
 
 
 pytestmark = pytest.mark.slow  # each case starts the program
@@ -39,7 +41,7 @@ class Hostile:
 def not_to_be_obeyed(ran: Ran, *, coloured: bool = False) -> set[str]:
     """The characters in all that was printed that a terminal does more with than show them."""
     text = (ran.out + ran.err).decode()
-    seen = COLOURS.sub("", text.replace("\r\n", "\n")) if coloured else text
+    seen = DRAWING.sub("", COLOURS.sub("", text.replace("\r\n", "\n"))) if coloured else text
     return {each for each in seen if not (each == "\n" or each.isprintable() or unicodedata.category(each) == "Zs")}
 
 

@@ -8,12 +8,13 @@ from rich.cells import cell_len, set_cell_size
 
 from session.text import one_line
 from zorkgpt.cli.printable import printable
+from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import COMPASS, MapLayout, lay_out
+from zorkgpt.mapping.navigation import neighbourhood
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.mapping.map_layout import Cell, Way
 
 NAME = 16  # columns of a name in its box
@@ -26,18 +27,33 @@ def draw_text(graph: MapGraph, here: int | None = None) -> str:
 
     here: the room that is marked with ``@``
     """
-    layout = lay_out(graph, here)
-    if not layout.cells:
-        return ""
-    canvas = _Canvas(layout)
-    other = [way for way in layout.ways if not canvas.join(layout.cells[way.from_id], layout.cells[way.to_id], way)]
-    for room_id, cell in layout.cells.items():
-        canvas.box(cell, printable(("@" if room_id == here else "") + one_line(graph.rooms[room_id].label)))
-    lines = canvas.lines()
+    lines, other = _drawn(graph, here)
     for label, found in (("Other ways", _as_lines(graph, other)), ("Untried", _untried(graph))):
         rows = list(found)
         lines += ["", f"{label}:", *rows] if rows else []
     return "\n".join(lines)
+
+
+def draw_around(graph: MapGraph, here: int) -> list[str]:
+    """Return the lines of a drawing of the rooms at most one move away."""
+    near = neighbourhood(graph, here, 1)
+    part = MapGraph({room_id: graph.rooms[room_id] for room_id in near})
+    for from_id in near:
+        ways = graph.connections.get(from_id, {})
+        part.connections[from_id] = {command: to_id for command, to_id in ways.items() if to_id in near}
+    return _drawn(part, here)[0]
+
+
+def _drawn(graph: MapGraph, here: int | None) -> tuple[list[str], list[Way]]:
+    """Return the lines of the drawing, and the ways that no line of it shows."""
+    layout = lay_out(graph, here)
+    if not layout.cells:
+        return [], []
+    canvas = _Canvas(layout)
+    other = [way for way in layout.ways if not canvas.join(layout.cells[way.from_id], layout.cells[way.to_id], way)]
+    for room_id, cell in layout.cells.items():
+        canvas.box(cell, printable(("@" if room_id == here else "") + one_line(graph.rooms[room_id].label)))
+    return canvas.lines(), other
 
 
 def list_rooms(graph: MapGraph, here: int | None = None) -> str:

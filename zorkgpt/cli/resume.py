@@ -54,7 +54,7 @@ def resume(
             repeated={"--game": game, "--base-url": base_url, "--patience": patience},
         ) as watch,
         open_parts(configuration, watch.bar, watch.stop) as parts,
-        open_resumed_run(configuration, parts, folder, show=watch.show, stop=watch.stop) as resumed,
+        open_resumed_run(configuration, parts, folder, show=watch.show, stop=watch.stop, asked=watch.asked) as resumed,
     ):
         if watch.is_for_people:
             player = parts.model.description if parts.model else "nobody"

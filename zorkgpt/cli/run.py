@@ -57,7 +57,12 @@ def run(
         watching(resolved.configuration, quiet=quiet, as_json=as_json) as watch,
         open_parts(resolved.configuration, watch.bar, watch.stop) as parts,
         open_run(
-            _in_folder_of_story(resolved, parts.game.facts), parts, episodes=episodes, show=watch.show, stop=watch.stop
+            _in_folder_of_story(resolved, parts.game.facts),
+            parts,
+            episodes=episodes,
+            show=watch.show,
+            stop=watch.stop,
+            asked=watch.asked,
         ) as played,
     ):
         watch.play(played)

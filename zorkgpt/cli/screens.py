@@ -75,18 +75,18 @@ class LiveScreen:
     """Draws colours and frames, for a person in front of a terminal."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(highlight=False)
+        self.console = console or Console(highlight=False)
 
     def show(self, event: Event) -> None:
         """Draw the event if it concerns a person."""
         if isinstance(event, EpisodeStarted):
-            self._console.rule(f"Episode {event.episode} · seed {event.seed}", style="bold")
-            self._console.print(Text(printable(event.opening.text.strip())))
+            self.console.rule(f"Episode {event.episode} · seed {event.seed}", style="bold")
+            self.console.print(Text(printable(event.opening.text.strip())))
         elif isinstance(event, TurnPlayed):
-            self._console.print(self._turn(event.record, event.seconds))
+            self.console.print(self._turn(event.record, event.seconds))
         else:
             for line in _headline(event):
-                self._console.print(Text(printable(line), style="bold"))
+                self.console.print(Text(printable(line), style="bold"))
 
     def _turn(self, record: TurnRecord, seconds: float) -> Panel:
         parts = []

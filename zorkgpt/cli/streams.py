@@ -52,7 +52,10 @@ def print_error(text: str) -> None:
 
 
 class LogToStderr(logging.Handler):
-    """Shows what is logged as lines on stderr."""
+    """Shows warnings and what is worse as lines on stderr."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the message."""
@@ -67,20 +70,20 @@ def discard_stdout() -> None:
 
 
 class WatchedScreen:
-    """Shows events on ``screen``, which writes to stdout, for as long as somebody watches.
+    """Shows events on ``screen``, which writes to stdout and may be changed, for as long as somebody watches.
 
     A reader that went away (``| head``) has seen enough: ``stop`` is set. Where stdout fails for another reason, a
     full disk say, play goes on unseen: the journal has it all.
     """
 
     def __init__(self, screen: Screen, stop: Flag) -> None:
-        self._screen = screen
+        self.screen = screen
         self._stop = stop
 
     def show(self, event: Event) -> None:
         """Show an event, unless nobody watches any more."""
         try:
-            self._screen.show(event)
+            self.screen.show(event)
         except BrokenPipeError:
             discard_stdout()
             self._stop.set()

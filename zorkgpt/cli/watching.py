@@ -15,7 +15,9 @@ import typer
 
 from session.events import Event
 from session.files.journal import JOURNAL_FILE
+from session.game_configuration import GameConfiguration
 from zorkgpt.cli.download_bar import DownloadBar
+from zorkgpt.cli.live_view import LiveView
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
 from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line
 from zorkgpt.telemetry.listener import open_listener
@@ -24,31 +26,49 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from orchestration.bootstrap import Run
-    from session.game_configuration import GameConfiguration
+    from zorkgpt.llm.language_model import Prompt, Role
 
 NOTHING: Mapping[str, object] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Watching:
     """The screen of a run that is played, and what can stop it.
 
-    show: puts an event on the screen
+    configuration: of the run
+    screen: shows events; while a run is played in a terminal, with what goes on below them
+    trace: is told of every event, too
     stop: set by Ctrl-C, and when nobody reads the screen any more
     bar: shows downloads
-    is_for_people: the screen shows sentences, not JSON
     repeated: options of this command that ``zorkgpt resume`` needs too, with their values
     """
 
-    show: Callable[[Event], None]
+    configuration: GameConfiguration
+    screen: WatchedScreen
+    trace: Callable[[Event], None]
     stop: Flag
     bar: DownloadBar
-    is_for_people: bool
     repeated: tuple[str, ...]
+    _view: LiveView | None = None
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether the screen shows sentences, not JSON."""
+        return not isinstance(self.screen.screen, JsonScreen)
+
+    def show(self, event: Event) -> None:
+        """Put an event on the screen."""
+        self.trace(event)
+        self.screen.show(event)
+
+    def asked(self, role: Role, prompt: Prompt) -> None:
+        """Show that a model is being asked."""
+        if self._view is not None:
+            self._view.asked(role, prompt)
 
     def play(self, run: Run) -> NoReturn:
         """Play the run and end the command with the run's status; where the run can go on, say how."""
-        with _stopping_on_interrupt(self.stop):
+        with self._live(run), _stopping_on_interrupt(self.stop, is_shown=self._view is not None):
             try:
                 end = run.play()
             except KeyboardInterrupt:
@@ -57,6 +77,21 @@ class Watching:
         if end != "done":
             self._tell("", run)
         raise typer.Exit(EXIT_STATUS[end])
+
+    @contextmanager
+    def _live(self, run: Run) -> Iterator[None]:
+        """Show below the story what goes on, if that is drawn in a terminal."""
+        screen = self.screen.screen
+        if not isinstance(screen, LiveScreen):
+            yield
+            return
+        spending = run.committer.model.spending
+        with LiveView(self.configuration, run.folder, spending, self.stop, screen.console) as view:
+            self._view = self.screen.screen = view
+            try:
+                yield
+            finally:
+                self._view, self.screen.screen = None, screen
 
     def _tell(self, news: str, run: Run) -> None:
         """Print the news of a run that was left, and how it goes on, if it can."""
@@ -84,26 +119,25 @@ def watching(
     screen = WatchedScreen(_screen(quiet=quiet, as_json=as_json), stop)
     try:
         with DownloadBar(quiet=quiet or as_json) as bar, open_listener(configuration) as trace:
-
-            def show(event: Event) -> None:
-                trace(event)
-                screen.show(event)
-
             again = tuple(str(part) for option in repeated.items() if option[1] is not None for part in option)
-            yield Watching(show, stop, bar, is_for_people=not as_json, repeated=again)
+            yield Watching(configuration, screen, trace, stop, bar, again)
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
 
 
 @contextmanager
-def _stopping_on_interrupt(stop: Flag) -> Iterator[None]:
-    """Set ``stop`` at the first Ctrl-C or request to terminate; interrupt at once at the second."""
+def _stopping_on_interrupt(stop: Flag, *, is_shown: bool) -> Iterator[None]:
+    """Set ``stop`` at the first Ctrl-C or request to terminate; interrupt at once at the second.
+
+    is_shown: the screen shows by itself that ``stop`` is set
+    """
 
     def request(_signal: int, _frame: object) -> None:
         if stop.is_set():
             raise KeyboardInterrupt
         stop.set()
-        print_error("\nStopping after this turn. Ctrl-C again to stop now.")
+        if not is_shown:
+            print_error("\nStopping after this turn. Ctrl-C again to stop now.")
 
     previous = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -33,6 +33,7 @@ class CurrentState(BaseModel):
     location: CurrentLocation | None
     score: int | None
     managers: dict[str, ManagerStatus]
+    present: dict[str, list[str]] = {}
 
 
 def read_current_state(workdir: Path) -> CurrentState | None:

@@ -43,6 +43,7 @@ def test_the_file_shows_the_present_and_how_every_manager_stands(tmp_path: Path)
         "score": 5,
         "inventory": ["grey banner"],
         "game_over": False,
+        "present": {"MapManager": [], "CirclingDetector": [], "StateManager": []},
     }
     assert list(statuses) == ["MapManager", "CirclingDetector", "StateManager"]
     assert statuses["MapManager"]["metrics"]["rooms"] == 0

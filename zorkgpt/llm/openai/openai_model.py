@@ -181,7 +181,12 @@ class Retries:
         return self._unusable >= self._limits.attempts or self._clock() + state.upcoming_sleep >= self._deadline
 
     def _say(self, state: RetryCallState) -> None:
-        """Say that the model is waited for, and again each time the wait has doubled."""
+        """Say that the model is asked again; that it is down, from a while on and each time the wait has doubled."""
+        problem = state.outcome.exception() if state.outcome else None
+        if self._down_since is None:
+            _LOG.info("asked again, %d of %d: %s", self._unusable + 1, self._limits.attempts, problem)
+        else:
+            _LOG.info("down for %s of %s: %s", _spelt(self._down_for()), _spelt(self._limits.patience), problem)
         waited = self._down_for() + state.upcoming_sleep
         if self._down_since is not None and state.outcome is not None and waited >= self._say_from:
             self._say_from = 2 * waited

@@ -28,7 +28,7 @@ class Interrupting(io.RawIOBase):
 
 stop = Event()
 sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupting()), line_buffering=True)
-with _stopping_on_interrupt(stop):
+with _stopping_on_interrupt(stop, is_shown=False):
     sys.stderr.write("a line of a progress bar\\n")
 print(stop.is_set())
 """

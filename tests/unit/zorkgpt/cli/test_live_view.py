@@ -1,0 +1,177 @@
+"""What stands below the story while a run is played in a terminal."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import re
+import time
+from threading import Event as Flag
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from session.events import ModelAnswered
+from session.game_configuration import GameConfiguration
+from session.values import GameObject
+from tests.fixtures.command_line import ran_on_a_terminal
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.run_events import answered
+from tests.fixtures.troubled_server import Answers
+from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, played, started, turn, write_run
+from zorkgpt.cli.live_view import LiveView
+from zorkgpt.llm.budget import Spending
+from zorkgpt.llm.language_model import Prompt
+from zorkgpt.mapping.map_graph import MapGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.fixtures.misbehaving_server import Handler
+
+RUN = "20260131-184500-1a2b"
+PROMPT = Prompt("", "")
+MEMORY = "## Location 44: Drying Loft\n**[NOTE] {title}**\nIt takes ten turns.\n"
+
+
+class Stage:
+    """A view on a console that is not drawn to, and what it shows."""
+
+    def __init__(self, workdir: Path, width: int, height: int) -> None:
+        self.workdir = workdir
+        self.printed = io.StringIO()
+        self.console = Console(file=self.printed, width=width, height=height, force_terminal=True, no_color=True)
+        self.configuration = GameConfiguration(zork_game_workdir=workdir)
+        self.spending = Spending(self.configuration)
+        self.stop = Flag()
+        self.view = LiveView(self.configuration, workdir / "runs" / RUN, self.spending, self.stop, self.console)
+
+    def present(self, **lists: list[str]) -> None:
+        state = {
+            "timestamp": "",
+            "episode": 1,
+            "turn": 4,
+            "location": None,
+            "score": 5,
+            "managers": {},
+            "present": lists,
+        }
+        (self.workdir / "current_state.json").write_text(json.dumps(state))
+
+    def remember(self, title: str) -> None:
+        (self.workdir / "Memories.md").write_text(MEMORY.format(title=title))
+
+    @property
+    def panel(self) -> list[str]:
+        drawn = io.StringIO()
+        Console(file=drawn, width=self.console.width, no_color=True).print(self.view._panel())
+        return drawn.getvalue().rstrip().splitlines()
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Callable[..., Stage]:
+    write_run(tmp_path, [], RUN)
+    return lambda width=80, height=24: Stage(tmp_path, width, height)
+
+
+def play(stage: Stage) -> None:
+    stage.view.show(started())
+    stage.view.show(played(turn(1, "pull chain", score=0)))
+    seen = after(SEEN, location=LOFT)
+    stage.view.show(played(turn(2, "take banner", seen, score=5, max_score=50, inventory=(GameObject(7, "banner"),))))
+
+
+def test_in_a_small_terminal_each_thing_is_a_line(stage: Callable[..., Stage]) -> None:
+    small = stage()
+    small.present(
+        ObjectiveManager=["Dye the banner", "Find the \x1b[2J key"],
+        SimpleMemoryManager=["[permanent] Banner dries on the beam"],
+        RouteManager=[],
+    )
+    play(small)
+    small.view.asked("agent", PROMPT)
+    assert small.panel == [
+        "─" * 80,
+        "Episode 1 of 2 · Turn 2 of 500 · Drying Loft · score 5 of 50 ▁█",
+        "Carrying: banner",
+        "Objectives: Dye the banner (+1)",
+        "Remembered here: [permanent] Banner dries on the beam",
+        "Routes: -",
+        "⠋ the agent thinks, 0 s · 0 tokens",
+    ]
+
+
+def test_in_a_large_terminal_lists_and_the_map_stand_side_by_side(stage: Callable[..., Stage]) -> None:
+    large = stage(200, 60)
+    large.present(ObjectiveManager=["Dye the banner", "Find the \x1b[2J key"])
+    graph = MapGraph()
+    graph.add_room(31, "Blue Vats")
+    graph.add_room(LOFT.num, LOFT.name)
+    graph.add_connection(31, "north", LOFT.num)
+    graph.save_to_json(large.workdir / "map_state.json")
+    play(large)
+    large.view.asked("agent", PROMPT)
+    assert all(len(line) <= 200 for line in large.panel)
+    shown = "\n".join(large.panel)
+    assert "│@Drying Loft" in shown
+    assert "│Blue Vats" in shown
+    assert "Find the \\x1b[2J key" in shown
+
+
+def test_what_is_learnt_is_told_as_it_happens(stage: Callable[..., Stage]) -> None:
+    small = stage()
+    small.present()
+    small.remember("Beam")
+    small.view.asked("agent", PROMPT)
+    small.remember("Banner dries on the beam")
+    small.view.asked("agent", PROMPT)
+    assert "  learnt: Banner dries on the beam: It takes ten turns. (permanent)\n" in small.printed.getvalue()
+
+
+def test_it_says_who_thinks_for_how_long_what_it_took_and_why_it_is_asked_again(stage: Callable[..., Stage]) -> None:
+    small = stage()
+    small.present()
+    event = answered("small", prompt=900, cached=450, completion=60)
+    assert isinstance(event, ModelAnswered)
+    small.spending.count(event)
+    with small.view:
+        small.view.show(event)
+        small.view.asked("memory", PROMPT)
+        small.view._since = time.monotonic() - 75
+        logging.getLogger("zorkgpt.llm.openai").info("asked again, 3 of 8: not JSON")
+        (line,) = small.panel[-1:]
+        assert line[2:] == "a memory is written, 75 s · 960 tokens · 50% cached · asked again, 3 of 8: no…"
+        small.stop.set()
+        assert small.panel[-1][2:].startswith("stops after this turn; Ctrl-C again: at once, ")
+
+
+def test_files_that_nobody_can_read_leave_the_view_as_it_was(stage: Callable[..., Stage]) -> None:
+    small = stage()
+    small.present(ObjectiveManager=["Dye the banner"])
+    small.view.asked("agent", PROMPT)
+    (small.workdir / "current_state.json").write_text("{")
+    (small.workdir / "Memories.md").mkdir()
+    small.view.asked("agent", PROMPT)
+    assert "Objectives: Dye the banner" in small.panel
+
+
+class Stalls:
+    """Answers after some seconds."""
+
+    def play(self, handler: Handler) -> None:
+        time.sleep(3.5)
+        Answers().play(handler)
+
+
+def test_nothing_stands_still_while_a_server_stalls(tmp_path: Path) -> None:
+    with MisbehavingServer(Stalls(), Answers()) as server:
+        shown = ran_on_a_terminal(
+            tmp_path, "run", "--max-turns", "1", "--base-url", server.base_url, "--workdir", "work"
+        ).out.decode()
+    assert all(f"the agent thinks, {seconds} s" in shown for seconds in (1, 2, 3))
+    frames = re.findall("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] the agent thinks", shown)
+    assert len(frames) >= 3 * 3
+    assert "Episode 1 stopped at the turn limit after 1 turn" in shown

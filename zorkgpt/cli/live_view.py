@@ -1,0 +1,244 @@
+"""The screen of a run in a terminal: the story scrolls by, and below it stands what goes on and what is known."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.table import Table
+from rich.text import Text
+
+from managers.memory.tiers import open_memories
+from session.errors import StoreError
+from session.events import EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
+from session.files.journal import read_manifest
+from session.text import one_line
+from zorkgpt.cli.map_view import draw_around
+from zorkgpt.cli.printable import printable
+from zorkgpt.cli.screens import LiveScreen
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.report.current_state import CurrentState, read_current_state
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from threading import Event as Flag
+
+    from typing_extensions import Self
+
+    from managers.memory.document import MemoriesDocument
+    from session.game_configuration import GameConfiguration
+    from session.values import Observation
+    from zorkgpt.llm.budget import Spending
+    from zorkgpt.llm.language_model import Prompt, Role
+
+REFRESHES = 5  # a second, so that nothing stands still
+WIDE, HIGH = 130, 36  # columns and rows from which the map and three lists have room
+FEW, MANY = 1, 8  # lines of each list
+CURVE = "▁▂▃▄▅▆▇█"
+CURVE_LENGTH = 20
+THINKERS = {
+    "agent": "the agent thinks",
+    "critic": "the critic judges",
+    "info_ext": "the answer is read",
+    "memory": "a memory is written",
+    "analysis": "what is known is gone over",
+}
+
+
+class LiveView:
+    """Shows a run while it is played: see :class:`zorkgpt.cli.screens.LiveScreen` for what scrolls.
+
+    folder: of the run; its work folder's files say what is known
+    spending: what the run has spent so far
+    stop: set when the run is to stop
+    """
+
+    def __init__(
+        self, configuration: GameConfiguration, folder: Path, spending: Spending, stop: Flag, console: Console
+    ) -> None:
+        manifest = read_manifest(folder)
+        self._configuration = configuration
+        self._workdir = folder.parent.parent
+        self._episodes = len(manifest.seeds)
+        self._first_episode = manifest.first_episode
+        self._spending = spending
+        self._stop = stop
+        self._console = console
+        self._screen = LiveScreen(console)
+        self._spinner = Spinner("dots")
+        self._log = _LogToView(self)
+        self._memories = self._read_memories()
+        self._state: CurrentState | None = None
+        self._map: MapGraph | None = None
+        self._seen: Observation | None = None
+        self._episode, self._turn = manifest.first_episode, 0
+        self._scores: list[int] = []
+        self._prompt_tokens = self._cached_tokens = 0
+        self.activity, self._since, self.trouble = "the story is opened", time.monotonic(), ""
+        self._live = Live(console=console, get_renderable=self._panel, refresh_per_second=REFRESHES, transient=True)
+
+    def __enter__(self) -> Self:
+        self._log.begin()
+        self._look()
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+        self._log.end()
+
+    def asked(self, role: Role, _prompt: Prompt) -> None:
+        """Show that a model is being asked."""
+        self._look()
+        self._now(THINKERS[role])
+
+    def show(self, event: Event) -> None:
+        """Print the event if it concerns a person, and bring what stands below up to date."""
+        if isinstance(event, ModelAnswered | ModelFailed):
+            self._prompt_tokens += event.prompt_tokens
+            self._cached_tokens += event.cached_tokens
+            self._now("the story answers")
+        elif isinstance(event, EpisodeStarted):
+            self._episode, self._turn, self._seen, self._scores = event.episode, 0, event.opening, []
+        elif isinstance(event, TurnPlayed):
+            self._turn, self._seen = event.record.turn, event.record.after
+            self._scores += [] if self._seen.score is None else [self._seen.score]
+            self._now("what it showed is learnt")
+        self._screen.show(event)
+
+    def tell(self, line: str) -> None:
+        """Print a line above what stands below."""
+        self._console.print(Text(printable(line), style="magenta"))
+
+    def _now(self, activity: str) -> None:
+        self.activity, self._since, self.trouble = activity, time.monotonic(), ""
+
+    def _look(self) -> None:
+        """Read what is known by now, and tell what is new of it. What cannot be read stays as it was shown last."""
+        try:
+            self._state = read_current_state(self._workdir)
+            self._map = MapGraph.load_from_json(self._workdir / self._configuration.map_state_file, _ignored)
+        except StoreError:
+            return
+        memories = self._read_memories()
+        if memories is not None and self._memories is not None and memories != self._memories:
+            for change in memories.changes_since(self._memories):
+                memory = change.memory
+                text = f"{memory.title}: {one_line(memory.text)}" if memory.text else memory.title
+                self.tell(f"  {_LEARNT.get(change.kind, change.kind)}: {text} ({memory.persistence})")
+        self._memories = memories or self._memories
+
+    def _read_memories(self) -> MemoriesDocument | None:
+        try:
+            return open_memories(self._workdir / self._configuration.simple_memory.memory_file).document
+        except StoreError:
+            return None
+
+    def _panel(self) -> RenderableType:
+        is_large = self._console.width >= WIDE and self._console.height >= HIGH
+        lists = [_cut("Carrying", self._carried(), MANY if is_large else FEW)]
+        lists += [_cut(title, self._present(manager), MANY if is_large else FEW) for title, manager in _LISTS.items()]
+        if not is_large:
+            body: list[RenderableType] = [Text(one_line(each), no_wrap=True, overflow="ellipsis") for each in lists]
+        else:
+            grid = Table.grid(expand=True, padding=(0, 2))
+            for _ in (*lists, "map"):
+                grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+            grid.columns[-1].ratio = None
+            grid.add_row(*map(Text, lists), Text("\n".join(self._around())))
+            body = [grid]
+        return Group(Text("─" * self._console.width, style="dim"), self._heading(), *body, self._activity())
+
+    def _heading(self) -> Text:
+        seen = self._seen
+        parts = [f"Turn {self._turn} of {self._configuration.max_turns_per_episode}"]
+        if self._episodes > 1:
+            parts.insert(0, f"Episode {self._episode - self._first_episode + 1} of {self._episodes}")
+        if seen is not None and seen.location:
+            parts.append(seen.location.label)
+        if seen is not None and seen.score is not None:
+            most = "" if seen.max_score is None else f" of {seen.max_score}"
+            parts.append(f"score {seen.score}{most} {_curve(self._scores)}")
+        return Text(printable(" · ".join(parts)), style="bold", no_wrap=True, overflow="ellipsis")
+
+    def _activity(self) -> Text:
+        spent = [f"{self._spending.tokens:,} tokens"]
+        if self._cached_tokens:
+            spent.append(f"{self._cached_tokens / self._prompt_tokens:.0%} cached")
+        if self._spending.dollars:
+            spent.append(f"${self._spending.dollars:.4f}")
+        activity = "stops after this turn; Ctrl-C again: at once" if self._stop.is_set() else self.activity
+        seconds = time.monotonic() - self._since
+        parts = [f"{activity}, {seconds:.0f} s", *spent, *([self.trouble] if self.trouble else [])]
+        sign = Text(str(self._spinner.render(time.monotonic())))
+        return Text.assemble(sign, " ", printable(one_line(" · ".join(parts))), no_wrap=True, overflow="ellipsis")
+
+    def _carried(self) -> list[str]:
+        things = self._seen.inventory if self._seen else None
+        return [one_line(thing.name) for thing in things] if things else []
+
+    def _present(self, manager: str) -> list[str]:
+        return [printable(one_line(each)) for each in self._state.present.get(manager, ())] if self._state else []
+
+    def _around(self) -> list[str]:
+        here = self._seen.location if self._seen else None
+        if self._map is None or here is None or here.num not in self._map.rooms:
+            return []
+        return draw_around(self._map, here.num)[:MANY]
+
+
+_LISTS = {"Objectives": "ObjectiveManager", "Remembered here": "SimpleMemoryManager", "Routes": "RouteManager"}
+_LEARNT = {"added": "learnt"}
+
+
+def _ignored(event: str, **particulars: str) -> None:
+    """Whoever plays warns of what a file holds."""
+    del event, particulars
+
+
+def _cut(title: str, lines: list[str], most: int) -> str:
+    """Return the lines under their title, and how many there are beside the first ones."""
+    more = f" (+{len(lines) - most})" if len(lines) > most else ""
+    return f"{title}: {'-' if not lines else ''}" + "\n".join(["", *lines[:most]] if most > 1 else lines[:1]) + more
+
+
+def _curve(scores: list[int]) -> str:
+    """Return the scores as a row of bars, the last ones where there are many."""
+    shown = scores[-CURVE_LENGTH:]
+    lowest, highest = min(shown, default=0), max(shown, default=0)
+    if lowest == highest:
+        return ""
+    return "".join(CURVE[(score - lowest) * (len(CURVE) - 1) // (highest - lowest)] for score in shown)
+
+
+class _LogToView(logging.Handler):
+    """Shows what is logged: why a model is asked again in the line of what goes on, warnings above it."""
+
+    def __init__(self, view: LiveView) -> None:
+        super().__init__(logging.INFO)
+        self._view = view
+        self._replaced: list[logging.Handler] = []
+        self._level = logging.NOTSET
+
+    def begin(self) -> None:
+        """Take the place of all handlers."""
+        root, models = logging.getLogger(), logging.getLogger("zorkgpt.llm")
+        self._replaced, root.handlers = root.handlers, [self]
+        self._level = models.level
+        models.setLevel(logging.INFO)
+
+    def end(self) -> None:
+        """Give all handlers their place back."""
+        logging.getLogger().handlers = self._replaced
+        logging.getLogger("zorkgpt.llm").setLevel(self._level)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Show the message."""
+        if record.levelno >= logging.WARNING:
+            self._view.tell(record.getMessage())
+        else:
+            self._view.trouble = record.getMessage()
