@@ -12,12 +12,12 @@ from typing_extensions import override
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.map_manager import MapManager
 from managers.routes import view
-from managers.routes.document import FollowedRoute, Learnt, RouteBook, RouteEdit, parse_routes
-from managers.routes.known_route import LEAST_TRUST, KnownRoute, RouteStep, Waypoint
+from managers.routes.document import MOST_ROOMS, FollowedRoute, Learnt, RouteBook, RouteEdit, TriedRoute, parse_routes
 from managers.routes.trail import Trail
 from session.context import OfferedRoute, Place, PromptSection
 from session.files.document_store import DocumentStore, StoreState
 from session.files.run_folders import SharedFile
+from session.route import LEAST_TRUST, KnownRoute, RouteStep, Waypoint
 from session.text import counted
 from session.values import Proposal
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from managers.base_manager import ManagerParts
-    from session.events import EpisodeEnd
+    from session.events import EpisodeEnd, RoutesProven
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import Observation, TurnRecord
@@ -174,8 +174,18 @@ class RouteManager(BaseManager):
         """Learn the routes of the episode; they go to the file with the next commit."""
         del end
         routes = tuple(self._trail.routes(self.game_state.episode))
-        self._store.apply(Learnt(routes, self._frontier(routes)))
+        self._store.apply(Learnt(routes, self._wanted_rooms(routes)))
         self._store.demand()
+
+    def untried(self) -> list[KnownRoute]:
+        """Return the routes that were never tried out, those to the highest scores first."""
+        routes = [route for route in self.book.routes if route.proof is None]
+        return sorted(routes, key=lambda route: (route.goal.kind != "score", -route.gain, len(route.steps)))
+
+    def take_proof(self, proven: RoutesProven) -> None:
+        """Put the proven forms of routes in their places."""
+        for route in proven.routes:
+            self._store.apply(TriedRoute(route.key, route.forms))
 
     def section(self, observation: Observation) -> PromptSection | None:
         """Return the routes that can be followed from here, and what became of the last one."""
@@ -267,9 +277,13 @@ class RouteManager(BaseManager):
             return RoutesState(news=f"{played.name} stopped after {played.done} of {length}: {deviation}.")
         return RoutesState(news=f"{played.name} was followed to its end, in {counted(played.done, 'command')}.")
 
-    def _frontier(self, routes: tuple[KnownRoute, ...]) -> tuple[int, ...]:
-        """Return the rooms with untried exits among those that these routes or earlier ones lead to."""
-        if self._map is None:
-            return ()
+    def _wanted_rooms(self, routes: tuple[KnownRoute, ...]) -> tuple[int, ...]:
+        """Return the rooms that routes are kept to: those with untried exits first, then those farthest away."""
         rooms = {route.goal.number for route in (*routes, *self.book.routes) if route.goal.kind == "room"}
-        return tuple(sorted(room for room in rooms if self._map.game_map.untried_exits(room)))
+        start = next((route.start.location_id for route in routes), None)
+        if self._map is None or start is None:
+            return tuple(sorted(rooms)[:MOST_ROOMS])
+        ways = {room: self._map.route(start, room) for room in rooms}
+        far = {room: len(way.commands) if way else 0 for room, way in ways.items()}
+        untried = {room: bool(self._map.game_map.untried_exits(room)) for room in rooms}
+        return tuple(sorted(rooms, key=lambda room: (not untried[room], -far[room], room))[:MOST_ROOMS])

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from orchestration.building import build_learning
 from orchestration.committer import Committer
-from orchestration.guarded_model import GuardedModel
+from orchestration.guarded_model import Asked, GuardedModel, unwatched
 from orchestration.managers import shared_files
 from orchestration.restoring_game import RestoringGame
+from orchestration.route_proof import build_route_proof
 from orchestration.run_log import open_log
 from orchestration.run_record import ContinuedRecord, FileWatch, Record, Show, new_manifest, started
 from orchestration.story import bind_to_story
@@ -21,7 +22,6 @@ from orchestration.turn import build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, RunPosition, ZorkOrchestrator
 from session.files.journal import Journal, Manifest
 from session.files.run_folders import AT_END, RUNS, claimed
-from zorkgpt.llm.journaled import Asked, unwatched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +120,7 @@ def assemble(
                 commit=committer.commit,
                 stop=stop,
                 before_turn=partial(learning.repeat_removals, recording, model.emit),
+                after_episode=build_route_proof(configuration, parts.game, learning, record, stop),
             ),
             committer,
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from session.token_counter import TokenCounter
 from zorkgpt.llm.breaker import CircuitBreaker
 from zorkgpt.llm.budget import BudgetedModel, Spending
-from zorkgpt.llm.journaled import Asked, RecordedModel, ReplayedModel
+from zorkgpt.llm.journaled import Asked, RecordedModel, ReplayedModel, unwatched
 from zorkgpt.llm.waits import Waits
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from session.files.recording import Recording
     from session.game_configuration import GameConfiguration
     from zorkgpt.llm.language_model import LanguageModel
+
+__all__ = ["Asked", "GuardedModel", "unwatched"]
 
 
 class GuardedModel:

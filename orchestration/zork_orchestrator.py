@@ -93,6 +93,7 @@ class ZorkOrchestrator:
     commit: called after every turn and every episode
     stop: set from outside, pauses the run after the turn in flight
     before_turn: called before every turn
+    after_episode: called with the number of an episode when its managers have drawn their conclusions
     """
 
     game: Game
@@ -103,6 +104,7 @@ class ZorkOrchestrator:
     commit: Commit
     stop: Flag
     before_turn: Callable[[], None] = lambda: None
+    after_episode: Callable[[int], None] = lambda _episode: None
     _episode: Episode | None = None
 
     def play(self, position: RunPosition = RunPosition()) -> RunEnd:
@@ -129,6 +131,7 @@ class ZorkOrchestrator:
             self._play_turn(episode)
             self.commit(index, in_episode=True)
         self.learning.end(end)
+        self.after_episode(episode.state.episode)
         self.emit(episode.ended(end))
         self._episode = None
         self.commit(index + 1, in_episode=False)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
+from session.route import KnownRoute
 from session.values import Observation, StoryFacts, TurnRecord
 
 EpisodeEnd = Literal["won", "lost", "over", "crashed", "turn_limit"]
@@ -152,6 +153,29 @@ class MemoryRemoved:
 
 
 @dataclass(frozen=True, slots=True)
+class ProvenRoute:
+    """What came of trying out a route.
+
+    key, number, commands: of the route as it was
+    forms: what takes its place: the shortest form, and the one that carries most where that is another one
+    """
+
+    key: str
+    number: int
+    commands: int
+    forms: tuple[KnownRoute, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RoutesProven:
+    """Routes were tried out after an episode, from the opening, with several seeds: assistance."""
+
+    episode: int
+    routes: tuple[ProvenRoute, ...]
+    kind: Literal["routes_proven"] = "routes_proven"
+
+
+@dataclass(frozen=True, slots=True)
 class RunPaused:
     """The run stopped and can be resumed.
 
@@ -187,6 +211,7 @@ Event = Annotated[
     | GameFailed
     | FileEdited
     | MemoryRemoved
+    | RoutesProven
     | RunPaused
     | RunEnded,
     Field(discriminator="kind"),

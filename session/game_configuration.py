@@ -114,7 +114,8 @@ class GameConfiguration(Options):
     assist: Annotated[frozenset[Assistance], CommaSeparated] = Field(
         frozenset(),
         description="help given to the agent; valid-actions: commands that would do something now; "
-        "fresh-actions: those of them that it played least at the place",
+        "fresh-actions: those of them that it played least at the place; "
+        "proven-routes: routes are tried out and shortened between episodes",
     )
     game: GameOptions = GameOptions()
     llm: LanguageModelOptions = LanguageModelOptions()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT = "default"
 EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
     "max_turns_per_episode": 100,
-    "assist": "fresh-actions",
+    "assist": "fresh-actions,proven-routes",
     "agent.history_window": 1,
     "agent.show_reasoning": False,
     "agent.reasoning_length": 0,

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
-from managers.routes.known_route import LEAST_TRUST, GoalKind, KnownRoute
 from session.errors import StoreError, first_problem
+from session.route import LEAST_TRUST, KnownRoute
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from managers.routes.known_route import RouteStep
+    from session.route import RouteStep
 
-MOST_KEPT: Mapping[GoalKind, int] = {"score": 3, "room": 6, "thing": 3}
-"""Goals of each kind to which routes are kept."""
+MOST_SCORES = 3
+MOST_ROOMS = 6
+MOST_THINGS = 4
 LONGEST_DETOUR = 1.5
 """How many times as long as the shortest route to its goal one may be that carries more."""
 
@@ -48,33 +49,25 @@ class RouteBook:
 class Learnt:
     """An edit: an episode taught these routes.
 
-    frontier: the rooms with exits that nobody has tried; routes to them are kept rather than those to other rooms
+    rooms: those to which routes are wanted
     """
 
     routes: tuple[KnownRoute, ...]
-    frontier: tuple[int, ...] = ()
+    rooms: tuple[int, ...] = ()
     kind: Literal["learnt"] = "learnt"
 
     def apply_to(self, document: RouteBook) -> RouteBook:
         """Return the book with the best of the old and the new routes."""
-        book = document
+        every = (*document.routes, *self.routes)
+        scores = sorted({route.goal.number for route in every if route.goal.kind == "score"}, reverse=True)
+        things = dict.fromkeys(route.goal.number for route in every if route.goal.kind == "thing")
+        wanted = {"score": scores[:MOST_SCORES], "room": self.rooms, "thing": tuple(things)[:MOST_THINGS]}
+        kept = tuple(route for route in document.routes if route.goal.number in wanted[route.goal.kind])
+        book = document if kept == document.routes else replace(document, routes=kept)
         for route in self.routes:
-            book = _with(book, route)
-        kept = [route for kind in MOST_KEPT for route in self._best(book, kind)]
-        routes = tuple(route for route in book.routes if route in kept)
-        return document if routes == document.routes else replace(book, routes=routes)
-
-    def _best(self, book: RouteBook, kind: GoalKind) -> Iterable[KnownRoute]:
-        """Return the routes to the most wanted goals of a kind: high scores, the frontier, what was found last."""
-        of_kind = [route for route in book.routes if route.goal.kind == kind]
-        wanted = {
-            route.goal.number: (
-                (route.goal.number,) if kind == "score" else (route.goal.number in self.frontier, route.number)
-            )
-            for route in of_kind
-        }
-        best = sorted(wanted, key=lambda number: wanted[number], reverse=True)[: MOST_KEPT[kind]]
-        return [route for route in of_kind if route.goal.number in best]
+            if route.goal.number in wanted[route.goal.kind]:
+                book = _with(book, route)
+        return book
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +102,26 @@ class RemovedRoute:
         return _changed(document, self.key, lambda _route: None)
 
 
-RouteEdit = Learnt | FollowedRoute | RemovedRoute
+@dataclass(frozen=True, slots=True)
+class TriedRoute:
+    """An edit: a route was tried out, and these forms of it take its place."""
+
+    key: str
+    forms: tuple[KnownRoute, ...]
+    kind: Literal["tried"] = "tried"
+
+    def apply_to(self, document: RouteBook) -> RouteBook:
+        """Return the book with the best of these forms and of other routes to the same goal."""
+        route = next((route for route in document.routes if route.key == self.key), None)
+        if route is None:
+            return document
+        book = replace(document, routes=tuple(each for each in document.routes if each is not route))
+        for number, form in enumerate(self.forms):
+            book = _with(book, form, number=None if number else route.number)
+        return book
+
+
+RouteEdit = Learnt | FollowedRoute | RemovedRoute | TriedRoute
 
 
 def parse_routes(text: str, path: Path) -> RouteBook:
@@ -129,13 +141,16 @@ _FILE = TypeAdapter(RouteBook)
 _ROUTE = TypeAdapter(KnownRoute)
 
 
-def _with(book: RouteBook, new: KnownRoute) -> RouteBook:
-    """Return the book with a new route, if it is the shortest to its goal or carries more in few commands more."""
+def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteBook:
+    """Return the book with a new route, if it is the shortest to its goal or carries more in few commands more.
+
+    number: its number, where it has one already
+    """
     if not new.steps or (new.goal.kind == "score" and new.gain <= 0):
         return book
     if any(route.key == new.key for route in book.routes):
         return book
-    new = replace(new, number=book.latest + 1)
+    new = replace(new, number=number or book.latest + 1)
     to_goal = [route for route in (*book.routes, new) if _is_same_goal(route, new)]
     shortest = min(to_goal, key=lambda route: (route.trust < LEAST_TRUST, len(route.steps)))
     most = len(shortest.steps) * LONGEST_DETOUR
@@ -145,7 +160,7 @@ def _with(book: RouteBook, new: KnownRoute) -> RouteBook:
         return book
     others = [route for route in book.routes if not _is_same_goal(route, new)]
     kept = sorted((*others, *{shortest.number: shortest, richest.number: richest}.values()), key=_by_number)
-    return replace(book, latest=new.number, routes=tuple(kept))
+    return replace(book, latest=max(book.latest, new.number), routes=tuple(kept))
 
 
 def _is_same_goal(one: KnownRoute, other: KnownRoute) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from managers.routes.known_route import Goal, KnownRoute, RouteStep, Waypoint
+from session.route import Goal, KnownRoute, RouteStep, Waypoint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

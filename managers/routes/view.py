@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from session.text import counted
 
 if TYPE_CHECKING:
-    from managers.routes.known_route import KnownRoute
+    from session.route import KnownRoute
 
 
 def aim(route: KnownRoute) -> str:

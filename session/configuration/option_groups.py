@@ -78,7 +78,7 @@ def _in_seconds(value: object) -> object:
     return float(spelt[1]) * _SECONDS_OF[spelt[2]] if spelt else value
 
 
-Assistance = Literal["valid-actions", "fresh-actions"]
+Assistance = Literal["valid-actions", "fresh-actions", "proven-routes"]
 Engine = Literal["openai", "embedded"]
 Text = Annotated[str, Field(min_length=1)]
 FileName = Annotated[Text, AfterValidator(_check_file_name)]
@@ -265,6 +265,8 @@ class RouteOptions(Options):
         False,
         description="each route begins in its middle: a control, to find out what routes are worth",
     )
+    proof_seeds: PositiveInt = Field(5, description="seeds with which proven-routes tries a route out")
+    proof_seconds: PositiveFloat = Field(10.0, description="seconds that this may take after an episode")
 
 
 class PromptBudgetOptions(Options):

@@ -23,7 +23,7 @@ Workdir = Annotated[Path | None, typer.Option(help="Work folder of the run.", me
 MaxTurns = Annotated[int | None, typer.Option(min=1, help="Turns after which an episode ends.")]
 Model = Annotated[str | None, typer.Option(help="Model by name, or a .gguf file to run in-process.", metavar="M")]
 BaseUrl = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")]
-Assist = Annotated[str | None, typer.Option(help="Help for the agent: valid-actions, fresh-actions.", metavar="KINDS")]
+Assist = Annotated[str | None, typer.Option(help="Help: valid-actions, fresh-actions, proven-routes.", metavar="KINDS")]
 MaxCost = Annotated[float | None, typer.Option(help="US dollars after which the run pauses.")]
 MaxTokens = Annotated[int | None, typer.Option(help="Tokens after which the run pauses.")]
 MaxTime = Annotated[str | None, typer.Option(help="Seconds after which the run pauses; also 90m, 2h.", metavar="TIME")]

@@ -17,6 +17,8 @@ from session.events import (
     FileEdited,
     GameFailed,
     ModelFailed,
+    ProvenRoute,
+    RoutesProven,
     RunPaused,
     RunStarted,
     TurnPlayed,
@@ -130,9 +132,20 @@ def _trouble(event: Event) -> list[str]:
         return [f"Paused{where}: {event.reason}"]
     if isinstance(event, GameFailed):
         return [f"The interpreter failed and was put back: {event.error}"]
+    if isinstance(event, RoutesProven):
+        return [_proven(route) for route in event.routes]
     if isinstance(event, FileEdited):
         return [f"{event.file} was edited by somebody else, and is read again."]
     return []
+
+
+def _proven(route: ProvenRoute) -> str:
+    forms = " or ".join(
+        f"{counted(len(form.steps), 'command')} (worked in {form.proof.worked} of {form.proof.tried} trials)"
+        for form in route.forms
+        if form.proof is not None
+    )
+    return f"Route {route.number} was tried out: {counted(route.commands, 'command')} became {forms}"
 
 
 _ENDS = {

@@ -58,7 +58,7 @@ class TestPrecedence:
 
     def test_where_the_model_is_embedded_it_brings_defaults_of_its_own(self, tmp_path: Path) -> None:
         resolved = load_configuration({}, {}, tmp_path)
-        assert resolved.configuration.assist == {"fresh-actions"}
+        assert resolved.configuration.assist == {"fresh-actions", "proven-routes"}
         assert resolved.configuration.prompt_budgets.agent == 1500
         assert set(resolved.origins.values()) == {"default of the embedded model"}
 
@@ -223,7 +223,7 @@ class TestErrors:
             ("critic.mode = 'all'", "critic.mode in FILE should be 'object_tree', 'hybrid' or 'llm'"),
             ("llm.engine = 'x'", "llm.engine in FILE should be 'auto', 'openai' or 'embedded'"),
             ("llm.timeout = inf", "llm.timeout in FILE should be a finite number"),
-            ("assist = ['magic']", "assist in FILE should be 'valid-actions' or 'fresh-actions'"),
+            ("assist = ['magic']", "assist in FILE should be 'valid-actions', 'fresh-actions' or 'proven-routes'"),
             ("llm.base_url = 'host'", "llm.base_url in FILE: an address looks like http://localhost:8080/v1"),
             ("[prices.'a-1.5']\ninput = -1", "prices.a-1.5.input in FILE should be greater than or equal to 0"),
             ("[prices.a]\ninput = 1", "prices.a.output in FILE: Field required"),

@@ -1,0 +1,193 @@
+"""Tries routes out between episodes, with several seeds, and shortens them: assistance, and named so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from game_interface.core.game import Game
+from managers.route_manager import RouteManager
+from managers.routes.document import LONGEST_DETOUR
+from managers.routes.minimising import minimised
+from session.errors import GameError
+from session.events import Event, ProvenRoute, RoutesProven
+from session.files.recording import Recording
+from session.route import Proof, RouteStep, Waypoint
+
+if TYPE_CHECKING:
+    from threading import Event as Flag
+
+    from game_interface.core.machine.saved_state import SavedState
+    from managers.routes.minimising import Commands
+    from orchestration.learning import Learning
+    from orchestration.run_record import Record
+    from session.game_configuration import GameConfiguration
+    from session.route import KnownRoute
+    from session.values import Observation
+
+
+@dataclass(frozen=True, slots=True)
+class RouteProof:
+    """Tries out the routes that nobody has tried out yet, once an episode is over.
+
+    game: is reset by the next episode; an interpreter that dies ends the proof, not the run
+    recording: what it says of a proof is taken over, and nothing is tried
+    is_stopped: ends the proof early, as its time does; what was found by then stands
+    seeds, seconds: how many seeds are tried, and how long that may take
+    """
+
+    game: Game
+    routes: RouteManager
+    recording: Recording
+    emit: Callable[[Event], None]
+    is_stopped: Callable[[], bool]
+    seeds: int
+    seconds: float
+
+    def __call__(self, episode: int) -> None:
+        """Try out what the episode and earlier ones have taught."""
+        recorded = self.recording.next_event
+        if isinstance(recorded, RoutesProven):
+            proven = recorded
+        else:
+            proven = RoutesProven(episode, tuple(self._proven()))
+            if not proven.routes:
+                return
+        self.emit(proven)
+        self.routes.take_proof(proven)
+
+    def _proven(self) -> list[ProvenRoute]:
+        end = time.monotonic() + self.seconds
+        found: list[ProvenRoute] = []
+        try:
+            for route in self.routes.untried():
+                if self._is_over(end):
+                    break
+                trial = _RouteTrial(self.game, route, range(1, self.seeds + 1), partial(self._is_over, end))
+                found.append(ProvenRoute(route.key, route.number, len(route.steps), trial.forms()))
+        except GameError as error:
+            self.routes.log_warning("the interpreter died while routes were tried out", error=str(error))
+        return found
+
+    def _is_over(self, end: float) -> bool:
+        return self.is_stopped() or time.monotonic() >= end
+
+
+def build_route_proof(
+    configuration: GameConfiguration, game: Game, learning: Learning, record: Record, stop: Flag
+) -> Callable[[int], None]:
+    """Return what is called after each episode: a proof of routes with the assistance of that name, else nothing."""
+    routes = learning.find(RouteManager)
+    if routes is None or "proven-routes" not in configuration.assist:
+        return lambda _episode: None
+    options = configuration.routes
+    return RouteProof(
+        game, routes, record.recording, record.emit, stop.is_set, options.proof_seeds, options.proof_seconds
+    )
+
+
+class _RouteTrial:
+    """Tries one route with several seeds."""
+
+    def __init__(self, game: Game, route: KnownRoute, seeds: range, is_over: Callable[[], bool]) -> None:
+        self._route = route
+        self._plays = {seed: _SeededPlay(game, seed) for seed in seeds}
+        self._is_over = is_over
+
+    def forms(self) -> tuple[KnownRoute, ...]:
+        """Return the shortest form of the route, and the one that carries most if that is another one."""
+        goal = self._route.steps[-1].leads_to
+        for steps in filter(None, (self._route.steps, self._route.spare)):
+            commands = tuple(step.command for step in steps)
+            seeds = [seed for seed in self._plays if self._reaches(commands, seed, frozenset())]
+            if seeds:
+                break
+        else:
+            return (replace(self._route, proof=Proof(0, len(self._plays))),)
+        shortest = self._shortest(commands, seeds, frozenset())
+        richest, carried = shortest, set(goal.carried or ())
+        while carried and len(richest := self._shortest(commands, seeds, carried)) > LONGEST_DETOUR * len(shortest):
+            carried.discard(max(carried))
+        return tuple(self._form(each, seeds) for each in dict.fromkeys((shortest, richest)))
+
+    def _shortest(self, commands: Commands, seeds: list[int], carried: frozenset[int] | set[int]) -> Commands:
+        def still_works(shorter: Commands) -> bool:
+            return not self._is_over() and all(self._reaches(shorter, seed, carried) for seed in seeds)
+
+        return minimised(commands, still_works)
+
+    def _reaches(self, commands: Commands, seed: int, carried: frozenset[int] | set[int]) -> bool:
+        """Tell whether the commands lead to the goal of the route, with at least those things carried."""
+        seen = self._plays[seed].play(commands)
+        return seen is not None and self._is_goal(seen[-1]) and Waypoint.of(seen[-1]).carried_set >= carried
+
+    def _is_goal(self, observation: Observation) -> bool:
+        goal, end = self._route.goal, self._route.steps[-1].leads_to
+        here = Waypoint.of(observation)
+        if goal.kind == "thing":
+            return goal.number in here.carried_set
+        if goal.kind == "room":
+            return here.location_id == goal.number
+        return (here.location_id, here.score) == (end.location_id, end.score)
+
+    def _form(self, commands: Commands, seeds: list[int]) -> KnownRoute:
+        """Return the route with these commands, and with what they led to with all the seeds that work alike."""
+        plays = [self._waypoints(commands, seed) for seed in seeds]
+        alike = [play for play in plays if all(map(_is_alike, play, plays[0]))]
+        steps = tuple(map(RouteStep, commands, (reduce(_merged, points) for points in zip(*alike, strict=True))))
+        same = commands == self._route.commands
+        kept = self._route if same else replace(self._route, followed=0, worked=0, stops={})
+        return replace(kept, steps=steps, spare=(), proof=Proof(len(alike), len(self._plays)))
+
+    def _waypoints(self, commands: Commands, seed: int) -> list[Waypoint]:
+        return [Waypoint.of(observation) for observation in self._plays[seed].play(commands) or ()]
+
+
+def _is_alike(one: Waypoint, other: Waypoint) -> bool:
+    return (one.location_id, one.score) == (other.location_id, other.score)
+
+
+def _merged(one: Waypoint, other: Waypoint) -> Waypoint:
+    """Return what holds with the seeds of both: what was carried with each, and all that was seen."""
+    carried = one.carried and other.carried and tuple(sorted(one.carried_set & other.carried_set))
+    seen = one.seen and other.seen and tuple(sorted({*one.seen, *other.seen}))
+    return replace(one, carried=carried, seen=seen)
+
+
+class _SeededPlay:
+    """Plays lists of commands from the opening with one seed; a beginning that the last one had is not repeated."""
+
+    def __init__(self, game: Game, seed: int) -> None:
+        self._game = game
+        self._seed = seed
+        self._commands: Commands = ()
+        self._states: list[SavedState] = []
+
+    def play(self, commands: Commands) -> list[Observation] | None:
+        """Return what was observed after each command, ``None`` where one was refused or the player died.
+
+        Raises ``GameError``.
+        """
+        known = self._in_common(commands)
+        if known:
+            self._game.restore(self._states[known])
+        else:
+            self._game.reset(self._seed)
+            self._states = [self._game.save()]
+        self._commands, self._states = commands[:known], self._states[: known + 1]
+        for command in commands[known:]:
+            after = self._game.step(command)
+            if after.refusal is not None or after.died or after.lost:
+                return None
+            self._commands += (command,)
+            self._states.append(self._game.save())
+        return [state.observation for state in self._states[1:]]
+
+    def _in_common(self, commands: Commands) -> int:
+        """Return how many commands both lists begin with."""
+        pairs = zip(commands, self._commands, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

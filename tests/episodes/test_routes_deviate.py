@@ -1,0 +1,134 @@
+"""A route that leads elsewhere than before, by chance or by somebody's doing, stops there and is trusted less."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.values import GameObject, Location
+from tests.fixtures.mill import CELLAR, LOFT, MILL, MILLER, ROPED, WAY, YARD, play_mill
+from zorkgpt.llm.scripted import ScriptedLLM
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pydantic import BaseModel
+
+    from session.values import Observation
+    from tests.fixtures.whole_run import WholeRun
+    from zorkgpt.llm.language_model import Prompt, Role
+
+
+def returning() -> ScriptedLLM:
+    """A model that goes to the cellar, and then follows the first route that it is shown at the opening."""
+    commands = cycle(WAY)
+
+    def reply(_role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        at_opening = "How the story began" not in prompt.user
+        if at_opening and "follow" in schema.model_fields:
+            return {"action": "wait", "follow": int(prompt.user.split("## ROUTES\n")[1].split(":")[0])}
+        return {"action": next(commands) if "follow" not in schema.model_fields else "wait"}
+
+    return ScriptedLLM(reply)
+
+
+def typed(*commands: str) -> list[dict[str, object]]:
+    return [{"action": command} for command in commands]
+
+
+def best_route(folder: Path) -> dict[str, object]:
+    routes = json.loads((folder / "routes.json").read_text())["routes"]
+    found: dict[str, object] = next(route for route in routes if route["goal"]["kind"] == "score")
+    return found
+
+
+def followed(run: WholeRun, episode: int) -> list[str]:
+    return [turn.action for turn in run.turns if turn.is_of_route and turn.episode == episode]
+
+
+def test_a_route_that_leads_where_it_led_is_played_to_its_end(tmp_path: Path) -> None:
+    run = play_mill(tmp_path, returning())
+    assert followed(run, 2) == list(WAY)
+    assert [best_route(tmp_path)[key] for key in ("followed", "worked")] == [1, 1]
+
+
+CHANGED: dict[str, tuple[str, Observation, int, str]] = {
+    "place": ("up", replace(LOFT, location=YARD.location), 1, "you are not at Loft but at Yard"),
+    "unknown place": ("up", replace(LOFT, location=None), 1, "you are not at Loft but somewhere unknown"),
+    "score": ("take rope", replace(ROPED, score=-2), 2, "the score is not 0 but -2"),
+    "death": ("take rope", replace(ROPED, died=True), 2, "you died"),
+    "missing": ("take rope", replace(ROPED, inventory=()), 2, "you do not carry all that you carried then"),
+    "somebody": ("take rope", replace(ROPED, visible=(MILLER,)), 2, "this is new here: miller"),
+    "nameless": ("take rope", replace(ROPED, visible=(GameObject(9, ""),)), 2, "this is new here: object #9"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGED)
+def test_it_stops_at_the_step_that_leads_elsewhere_and_the_next_prompt_says_why(tmp_path: Path, change: str) -> None:
+    command, after, steps, reason = CHANGED[change]
+    model = returning()
+    run = play_mill(tmp_path, model, MILL, {**MILL, command: after})
+    assert followed(run, 2) == list(WAY[:steps])
+    told = model.calls[len(WAY) + 1].prompt.user
+    assert f"stopped after {steps} of 3 commands: {reason}." in told
+    assert best_route(tmp_path)["stops"] == {str(steps): 1}
+
+
+def test_a_refusal_stops_it_too(tmp_path: Path) -> None:
+    refusing = {**MILL, "take rope": replace(LOFT, refusal="It would crash.", text="It would crash.")}
+    model = returning()
+    run = play_mill(tmp_path, model, MILL, refusing)
+    assert followed(run, 2) == ["up", "take rope"]
+    assert "the command did not reach the story" in model.calls[len(WAY) + 1].prompt.user
+
+
+def test_what_is_missing_in_sight_does_not_stop_it(tmp_path: Path) -> None:
+    run = play_mill(tmp_path, returning(), MILL, {**MILL, "up": replace(LOFT, visible=())})
+    assert followed(run, 2) == list(WAY)
+
+
+def test_a_route_that_stopped_often_says_where_and_then_is_not_offered_any_more(tmp_path: Path) -> None:
+    shut = {**MILL, "down": replace(CELLAR, location=Location(12, "Loft"), score=0)}
+    model = returning()
+    run = play_mill(tmp_path, model, MILL, shut, episodes=5)
+    assert [len(followed(run, episode)) for episode in range(2, 5)] == [3, 3, 3]
+    openings = [call.prompt.user for call in model.calls if "How the story began" not in call.prompt.user]
+    assert "worked in 1 of 2 episodes, stopped at command 3 (down)" in openings[2]
+    assert "+5" not in openings[-1]
+
+
+def test_a_location_is_walked_to_by_the_map_and_one_that_it_does_not_know_is_not(tmp_path: Path) -> None:
+    answers: Iterator[dict[str, object]] = iter(
+        [
+            *typed(*WAY),
+            {"action": "wait", "go_to": 99},
+            {"action": "wait", "go_to": 11},
+            {"action": "wait", "go_to": 12},
+            *typed("wait", "wait", "wait"),
+        ]
+    )
+    model = ScriptedLLM(lambda _role, _prompt, _schema: next(answers))
+    run = play_mill(tmp_path, model)
+    assert [(turn.action, turn.is_of_route) for turn in run.turns[3:]] == [
+        ("up", True),
+        ("wait", False),
+        ("wait", False),
+    ]
+    refused = [verdict.reason for verdict in run.turns[3].verdicts if not verdict.accepted]
+    assert refused == ["no way from here to location 99 is known", "you are there already"]
+
+
+def test_no_route_of_that_number_is_a_reason_to_propose_again(tmp_path: Path) -> None:
+    answers: Iterator[dict[str, object]] = iter([*typed(*WAY), {"action": "wait", "follow": 77}, {"action": "look"}])
+    model = ScriptedLLM(lambda _role, _prompt, _schema: next(answers, {"action": "wait"}))
+    run = play_mill(tmp_path, model)
+    turn = run.turns[3]
+    assert turn.action == "look"
+    assert turn.verdicts[0].source == "route"
+    assert turn.verdicts[0].reason.startswith("there is no route 77 from here; those that begin here: ")
+    assert "there is no route 77 from here" in model.calls[4].prompt.user

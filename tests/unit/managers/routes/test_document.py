@@ -1,0 +1,109 @@
+"""The file of routes: what is kept, and that reading and writing it loses nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from managers.routes.document import (
+    FollowedRoute,
+    Learnt,
+    RemovedRoute,
+    RouteBook,
+    TriedRoute,
+    parse_routes,
+)
+from session.errors import StoreError
+from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
+
+FILE = Path("routes.json")
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+
+
+def route(commands: str, goal: Goal | None = None, *, carried: int = 0, **more: object) -> KnownRoute:
+    """A route with a command for each letter, at whose end so many things are carried and 5 points are won."""
+    end = Waypoint(9, "Loft", 5, tuple(range(carried)))
+    steps = tuple(RouteStep(letter, end) for letter in commands)
+    return KnownRoute(0, goal or Goal("score", 5), Waypoint(1, "Yard", 0, ()), steps, 1, **more)  # type: ignore[arg-type]
+
+
+def book(*routes: KnownRoute, rooms: tuple[int, ...] = ()) -> RouteBook:
+    return Learnt(routes, rooms).apply_to(RouteBook())
+
+
+def commands_of(kept: RouteBook) -> list[str]:
+    return ["".join(each.commands) for each in kept.routes]
+
+
+@given(st.lists(st.tuples(st.text("abc", min_size=1, max_size=5), NAMES, st.integers(1, 9)), max_size=5))
+def test_what_is_written_is_read_again(made: list[tuple[str, str, int]]) -> None:
+    written = book(*(route(commands, Goal("thing", number, name)) for commands, name, number in made))
+    assert parse_routes(written.render(), FILE) == written
+
+
+def test_every_command_of_a_route_has_a_line_of_its_own() -> None:
+    lines = book(route("abc", spare=route("abcd").steps)).render().splitlines()
+    assert [line.count('"command"') for line in lines].count(1) == 7
+
+
+def test_the_shortest_route_to_a_goal_is_kept_and_one_that_carries_more_in_few_commands_more() -> None:
+    assert commands_of(book(route("abcd"), route("ab"), route("abe", carried=2))) == ["ab", "abe"]
+    assert commands_of(book(route("abcd", carried=2), route("ab"))) == ["ab"]
+
+
+def test_what_cannot_be_trusted_gives_way_to_any_other() -> None:
+    failing = route("ab", proof=Proof(0, 5))
+    assert commands_of(book(failing, route("abcdefg"))) == ["abcdefg"]
+
+
+def test_the_highest_scores_the_wanted_rooms_and_the_things_found_first_are_kept() -> None:
+    scores = [route("a" * number, Goal("score", number)) for number in range(1, 6)]
+    rooms = [route("b" * number, Goal("room", number)) for number in range(1, 6)]
+    things = [route("c" * number, Goal("thing", number)) for number in range(1, 7)]
+    kept = book(*scores, *rooms, *things, rooms=(2, 4))
+    assert [(each.goal.kind, each.goal.number) for each in kept.routes] == [
+        *(("score", number) for number in (3, 4, 5)),
+        *(("room", number) for number in (2, 4)),
+        *(("thing", number) for number in (1, 2, 3, 4)),
+    ]
+
+
+def test_a_number_is_never_given_again() -> None:
+    kept = book(route("abc"), route("ab"))
+    assert [each.number for each in kept.routes] == [2]
+    emptied = RemovedRoute(kept.routes[0].key).apply_to(kept)
+    assert [each.number for each in Learnt((route("a"),)).apply_to(emptied).routes] == [3]
+
+
+def test_what_was_learnt_before_changes_nothing() -> None:
+    kept = book(route("ab"))
+    assert Learnt((route("ab"),)).apply_to(kept) is kept
+
+
+def test_a_route_that_stops_is_taken_as_it_was_played_from_then_on() -> None:
+    kept = book(route("ac", spare=route("abc").steps))
+    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
+    assert commands_of(stopped) == ["abc"]
+    assert (stopped.routes[0].stops, stopped.routes[0].spare) == ({3: 1}, ())
+
+
+def test_the_proven_form_takes_the_number_of_the_route_and_the_richer_one_a_new_one() -> None:
+    kept = book(route("abcdef"))
+    forms = (route("ab", proof=Proof(5, 5)), route("abc", carried=3, proof=Proof(5, 5)))
+    tried = TriedRoute(kept.routes[0].key, forms).apply_to(kept)
+    assert [(each.number, "".join(each.commands)) for each in tried.routes] == [(1, "ab"), (2, "abc")]
+
+
+@pytest.mark.parametrize("edit", [FollowedRoute("0" * 16), RemovedRoute("0" * 16), TriedRoute("0" * 16, ())])
+def test_an_edit_of_a_route_that_is_gone_does_nothing(edit: FollowedRoute | RemovedRoute | TriedRoute) -> None:
+    kept = book(route("ab"))
+    assert edit.apply_to(kept) is kept
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"version": 2}', '{"routes": [{"number": "x"}]}'])
+def test_what_is_no_file_of_routes_is_named(text: str) -> None:
+    with pytest.raises(StoreError, match=r"^routes\.json holds no routes that this version reads"):
+        parse_routes(text, FILE)
