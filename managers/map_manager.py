@@ -11,7 +11,7 @@ from managers.base_manager import BaseManager, ManagerStatus
 from session.context import Place, PromptSection
 from session.files.run_folders import SharedFile
 from session.room_description import description_in
-from session.text import cut_at, first_line
+from session.text import cut_middle, first_line
 from zorkgpt.mapping import map_render, navigation
 from zorkgpt.mapping.local_view import local_view
 from zorkgpt.mapping.map_store import MapStore
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from zorkgpt.mapping.movement_analyzer import Attempt
     from zorkgpt.mapping.navigation import FrontierRoom, Route
 
-LONGEST_REFUSAL = 80  # characters
+LONGEST_REFUSAL = 160  # characters
 SAVE_INTERVAL = 10  # turns
 
 
@@ -122,8 +122,8 @@ class MapManager(BaseManager):
         if not self._store.holds:
             self.commit()
         self._note_bearings(turn.after.text, turn.after.location)
-        if turn.reading and turn.before.location:
-            self.note_exits(turn.before.location, turn.reading.exits)
+        if turn.reading and turn.reading.exits and turn.before.location:
+            self._believe_reading(turn.before.text, turn.before.location, turn.reading.exits)
         return change
 
     def note_exits(self, location: Location, exits: Iterable[str]) -> tuple[str, ...]:
@@ -189,9 +189,19 @@ class MapManager(BaseManager):
 
     def _note_bearings(self, text: str, here: Location | None) -> None:
         """Add what a text names where it describes the location: so a prompt has exits before a model has read it."""
-        bearings = self._movements.bearings_named(description_in(text, here.name) or "") if here else ()
+        bearings = self._bearings_in(text, here) if here else ()
         if here and bearings:
             self.game_map.add_exits(here.num, bearings)
+
+    def _bearings_in(self, text: str, here: Location) -> tuple[str, ...]:
+        _, _, body = (description_in(text, here.name) or "").partition("\n")
+        return self._movements.bearings_named(body)
+
+    def _believe_reading(self, text: str, here: Location, exits: tuple[str, ...]) -> None:
+        """Note the exits that a model read out of a text, and drop what else the text named ("the north wall")."""
+        self.note_exits(here, exits)
+        misread = {*self._bearings_in(text, here)}.difference(self._movements.exits_named(exits))
+        self.game_map.drop_exits(here.num, misread)
 
     def _note_death(self, turn: TurnRecord) -> None:
         exit_ = self._movements.exit_tried(turn, self._previous_command)
@@ -216,7 +226,7 @@ class MapManager(BaseManager):
         if here and description_in(text, here.name):
             graph.record_refusal(attempt.from_id, attempt.exit, "leads back here")
             return MapChange(new_room)
-        graph.record_refusal(attempt.from_id, attempt.exit, cut_at(first_line(text), LONGEST_REFUSAL))
+        graph.record_refusal(attempt.from_id, attempt.exit, cut_middle(first_line(text), LONGEST_REFUSAL))
         failure = graph.record_failure(attempt.from_id, attempt.exit, prune_after=self.config.map.prune_after)
         return MapChange(new_room, contradicted=failure == "contradicted", pruned=failure == "pruned")
 

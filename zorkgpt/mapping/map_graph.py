@@ -128,6 +128,12 @@ class MapGraph:
         self.rooms[location_id] = replace(room, exits=room.exits + new)
         return new
 
+    def drop_exits(self, location_id: int, exits: Iterable[str]) -> None:
+        """Take exits off a room that were named by mistake; one that was walked stays."""
+        room, mistaken = self.rooms.get(location_id), {*exits} - self.connections.get(location_id, {}).keys()
+        if room is not None and mistaken:
+            self.rooms[location_id] = replace(room, exits=tuple(each for each in room.exits if each not in mistaken))
+
     def add_connection(
         self,
         from_id: int,

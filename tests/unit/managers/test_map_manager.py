@@ -13,7 +13,7 @@ from managers.map_manager import SAVE_INTERVAL, MapChange, MapManager
 from session.errors import StoreError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import Location, Observation
+from session.values import Location, Observation, Proposal, Reading
 from tests.unit.managers.knowledge_parts import NO_WATCH
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import Edge, MapGraph
@@ -170,6 +170,29 @@ class TestWhatThePromptSaysOfExits:
         state.begin(replace(STUDY, text=f"You dream of the north.\n\n{STUDY.text}"))
         manager.reset(state)
         assert manager.game_map.untried_exits(32) == ("south", "southeast")
+
+    def test_what_a_model_reads_corrects_what_a_text_names_without_an_exit(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=45)
+        church = said(
+            45, "North Side", "North Side\nPaths lead southeast and southwest. The south wall looms to the east."
+        )
+        manager.learn(turn(at(43), "ne", church))
+        assert manager.game_map.untried_exits(45) == ("southeast", "southwest", "south", "east")
+        read = turn(church, "look", church)
+        read = replace(read, proposals=(Proposal("look", reading=Reading(exits=("se", "southwest", "up"))),))
+        manager.learn(read)
+        assert manager.game_map.untried_exits(45) == ("southeast", "southwest", "up")
+
+    def test_a_refusal_keeps_its_end(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=49)
+        words = (
+            "The graveyard is surrounded on all sides by an iron-barred fence. The only exit is the gate to the east."
+        )
+        manager.learn(turn(HALL, "west", said(49, "Hall", words)))
+        manager.learn(turn(HALL, "north", said(49, "Hall", f"{'A wall. ' * 30}Dig!")))
+        assert f"west ({words})" in manager.local_view()
+        assert "[…] A wall." in manager.local_view()
+        assert "Dig!)" in manager.local_view()
 
     def test_an_exit_that_was_tried_and_refused_says_so_with_the_storys_words_and_is_not_untried(
         self, tmp_path: Path
