@@ -27,7 +27,7 @@ from managers.objectives.prompt import (
     recent_play,
     story_opening,
 )
-from managers.prompting import CHARACTERS_PER_TOKEN, NONE, as_many_as_fit
+from managers.prompting import CHARACTERS_PER_TOKEN, NONE
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from session.values import Observation, TurnRecord
     from zorkgpt.llm.language_model import LanguageModel, Prompt
 
-LONGEST_TEXT = 200 * CHARACTERS_PER_TOKEN
 LONGEST_PART = 5000 * CHARACTERS_PER_TOKEN
 NO_KNOWLEDGE = "No strategic knowledge available."
 
@@ -171,12 +170,10 @@ class ObjectiveManager(BaseManager):
     def text(self) -> str:
         """Return the open objectives with their numbers for the agent, oldest first; "" where there are none.
 
-        The oldest are left out where there is no room. The text changes only when objectives are found or end, so that
-        the beginning of a prompt stays in the server's cache.
+        The text changes only when objectives are found or end, so that the beginning of a prompt stays in the server's
+        cache.
         """
-        newest_first = (f"{objective.id}. {objective.text}" for objective in reversed(self._state.active))
-        lines = as_many_as_fit(newest_first, lambda lines: len("\n".join(lines)) < LONGEST_TEXT)
-        return "\n".join(reversed(lines))
+        return "\n".join(f"{objective.id}. {objective.text}" for objective in self._state.active)
 
     def learn(self, record: TurnRecord) -> None:
         """Note the facts of a turn and what the agent said of its objectives, and update them where it is time."""

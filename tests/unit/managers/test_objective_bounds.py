@@ -9,7 +9,7 @@ import pytest
 
 from session.memory import Memory
 from tests.fixtures.dye_works import GATE
-from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
+from tests.unit.managers.objective_parts import Memories, ObjectivePlay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,14 +54,3 @@ def test_of_what_was_found_the_beginning_is_kept_and_shown(tmp_path: Path) -> No
     play.wait_until(20)
     (kept,) = play.manager.objectives
     assert (len(kept.text), len(kept.evidence)) == (160, 200)
-
-
-def test_the_agent_is_shown_objectives_in_eight_hundred_characters(tmp_path: Path) -> None:
-    """Each takes a line of 100 characters and its end."""
-    play = ObjectivePlay(
-        tmp_path, [found(*(f"{number}{'x' * 99}"[:97] for number in range(9)))], objectives={"max_active": 9}
-    )
-    play.wait_until(20)
-    lines = play.manager.text().splitlines()
-    assert {len(line) for line in lines} == {100}
-    assert [line[3] for line in lines] == [*"2345678"]
