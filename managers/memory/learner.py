@@ -14,7 +14,6 @@ from managers.memory.outcome import context_of, outcome_of
 from managers.memory.prompt import visit_prompt, wants_brief_prompt
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis
 from session.errors import LanguageModelError, StoreError
-from session.memory import MemoryStatus
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from managers.memory.news import NewsLedger
     from managers.memory.outcome import ActionOutcome, ZMachineContext
     from managers.memory.tiers import MemoryTiers
+    from session.memory import Memory
     from session.token_counter import TokenCounter
     from session.values import Location, TurnRecord
     from zorkgpt.llm.language_model import LanguageModel
@@ -113,8 +113,9 @@ class MemoryLearner:
             self.counts["notes_failed"] += 1
 
     def _is_news(self, outcome: ActionOutcome) -> bool:
-        standing = (each for each in self._tiers.at(outcome.location_id) if each.status != MemoryStatus.SUPERSEDED)
-        return self._ledger.is_news(outcome, spawn_known=any(each.persistence == "core" for each in standing))
+        """Return whether the outcome is news, by itself or because the command has failed on the same visit."""
+        has_failed = any(each.command == outcome.command and not each.had_effect for each in self.visit.news)
+        return (has_failed and outcome.had_effect) or self._ledger.is_news(outcome, self._tiers.at(outcome.location_id))
 
     def _synthesise(self, outcomes: tuple[ActionOutcome, ...]) -> None:
         """Ask the model about these outcomes and remember what it answers. Without an answer they stay news."""
@@ -131,9 +132,8 @@ class MemoryLearner:
                 "nothing learnt from a visit", location_id=outcomes[0].location_id, error=str(error)
             )
             return
-        for answer in answers[:MOST_MEMORIES]:
-            self._adopt(answer, visit)
-        self._ledger.note(outcomes)
+        made = filter(None, [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]])
+        self._ledger.note(outcomes, [memory for memory in made if memory.persistence != "ephemeral"], visit.memories)
         if not self._tiers.store.holds:
             self.commit()
 
@@ -153,8 +153,11 @@ class MemoryLearner:
         answer = model.complete("memory", brief_prompt(outcomes), brief_schema(outcomes)).value
         return [memory_of(outcome) for outcome in outcomes if outcome.turn == answer.turn]
 
-    def _adopt(self, answer: VisitMemory, visit: VisitNews) -> None:
-        """Add the answer's memory and give up what it gives up; only the latter where the memory is refused."""
+    def _adopt(self, answer: VisitMemory, visit: VisitNews) -> Memory | None:
+        """Add the answer's memory and give up what it gives up; only the latter where the memory is refused.
+
+        Returns the memory if it was added.
+        """
         tier = visit.tier(answer, self.visit.laid_down_at(visit.outcomes[0].location_id))
         if tier is not None and tier != answer.persistence:
             reason = "not shown on arrival" if visit.is_first else "not first visit"
@@ -172,8 +175,10 @@ class MemoryLearner:
         )
         if revision.new is not None and self._tiers.revise(revision):
             self.counts["memories_learnt"] += 1
-        elif revision.invalidated:
+            return revision.new
+        if revision.invalidated:
             self._tiers.revise(replace(revision, new=None, superseded=()))
+        return None
 
 
 class VisitTracker:

@@ -5,23 +5,28 @@ See docs/specification.md, What is news.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 from typing_extensions import override
 
+from managers.memory.outcome import digest
 from session.errors import StoreError
 from session.files.atomic_write import write_atomically
 from session.files.document_store import SharedStore
+from session.memory import INVALIDATION_MARKER, MemoryStatus
+from session.text import one_line, text_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
 
     from managers.memory.outcome import ActionOutcome
+    from session.memory import Memory
 
-MOST_REMEMBERED = 50_000  # outcomes, of 17 bytes each
+MOST_REMEMBERED = 50_000  # outcomes, of 17 or 34 bytes each
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,8 @@ class UnwrittenNews:
 class NewsLedger(SharedStore[UnwrittenNews]):
     """Keeps the keys of all outcomes that a model was asked about, in this run or an earlier one, in the file ``path``.
 
-    Each is appended as a line, so that processes may share the file. Losing it costs nothing but asking again.
+    Each is appended as a line, so that processes may share the file, with a digest of the title of the memory that was
+    made of it, if one was; the last line of a key counts. Losing the file costs nothing but asking again.
     """
 
     states = TypeAdapter(UnwrittenNews)
@@ -46,29 +52,46 @@ class NewsLedger(SharedStore[UnwrittenNews]):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         lines = self._lines()
-        self._seen = set(lines[-MOST_REMEMBERED:])
+        self._made = _parsed(lines[-MOST_REMEMBERED:])
         self._unwritten: tuple[str, ...] = ()
         if len(lines) > 2 * MOST_REMEMBERED:
             write_atomically(path, _written(lines[-MOST_REMEMBERED:]), durable=False)
 
-    def is_news(self, outcome: ActionOutcome, *, spawn_known: bool) -> bool:
-        """Return whether no model was asked about such an outcome before. Points and deaths are always news.
+    def is_news(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
+        """Return whether a model should be asked about the outcome.
 
-        A first visit is, too, where the place was not seen like this before.
-        spawn_known: a core memory tells what is at the location from the start, so a first visit alone is no news
+        So it is with an outcome that none was asked about before, or of which the memory that was made is not in the
+        file any more; with points and deaths that no memory tells; with a sight that is mostly new on a first visit;
+        and with a success where a memory says that it fails.
+
+        memories: all of the location, those that were given up, too
         """
+        standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
+        if outcome.first_visit and self._is_new_sight(outcome, memories):
+            return True
         if outcome.score_change or outcome.died:
+            return not any(tells(memory, outcome) for memory in standing) and not self._is_remembered(outcome, memories)
+        if any(key not in self._made for key in _contradictions(outcome, standing)):
             return True
-        if outcome.first_visit and not spawn_known and outcome.arrival_key not in self._seen:
-            return True
-        return outcome.is_significant and outcome.key not in self._seen
+        return outcome.is_significant and not self._was_considered(outcome.key, memories)
 
-    def note(self, outcomes: Collection[ActionOutcome]) -> None:
-        """Note that a model was asked about these outcomes. They are in the file after the next :meth:`commit`."""
-        keys = {outcome.key for outcome in outcomes}
-        keys |= {outcome.arrival_key for outcome in outcomes if outcome.arrival_text}
-        self._unwritten += tuple(sorted(keys - self._seen))
-        self._seen |= keys
+    def note(
+        self, outcomes: Collection[ActionOutcome], made: Sequence[Memory] = (), known: Sequence[Memory] = ()
+    ) -> None:
+        """Note that a model was asked about these outcomes. They are in the file after the next :meth:`commit`.
+
+        made: the persistent memories that were made of them
+        known: those that the location had before
+        """
+        new: dict[str, str] = {}
+        for outcome in outcomes:
+            new[outcome.key] = _title_of([memory for memory in made if outcome.turn in memory.span])
+            core = _title_of([memory for memory in made if memory.persistence == "core"])
+            new.update(dict.fromkeys(outcome.arrival_keys, core))
+            new.update(dict.fromkeys(_contradictions(outcome, known), ""))
+        new = {key: title for key, title in new.items() if self._made.get(key) != title}
+        self._unwritten += tuple(_entry(key, title) for key, title in sorted(new.items()))
+        self._made |= new
 
     @property
     @override
@@ -96,8 +119,29 @@ class NewsLedger(SharedStore[UnwrittenNews]):
 
     def restore(self, state: UnwrittenNews) -> None:
         """Take these keys for noted; those that the file has not got since go there with the next commit."""
-        self._unwritten = tuple(key for key in state.keys if key not in self._seen)
-        self._seen.update(state.keys)
+        noted = _parsed(state.keys)
+        self._unwritten = tuple(
+            _entry(key, title) for key, title in noted.items() if key not in self._made or self._made[key] != title
+        )
+        self._made |= noted
+
+    def _was_considered(self, key: str, memories: Sequence[Memory]) -> bool:
+        """Return whether a model was asked, and what it remembered of it, if anything, is still in the file."""
+        title = self._made.get(key)
+        return title == "" or title in {_digested(memory.title) for memory in memories}
+
+    def _is_remembered(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
+        """Return whether a memory was made of the outcome that was not proven false since."""
+        believed = [memory for memory in memories if memory.superseded_by != INVALIDATION_MARKER]
+        return self._made.get(outcome.key) in {_digested(memory.title) for memory in believed}
+
+    def _is_new_sight(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
+        """Return whether most of what was shown on arrival was never considered, and no core memory tells of it."""
+        if any(memory.persistence == "core" and memory.status != MemoryStatus.SUPERSEDED for memory in memories):
+            return False
+        keys = outcome.arrival_keys
+        new = sum(length for key, length in keys.items() if not self._was_considered(key, memories))
+        return not keys or new > sum(keys.values()) / 2
 
     def _lines(self) -> list[str]:
         try:
@@ -106,6 +150,47 @@ class NewsLedger(SharedStore[UnwrittenNews]):
             return []
         except OSError as error:
             raise StoreError(f"{self.path} cannot be read: {error.strerror or error}") from error
+
+
+def tells(memory: Memory, outcome: ActionOutcome) -> bool:
+    """Return whether the memory says that the command of the outcome wins or loses so many points."""
+    return bool(outcome.score_change) and memory.score_change == outcome.score_change and speaks_of(memory, outcome)
+
+
+def speaks_of(memory: Memory, outcome: ActionOutcome) -> bool:
+    """Return whether a memory names the command of an outcome: in quotation marks, or its words if they are several."""
+    text = one_line(f"{memory.title} {memory.text}").casefold()
+    for command in {one_line(outcome.action).casefold(), outcome.command.casefold()}:
+        words = rf"\b{re.escape(command)}\b" if " " in command else rf"[`'\"]{re.escape(command)}[`'\"]"
+        if command and re.search(words, text):
+            return True
+    return False
+
+
+def _contradictions(outcome: ActionOutcome, memories: Iterable[Memory]) -> list[str]:
+    """Return a key for each failure among the memories that the outcome, a success, speaks against."""
+    if not outcome.had_effect or outcome.died:
+        return []
+    failures = (memory for memory in memories if memory.category == "FAILURE" and speaks_of(memory, outcome))
+    return [digest("against", memory.title, outcome.key) for memory in failures]
+
+
+def _title_of(memories: Sequence[Memory]) -> str:
+    """Return the digest of the last memory's title, "" where there is none."""
+    return _digested(memories[-1].title) if memories else ""
+
+
+def _digested(title: str) -> str:
+    return digest("title", text_key(title))
+
+
+def _entry(key: str, title: str) -> str:
+    return f"{key}:{title}" if title else key
+
+
+def _parsed(entries: Iterable[str]) -> dict[str, str]:
+    """Return for each key the digest of the title of the memory that was made, "" where none was."""
+    return {key: title for key, _, title in (entry.partition(":") for entry in entries)}
 
 
 def _written(keys: Iterable[str]) -> bytes:

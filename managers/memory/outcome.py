@@ -24,6 +24,7 @@ _FAILING = re.compile(
     r"n['\u2019]t\b|\b(?:cannot|not|no|nothing|impossible|fails?|locked|already|unable)\b", re.IGNORECASE
 )
 _WORD = re.compile(r"\w+")
+_SENTENCE_END = re.compile(r"[.!?]+(?=\s|$)|\n")
 _PLACING = re.compile(r"\b(?:drop|put|place|insert|leave)\b", re.IGNORECASE)
 
 
@@ -93,17 +94,20 @@ class ActionOutcome:
     def key(self) -> str:
         """A digest that is equal for the same command with the same outcome at the same location.
 
-        Of a walk it only counts where it led, whatever the story says.
+        Of a walk it only counts where it led, and of points and deaths what they were, whatever the story says.
         """
+        won = (self.score_change, self.died) if self.score_change or self.died else ()
         if self.moved:
-            return _digest("moved", self.location_id, self.command, self.destination_id)
-        words = " ".join(_WORD.findall(self.response.lower()))
-        return _digest("did", self.location_id, self.command, self.inventory_changed, words)
+            return digest("moved", self.location_id, self.command, self.destination_id, *won)
+        if won:
+            return digest("won", self.location_id, self.command, *won)
+        return digest("did", self.location_id, self.command, self.inventory_changed, _words(self.response))
 
     @property
-    def arrival_key(self) -> str:
-        """A digest that is equal for the same text on arrival at the same location."""
-        return _digest("arrived", self.location_id, " ".join(_WORD.findall(self.arrival_text.lower())))
+    def arrival_keys(self) -> dict[str, int]:
+        """For each sentence of the text on arrival a digest with the location, and its length in characters."""
+        sentences = filter(None, map(_words, _SENTENCE_END.split(self.arrival_text)))
+        return {digest("arrived", self.location_id, sentence): len(sentence) for sentence in sentences}
 
     @property
     def seems_failed(self) -> bool:
@@ -237,5 +241,10 @@ def _numbers(things: Sequence[GameObject] | None) -> frozenset[int]:
     return frozenset(thing.num for thing in things or ())
 
 
-def _digest(*parts: object) -> str:
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(text.lower()))
+
+
+def digest(*parts: object) -> str:
+    """Return 16 hex digits that are equal for equal parts."""
     return blake2b("\x00".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -35,13 +35,20 @@ def silent(*_: object) -> Reply:
     return NOTHING
 
 
-def play_at_the_vats(workdir: Path, **options: object) -> MemoryPlay:
-    """The player has come to the vats in turn 1 and looked about in turn 2; all of that is considered."""
-    play = MemoryPlay(workdir, silent, **options)
-    play.turn("north", "Blue Vats", location=VATS)
+def play_at_the_vats(
+    workdir: Path, answer: dict[str, object] = NOTHING, *, arrival: str = "Blue Vats", **options: object
+) -> MemoryPlay:
+    """The player has come to the vats in turn 1 and looked about in turn 2; all of that is considered.
+
+    answer: to all that comes later
+    """
+    answers = [NOTHING]
+    play = MemoryPlay(workdir, lambda *_: answers[-1], **options)
+    play.turn("north", arrival, location=VATS)
     play.turn("wait")
     play.manager.flush()
     play.llm.calls.clear()
+    answers.append(answer)
     return play
 
 
@@ -125,6 +132,85 @@ class TestNews:
         play.manager.add_memory(VATS.num, VATS.name, memory("Banner hangs here", "core"))
         play.begin(play.state.episode + 1, Observation("Another sight.", VATS, (), (), score=0, world_hash="0"))
         assert not is_news(play, "wait")
+
+    @pytest.mark.parametrize("end", [" The man comes with you.", " A gull cries.", ""])
+    def test_a_room_walked_through_again_is_no_news_where_little_of_its_text_is_new(
+        self, tmp_path: Path, end: str
+    ) -> None:
+        play = play_at_the_vats(tmp_path, arrival=f"Blue Vats\n\n{LONG} The man follows you.")
+        play.begin(2, Observation(f"Blue Vats\n\n{LONG}{end}", VATS, (), (), score=0, world_hash="0"))
+        assert not is_news(play, "wait")
+        play.begin(3, Observation(f"Blue Vats\n\nIt is dark.{end}", VATS, (), (), score=0, world_hash="0"))
+        assert is_news(play, "wait")
+
+    @pytest.mark.parametrize("turn", [{"turn": 3}, {}])
+    @pytest.mark.parametrize(
+        ("action", "after"),
+        [("read writing", {"score": 5}), ("up", {"score": 5, "location": LOFT}), ("eat", {"died": True})],
+    )
+    def test_points_and_deaths_that_a_memory_tells_are_no_news_until_it_goes(
+        self, tmp_path: Path, turn: dict[str, Any], action: str, after: dict[str, Any]
+    ) -> None:
+        play = play_at_the_vats(tmp_path, learnt("Chant here", **turn))
+        there = replace(play.now, text="Blue Vats")
+        assert is_news(play, action, "You hum. A gull cries.", **after)
+        for episode in (2, 3):
+            play.begin(episode, there)
+            play.now = there
+            assert not is_news(play, action, "You hum. It is late.", **after)
+        file = tmp_path / "Memories.md"
+        file.write_text(file.read_text().split("**[")[0])
+        play.begin(4, there)
+        assert is_news(play, action, "You hum. It rains.", **after)
+
+    def test_points_that_a_person_wrote_down_are_no_news(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.manager.add_memory(VATS.num, VATS.name, memory("Chant", score_change=5, text="`hum` wins five points."))
+        assert not is_news(play, "hum", "You hum.", score=5)
+        assert is_news(play, "hum", "You hum.", score=7)
+
+    def test_points_whose_memory_was_proven_false_are_news(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path, learnt("Chant here"))
+        there = play.now
+        assert is_news(play, "read writing", "You hum.", score=5)
+        play.manager.invalidate_memory(VATS.num, "Chant here", "it was the dyer who hummed")
+        play.now = there
+        assert is_news(play, "read writing", "You hum.", score=5)
+
+    def test_what_a_person_deleted_is_asked_about_once_more(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path, learnt("Beam is too high"))
+        assert is_news(play, "take beam", "You can't reach that.")
+        assert not is_news(play, "take beam", "You can't reach that.")
+        file = tmp_path / "Memories.md"
+        file.write_text(file.read_text().split("**[")[0])
+        later = play_at_the_vats(tmp_path)
+        assert is_news(later, "take beam", "You can't reach that.")
+        assert not is_news(later, "take beam", "You can't reach that.")
+
+    @pytest.mark.parametrize("told", ["`up` is barred.", "The way 'up' is barred."])
+    def test_a_success_where_a_memory_says_that_it_fails_is_news_once(self, tmp_path: Path, told: str) -> None:
+        play = play_at_the_vats(tmp_path)
+        there = play.now
+        play.manager.add_memory(VATS.num, VATS.name, memory("No way on", category="FAILURE", text=told))
+        assert is_news(play, "up", "Loft", location=LOFT)
+        play.now = there
+        assert not is_news(play, "up", "Loft", location=LOFT)
+
+    @pytest.mark.parametrize("told", ["Do not fill it up.", "`up` leads to the loft."])
+    def test_a_walk_that_no_memory_speaks_against_is_no_news(self, tmp_path: Path, told: str) -> None:
+        play = play_at_the_vats(tmp_path)
+        category = "FAILURE" if "fill" in told else "NOTE"
+        play.manager.add_memory(VATS.num, VATS.name, memory("No way on", category=category, text=told))
+        assert not is_news(play, "up", "Loft", location=LOFT)
+
+    def test_the_turn_of_success_is_among_those_of_the_memory(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path, learnt("Chimney lets nobody up who carries much"))
+        play.now = replace(play.now, inventory=(MORDANT,))
+        play.turn("up", "You can't get up there with what you're carrying.")
+        play.turn("drop jar", "Dropped.", inventory=())
+        play.turn("up", "Loft", location=LOFT)
+        (kept,) = play.manager.memory_cache[VATS.num]
+        assert kept.turns == "3-5"
 
     def test_what_cannot_be_noted_is_known_to_this_run_at_least_and_one_warning(self, tmp_path: Path) -> None:
         (tmp_path / "memory_news.txt").touch()
