@@ -13,7 +13,9 @@ NAMED: Mapping[str, Mapping[str, object]] = {
     "no-memory": {"simple_memory.enabled": False},
     "no-knowledge": {"knowledge.enabled": False},
     "no-map": {"map.shown": False},
+    "no-routes": {"routes.enabled": False},
     "shuffled-memory": {"simple_memory.shuffled": True},
+    "shuffled-routes": {"routes.shuffled": True},
 }
 """Arms with a name of their own, and the options that they set."""
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 RANDOM_PROFILE: Mapping[str, object] = {
     **EMBEDDED_PROFILE,
-    "assist": "valid-actions",
+    "assist": "valid-actions,proven-routes",
     "knowledge.enabled": False,
     "simple_memory.enabled": False,
 }
-"""Options of the random player: all valid actions, and nothing that only a reader could use."""
+"""Options of the random player: all valid actions, routes that were tried out, nothing that only a reader could use."""
 
 
 @contextmanager

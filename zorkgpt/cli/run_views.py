@@ -66,7 +66,8 @@ def _facts(figures: RunFigures) -> list[str]:
 
 
 def _episode_rows(episodes: Iterable[EpisodeFigures]) -> Iterator[Sequence[str]]:
-    yield ("EPISODE", "SEED", "END", "TURNS", "SCORE", "BEST", "ROOMS", "REPEATED", "MEMORY TOKENS", "MILESTONES")
+    figures = ("TURNS", "SCORE", "BEST", "ROOMS", "REPEATED", "MEMORY TOKENS", "BY ROUTES", "MILESTONES")
+    yield ("EPISODE", "SEED", "END", *figures)
     for each in episodes:
         yield (
             str(each.episode),
@@ -78,6 +79,7 @@ def _episode_rows(episodes: Iterable[EpisodeFigures]) -> Iterator[Sequence[str]]
             str(each.rooms),
             _share(each.repeated_actions),
             _number(each.memory_tokens),
+            f"{each.route_points:+} in {each.route_turns}" if each.route_turns else NOTHING,
             ", ".join(f"{best.score} at T{best.turn}" for best in each.milestones) or NOTHING,
         )
 
@@ -93,6 +95,9 @@ def _metric_rows(metrics: Metrics) -> Iterator[Sequence[str]]:
     yield ("objectives with a source", _share(metrics.objectives_cited), "of objectives")
     yield ("objective update", _number(metrics.objective_tokens), "tokens")
     yield ("objective update", _number(metrics.objective_seconds, digits=1), "seconds")
+    yield ("commands of routes", _share(metrics.route_turns), "of turns")
+    yield ("won by routes", _count(metrics.route_points), "points")
+    yield ("calls saved by routes", _count(metrics.calls_saved), "")
     for milestone in metrics.milestones:
         yield (f"turns to {milestone.score} points", ", ".join(map(_count, milestone.turns)), "by episode")
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from session.configuration.option_groups import PriceOptions
     from session.events import Event
     from session.memory import Memory
+    from session.values import TurnRecord
     from zorkgpt.report.played_run import PlayedEpisode, PlayedRun
 
 _SOURCE = re.compile(r"\b(?:memory|memories|knowledge|map|exits?|untried|facts?|turns? \d+|T\d+)\b", re.IGNORECASE)
@@ -47,6 +48,8 @@ class EpisodeFigures:
         an earlier one of the run; ``None`` where no place was known
     memory_tokens: of the location memory shown to the agent, a turn; ``None`` where memories are off or no turn was
         played
+    route_turns, route_points: turns whose command stood on a route that was followed, and the points won by these
+    calls_saved: those of these turns for which the agent's model was not asked
     """
 
     episode: int
@@ -61,6 +64,9 @@ class EpisodeFigures:
     milestones: tuple[NewBest, ...]
     repeated_actions: float | None
     memory_tokens: float | None
+    route_turns: int
+    route_points: int
+    calls_saved: int
 
     def turns_to(self, score: float) -> int | None:
         """Return the turns after which the episode had won so many points; ``None`` for never."""
@@ -95,6 +101,9 @@ class Metrics:
     objectives_cited: share (0 to 1) of these that name a source: memory, knowledge, exit, fact or turn; over 0.6
     objective_tokens: of an update, prompt and answer, on average; 15,000 at most
     objective_seconds: of an update, on average; under 30
+    route_turns: share of the turns (0 to 1) whose command stood on a route that was followed
+    route_points: points won by these
+    calls_saved: those of these turns for which the agent's model was not asked
     """
 
     repeated_actions: float | None
@@ -108,6 +117,9 @@ class Metrics:
     objectives_cited: float | None
     objective_tokens: float | None
     objective_seconds: float | None
+    route_turns: float | None
+    route_points: int
+    calls_saved: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +182,7 @@ def _core_memories(answer: dict[str, object]) -> int:
 
 def _episode(episode: PlayedEpisode, failed: FailedCommands, *, has_memories: bool) -> EpisodeFigures:
     turns = [turn.played for turn in episode.turns]
+    by_route = [turn for turn in episode.turns if turn.played.record.is_of_route]
     progress = EpisodeProgress(episode.started.opening)
     for turn in turns:
         progress.count(turn.record, turn.seconds)
@@ -186,7 +199,15 @@ def _episode(episode: PlayedEpisode, failed: FailedCommands, *, has_memories: bo
         milestones=tuple(progress.new_bests),
         repeated_actions=mean(failed.repeats(turn.record) for turn in turns),
         memory_tokens=mean(turn.memory_tokens for turn in turns) if has_memories else None,
+        route_turns=len(by_route),
+        route_points=sum(_points(turn.played.record) for turn in by_route),
+        calls_saved=sum(all(call.role != "agent" for call in turn.calls) for turn in by_route),
     )
+
+
+def _points(record: TurnRecord) -> int:
+    before, after = record.before.score, record.after.score
+    return 0 if before is None or after is None else after - before
 
 
 def _metrics(run: PlayedRun, episodes: Sequence[EpisodeFigures]) -> Metrics:
@@ -209,6 +230,9 @@ def _metrics(run: PlayedRun, episodes: Sequence[EpisodeFigures]) -> Metrics:
         objectives_cited=mean(_cites(each) for each in found),
         objective_tokens=mean(update.answered.prompt_tokens + update.answered.completion_tokens for update in updates),
         objective_seconds=mean(update.answered.seconds for update in updates),
+        route_turns=mean(turn.record.is_of_route for turn in turns),
+        route_points=sum(episode.route_points for episode in episodes),
+        calls_saved=sum(episode.calls_saved for episode in episodes),
     )
 
 

@@ -151,7 +151,7 @@ def test_an_arm_alone_is_measured_without_any_model(tmp_path: Path) -> None:
     )
     result = ran(tmp_path, *arguments)
     assert result.status == 0
-    assert b"Model: random. Assistance: valid-actions" in result.out
+    assert b"Model: random. Assistance: proven-routes, valid-actions" in result.out
     assert b"Differences" not in result.out
     page = (tmp_path / "ablation" / "report.md").read_text()
     assert f"    zorkgpt {' '.join(arguments)}\n" in page

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,9 +11,10 @@ from session.episode_progress import NewBest
 from session.errors import StoreError
 from session.events import RunEnded
 from session.files.journal import JOURNAL_FILE
-from session.values import Observation
+from session.values import Observation, TurnRecord, Verdict
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
+from zorkgpt.cli.run_views import show_lines
 from zorkgpt.report.figures import Milestone, RunFigures, figures_of
 from zorkgpt.report.played_run import read_run
 
@@ -225,3 +227,34 @@ def test_a_run_without_a_manifest_cannot_be_read(tmp_path: Path) -> None:
     (folder / "manifest.json").unlink()
     with pytest.raises(StoreError, match=r"manifest"):
         read_run(folder)
+
+
+def by_route(record: TurnRecord) -> TurnRecord:
+    return replace(record, verdicts=(Verdict(accepted=True, source="route"),))
+
+
+def test_what_routes_won_and_saved_is_told_by_episode_and_of_the_run(tmp_path: Path) -> None:
+    """The agent's model chose the route in the first turn; the next two asked nobody but the memory model."""
+    first = by_route(turn(1, "up", location=LOFT))
+    second = by_route(turn(2, "pull chain", first.after, score=5))
+    third = by_route(turn(3, "drop banner", second.after, score=3))
+    found = figures(
+        tmp_path,
+        [
+            *(started(), answered(), played(first), played(second), answered(role="memory"), played(third)),
+            *(answered(), played(turn(4, "down", third.after, score=13)), ended()),
+            *(started(2), answered(), played(turn(1, "wait", episode=2)), ended(2), RunEnded(2)),
+        ],
+    )
+    with_route, without = found.episodes
+    assert (with_route.route_turns, with_route.route_points, with_route.calls_saved) == (3, 3, 2)
+    assert (without.route_turns, without.route_points, without.calls_saved) == (0, 0, 0)
+    metrics = found.metrics
+    assert (metrics.route_turns, metrics.route_points, metrics.calls_saved) == (3 / 5, 3, 2)
+    lines = list(show_lines(found))
+    assert any(" +3 in 3 " in line for line in lines)
+    assert [line.split() for line in lines if "routes" in line] == [
+        ["commands", "of", "routes", "60.0%", "of", "turns"],
+        ["won", "by", "routes", "3", "points"],
+        ["calls", "saved", "by", "routes", "2"],
+    ]
