@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -129,8 +130,9 @@ def _remembered(memories: Sequence[tuple[str, Memory]], characters: int) -> str:
     """Return a line for each of the latest memories that there is room for."""
     latest_first = sorted(memories, key=lambda each: last_turn(each[1]), reverse=True)
     lines = [f"- T{memory.turns}, {place}: {memory.title}: {one_line(memory.text)}" for place, memory in latest_first]
-    forms = (share_out(lines[:count], characters - count) for count in range(len(lines), 0, -1))
-    told, _ = first_that_fits(forms, lambda form: form[1] >= LEAST_TOLD) if lines else ([], 0)
+    more = range(2, len(lines) + 1)
+    most = 1 + bisect_left(more, True, key=lambda count: share_out(lines[:count], characters - count)[1] < LEAST_TOLD)
+    told, _ = share_out(lines[:most], characters - most)
     return "\n".join(told) or NONE
 
 

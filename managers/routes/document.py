@@ -148,7 +148,7 @@ def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteB
     """
     if not new.steps or (new.goal.kind == "score" and new.gain <= 0):
         return book
-    if any(route.key == new.key for route in book.routes):
+    if any(len(route.steps) == len(new.steps) and route.commands == new.commands for route in book.routes):
         return book
     new = replace(new, number=number or book.latest + 1)
     to_goal = [route for route in (*book.routes, new) if _is_same_goal(route, new)]
