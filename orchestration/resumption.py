@@ -133,7 +133,7 @@ def open_resumed_run(
             if line.event is not None:
                 run.committer.model.spending.count(line.event)
         if state is None:
-            _begin_again(record, configuration, parts, manifest)
+            _begin_again(run, record, configuration, parts, manifest)
             yield run
         else:
             yield replace(run, position=_position(run, state, manifest, lines[:done]))
@@ -194,7 +194,9 @@ def go_back(folder: Path, files: SharedFiles) -> bytes | None:
     return snapshot
 
 
-def _begin_again(record: ContinuedRecord, configuration: GameConfiguration, parts: Parts, manifest: Manifest) -> None:
+def _begin_again(
+    run: Run, record: ContinuedRecord, configuration: GameConfiguration, parts: Parts, manifest: Manifest
+) -> None:
     """Begin a run anew that had committed nothing yet, and repeat what was recorded of it.
 
     Where others have edited the shared files since, the run begins with these. Raises ``StoreError`` where turns would
@@ -208,7 +210,7 @@ def _begin_again(record: ContinuedRecord, configuration: GameConfiguration, part
     if edited or not isinstance(recorded, RunStarted):
         record.journal.cut(0)
         record.recording.drop()
-        files.copy_to(folder / AT_START)
+        run.committer.begin()
         recorded = started(configuration, parts, manifest, folder)
     record.may_lose = 0 if manifest.forked_from else 1
     record.emit(recorded)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -106,6 +107,25 @@ def test_where_the_computer_was_started_anew_a_run_goes_on_from_what_is_sure_to_
     assert journal_of(tmp_path) == journal_of(whole)
     assert files_of(tmp_path) == files_of(whole)
     assert (run / "before_recovery" / "lexicon.json").read_text() == "{}"
+
+
+def test_a_run_that_was_cut_off_while_it_was_made_outlives_a_second_power_cut(
+    tmp_path_factory: pytest.TempPathFactory, uninterrupted: tuple[Path, int]
+) -> None:
+    folder, disks = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("disks")
+    assert killed(folder, kill_at=uninterrupted[1] // 8)
+    run = find_run(folder)
+    for made_later in ("start", "snapshots"):
+        shutil.rmtree(run / made_later)
+    (run / "journal.jsonl").write_bytes(b"")
+    for path in folder.iterdir():
+        if path.is_file() and path.name != "episodes.json":
+            path.unlink()
+    assert killed(folder, kill_at=uninterrupted[1] // 4, resumes=True, disk=new_disk(disks))
+    assert journal_of(folder)
+    go_on(folder)
+    assert journal_of(folder) == journal_of(uninterrupted[0])
+    assert files_of(folder) == files_of(uninterrupted[0])
 
 
 def test_a_resumed_run_can_be_replayed(tmp_path: Path, uninterrupted: tuple[Path, int]) -> None:
