@@ -73,9 +73,16 @@ def _check_file_name(name: str) -> str:
     return name
 
 
+_NUMBER = re.compile(r"[-+]?\d*\.?\d+(?:e[-+]?\d+)?")
+
+
 def _in_seconds(value: object) -> object:
     spelt = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", value) if isinstance(value, str) else None
-    return float(spelt[1]) * _SECONDS_OF[spelt[2]] if spelt else value
+    if spelt:
+        return float(spelt[1]) * _SECONDS_OF[spelt[2]]
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        raise ValueError("a time is told in seconds, or as 90s, 90m or 2h")
+    return value
 
 
 Assistance = Literal["valid-actions", "fresh-actions", "proven-routes"]

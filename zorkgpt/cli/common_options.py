@@ -30,6 +30,9 @@ MaxTime = Annotated[str | None, typer.Option(help="Seconds after which the run p
 Patience = Annotated[
     str | None, typer.Option(help="How long a model that is down is waited for: 90m, 8h.", metavar="TIME")
 ]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="Any option: its name, =, its value.", metavar="OPTION=VALUE")
+]
 EventsAsJson = Annotated[bool, typer.Option("--json", help="Every event as a line of JSON.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
@@ -48,6 +51,15 @@ def require_packages(*packages: str) -> None:
 def budgets(max_cost: float | None, max_tokens: int | None, max_time: str | None) -> Mapping[str, object]:
     """Return the budgets by the names of their options; ``None`` for one that was not given."""
     return {"budgets.max_cost": max_cost, "budgets.max_tokens": max_tokens, "budgets.max_time": max_time}
+
+
+def settings(given: list[str] | None) -> dict[str, object]:
+    """Return the options of ``--set`` by name. Raises ``ConfigurationError`` for one that has no value."""
+    pairs = [each.partition("=") for each in given or ()]
+    for name, sign, _ in pairs:
+        if not sign or not name.strip():
+            raise ConfigurationError(f"--set {name}: an option is set as in --set critic.mode=off")
+    return {name.strip(): value.strip() for name, _, value in pairs}
 
 
 def resolve(options: Mapping[str, object]) -> ResolvedConfiguration:

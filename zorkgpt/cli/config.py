@@ -28,9 +28,12 @@ _KINDS = {"integer": "whole number", "number": "number", "boolean": "true, false
 
 
 @app.command()
-def show(as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False) -> None:
+def show(
+    set_: common_options.Settings = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
     """Print every option, its value and where it came from; keys only as set or not."""
-    options = list(common_options.resolve({}).shown())
+    options = list(common_options.resolve(common_options.settings(set_)).shown())
     if as_json:
         values = {option.name: {"value": option.value, "from": option.origin} for option in options}
         typer.echo(json.dumps(values, indent=2))

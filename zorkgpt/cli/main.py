@@ -33,7 +33,6 @@ app = typer.Typer(
     name="zorkgpt",
     help="Language models play, and learn, text adventures.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

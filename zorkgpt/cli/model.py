@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import LanguageModelUnavailable
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.streams import print_line, program
 
 if TYPE_CHECKING:
     from zorkgpt.llm.embedded.model_store import ModelStore
@@ -33,7 +33,7 @@ def path() -> None:
     """Print where the embedded model is; exit status 1 if it is not there."""
     store = _store()
     if not store.is_pulled:
-        raise LanguageModelUnavailable("the embedded model is not there yet: `zorkgpt model pull` fetches it")
+        raise LanguageModelUnavailable(f"the embedded model is not there yet: `{program()} model pull` fetches it")
     typer.echo(store.path)
 
 
@@ -41,7 +41,7 @@ def path() -> None:
 def list_models() -> None:
     """Print the model files of the folder, the embedded model first, there or not."""
     store = _store()
-    where = store.path if store.is_pulled else "not there yet: zorkgpt model pull"
+    where = store.path if store.is_pulled else f"not there yet: {program()} model pull"
     print_line(_line(store.packaged.name, store.packaged.size, store.packaged.license, where))
     for other in store.others():
         print_line(_line(other.stem, other.stat().st_size, "", other))

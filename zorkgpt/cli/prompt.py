@@ -13,7 +13,7 @@ from session.values import ROLES
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import TURN, StoryOfRun, chosen_run, read_turn, story_file
 from zorkgpt.cli.printable import printable
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.streams import print_line, program
 
 if TYPE_CHECKING:
     from zorkgpt.llm.journaled import RepeatedCall
@@ -57,7 +57,7 @@ def prompt(
         if not as_json:
             print_line(
                 f"This version of the program plays run {folder.name} differently from turn {replayed.turns + 1} on: "
-                "no prompt after it can be rebuilt; zorkgpt replay shows the difference."
+                f"no prompt after it can be rebuilt; {program()} replay {folder.name} shows the difference."
             )
         raise typer.Exit(1)
     if not as_json:

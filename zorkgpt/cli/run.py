@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from session.errors import ConfigurationError
 from zorkgpt.cli import common_options
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def run(
     max_tokens: common_options.MaxTokens = None,
     max_time: common_options.MaxTime = None,
     patience: common_options.Patience = None,
+    set_: common_options.Settings = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it began and how it ended.")] = False,
     as_json: common_options.EventsAsJson = False,
 ) -> None:
@@ -52,6 +54,10 @@ def run(
         "llm.patience": patience,
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
+    for name, value in common_options.settings(set_).items():
+        if options.get(name) is not None:
+            raise ConfigurationError(f"--set {name}: the command line sets it a second time")
+        options[name] = value
     resolved = common_options.resolve(options)
     with (
         watching(resolved.configuration, quiet=quiet, as_json=as_json) as watch,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from session.text import cut_at, one_line
-from zorkgpt.cli.printable import columns
+from zorkgpt.cli.printable import columns, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from zorkgpt.report.usage import RoleUsage
 
 NOTHING = "\N{EN DASH}"  # what was not there to be measured; never 0
-LONGEST_NAME = 32  # characters of a model or story in the list
+LONGEST_STORY, LONGEST_MODEL = 12, 12  # characters in the list, which fits into 80 columns
 
 
 def list_lines(summaries: Iterable[RunSummary]) -> list[str]:
-    """Return a heading and a line for each run."""
-    heading = ("RUN", "BEGUN", "STORY", "MODEL", "EPISODES", "TURNS", "BEST", "TOKENS", "STATE")
-    return columns([heading, *map(_list_row, summaries)])
+    """Return a heading, a line for each run and below it, where there is any, its help and why it is not done."""
+    rows = list(summaries)
+    heading = ("RUN", "STORY", "MODEL", "EPISODES", "TURNS", "BEST", "STATE")
+    lines = columns([heading, *map(_list_row, rows)])
+    return [lines[0], *(line for row, line in zip(rows, lines[1:], strict=True) for line in (line, *_remarks(row)))]
 
 
 def show_lines(figures: RunFigures) -> Iterator[str]:
@@ -36,15 +38,20 @@ def show_lines(figures: RunFigures) -> Iterator[str]:
 def _list_row(run: RunSummary) -> tuple[str, ...]:
     return (
         run.run_id,
-        _moment(run.created),
-        _cut(run.story),
-        _cut(run.model + (f" + {', '.join(run.assistance)}" if run.assistance else "")),
+        _cut(run.story, LONGEST_STORY),
+        _cut(run.model, LONGEST_MODEL),
         f"{run.episodes}/{_count(run.planned)}",
         str(run.turns),
         _of(run.best_score, run.max_score),
-        _count(run.tokens),
-        f"{run.state}: {run.reason}" if run.reason else run.state,
+        run.state,
     )
+
+
+def _remarks(run: RunSummary) -> Iterator[str]:
+    if run.assistance:
+        yield f"  assisted by {', '.join(run.assistance)}"
+    if run.reason:
+        yield f"  {printable(one_line(run.reason))}"
 
 
 def _facts(figures: RunFigures) -> list[str]:
@@ -126,8 +133,8 @@ def _moment(created: str) -> str:
     return created[:16].replace("T", " ") or NOTHING
 
 
-def _cut(text: str) -> str:
-    return cut_at(one_line(text), LONGEST_NAME, "…") or NOTHING
+def _cut(text: str, longest: int) -> str:
+    return cut_at(one_line(text), longest, "…") or NOTHING
 
 
 def _of(score: int | None, most: int | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -68,6 +69,28 @@ def show(
         typer.echo(figures_as_json(figures))
     else:
         typer.echo("\n".join(show_lines(figures)))
+
+
+@app.command()
+def delete(
+    run: Annotated[str, typer.Argument(help="Id of a run, or its folder.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    workdir: RunsFolder = None,
+) -> None:
+    """Delete the folder of a run, and of a fork all that is its own. What a run taught the work folder stays."""
+    from session.files.run_folders import FORKS, claimed, find_run
+
+    folder = find_run(common_options.configuration_in(workdir).zork_game_workdir, run)
+    work_folder = folder.parent.parent
+    doomed = work_folder if work_folder.parent.name == FORKS else folder
+    if not yes:
+        typer.confirm(printable(f"Delete {doomed}?"), abort=True)
+    try:
+        with claimed(folder):
+            shutil.rmtree(doomed)
+    except OSError as error:
+        raise StoreError(f"cannot delete {doomed}: {error.strerror or error}") from error
+    print_line(f"Deleted {doomed}.")
 
 
 @app.command()

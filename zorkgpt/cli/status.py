@@ -12,7 +12,7 @@ from session.text import one_line
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
 from zorkgpt.cli.printable import columns
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.streams import print_line, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,22 +24,35 @@ Workdir = Annotated[Path | None, typer.Option(help="Folder of the run.", metavar
 
 def status(
     as_json: Annotated[bool, typer.Option("--json", help="As JSON; null if nothing was played.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="With the figures of every manager.")] = False,
     story: OfStory = None,
     workdir: Workdir = None,
 ) -> None:
-    """Print where the story that was played last stands, and how each of the managers does."""
+    """Print where the story that was played last stands: its run, place, score, aims, memories there and routes."""
+    from session.files.run_folders import latest_runs
     from zorkgpt.report.current_state import read_current_state
+    from zorkgpt.report.run_summary import summarise
 
     folder = latest_folder(common_options.configuration_in(workdir).zork_game_workdir, story)
     state = read_current_state(folder)
     if as_json:
         typer.echo(json.dumps(state and state.model_dump(mode="json"), indent=2))
     elif state is None:
-        print_line(f"Nothing has been played in {folder} yet; zorkgpt run plays.")
+        print_line(f"Nothing has been played in {folder} yet; {program()} run plays.")
     else:
         print_line(heading(folder))
+        for run in latest_runs([folder])[:1]:
+            summary = summarise(run)
+            print_line(f"The run is {summary.state}{f': {summary.reason}' if summary.reason else ''}.")
         print_line(_moment(state))
-        typer.echo("\n".join(("", *columns(_rows(state)))))
+        for title, manager in LISTS.items():
+            for each in state.present.get(manager, []):
+                print_line(f"  {title}: {one_line(each)}")
+        if verbose:
+            typer.echo("\n".join(("", *columns(_rows(state)))))
+
+
+LISTS = {"objective": "ObjectiveManager", "remembered here": "SimpleMemoryManager", "route": "RouteManager"}
 
 
 def _moment(state: CurrentState) -> str:

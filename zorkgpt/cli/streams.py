@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
+import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -40,6 +42,16 @@ def open_missing_streams() -> None:
 def print_line(text: str) -> None:
     """Print a text from stories, models or files on stdout, its control characters shown."""
     typer.echo(printable(text))
+
+
+def program() -> str:
+    """Return what to type in the current folder to run this program again, quoted for a shell."""
+    typed = Path(sys.argv[0])
+    if (typed.parent.name, typed.name) == ("zorkgpt", "__main__.py"):
+        return f"{Path(sys.executable).name} -m zorkgpt"
+    found = shutil.which("zorkgpt")
+    is_elsewhere = found is None or Path(found).resolve() != typed.resolve()
+    return shlex.quote(str(typed)) if typed.name == "zorkgpt" and is_elsewhere else "zorkgpt"
 
 
 def print_error(text: str) -> None:

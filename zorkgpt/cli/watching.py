@@ -19,7 +19,7 @@ from session.game_configuration import GameConfiguration
 from zorkgpt.cli.download_bar import DownloadBar
 from zorkgpt.cli.live_view import LiveView
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
-from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line
+from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line, program
 from zorkgpt.telemetry.listener import open_listener
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Watching:
             print_line(f"{news}{run.folder} is gone: the run cannot go on.")
             return
         raised = [part for limit in run.committer.model.spending.reached() for part in limit.raised()]
-        command = shlex.join(["zorkgpt", "resume", str(run.folder), *self.repeated, *raised])
+        command = f"{program()} {shlex.join(['resume', str(run.folder), *self.repeated, *raised])}"
         print_line(f"{news}{command} goes on from here.")
 
 

@@ -59,6 +59,7 @@ class Rejected:
 class Exchange(Generic[Answer]):
     """The questions and replies that one completion takes.
 
+    option: the name of the one that limits the tokens of an answer
     rejected: the answer that the next question asks to repair; there is one repair at most
     repaired: there was a repair
     schema_ignored: the server did not hold the repaired answer to the schema
@@ -69,6 +70,7 @@ class Exchange(Generic[Answer]):
     prompt: Prompt
     schema: type[Answer]
     sampling: Sampling
+    option: str = "max_tokens"
     rejected: Rejected | None = None
     usage: TokenUsage = field(default_factory=TokenUsage)
     requests: int = 0
@@ -131,12 +133,12 @@ class Exchange(Generic[Answer]):
     def _cut(self) -> AnswerUnfit:
         limit = self.sampling.max_tokens
         if limit is None:
-            return AnswerUnfit("the answer is cut at the server's own limit of tokens; set max_tokens")
+            return AnswerUnfit(f"the answer is cut at the server's own limit of tokens; set {self.option}")
         if self.enlarged:
-            return AnswerUnfit(f"the answer is still cut at {limit} tokens; raise max_tokens")
+            return AnswerUnfit(f"the answer is still cut at {limit} tokens; raise {self.option}")
         self.enlarged = True
         self.sampling = self.sampling.model_copy(update={"max_tokens": 2 * limit})
-        return AnswerUnfit(f"the answer is cut at {limit} tokens; raise max_tokens")
+        return AnswerUnfit(f"the answer is cut at {limit} tokens; raise {self.option}")
 
     def _misfit(self, split: SplitText, problem: ResponseInvalid) -> AnswerUnfit:
         if not self.repaired:
@@ -144,7 +146,7 @@ class Exchange(Generic[Answer]):
             self.schema_ignored = isinstance(problem, SchemaIgnored)
             self.rejected = Rejected((split.answer or split.unclosed)[:_SHOWN_AGAIN], str(problem))
         start = split.answer[:_SHOWN]
-        return AnswerUnfit(f"the answer does not fit {self.schema.__name__}: {problem}; it begins {start!r}")
+        return AnswerUnfit(f"the answer does not fit what was asked for: {problem}; it begins {start!r}")
 
 
 def _sendable(text: str) -> str:

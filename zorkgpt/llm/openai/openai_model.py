@@ -69,7 +69,7 @@ class OpenAIModel:
         if role not in self._models:
             raise ConfigurationError(f"{role}: no model is configured for this role")
         settings, model = self._settings[role], self._models[role]
-        exchange = Exchange(prompt, schema, settings.sampling)
+        exchange = Exchange(prompt, schema, settings.sampling, f"{role}_sampling.max_tokens")
         start = self._clock()
         retries = Retries(f"{role}: {model.label}", settings.limits, self._sleep, self._clock)
         try:

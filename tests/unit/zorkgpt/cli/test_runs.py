@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from session.errors import StoreError
 from session.events import RunEnded, RunPaused
 from session.files.journal import JOURNAL_FILE
+from session.files.run_folders import claimed
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.cli.main import app
@@ -76,11 +77,11 @@ def test_the_guide_shows_what_list_and_show_print() -> None:
 
 
 def test_list_has_the_newest_first_and_names_the_help_given() -> None:
-    heading, new, old = _run("list").splitlines()
+    heading, new, help_given, reason, old = _run("list").splitlines()
     assert heading.startswith("RUN")
     assert new.startswith(NEW)
-    assert "scripted + valid-actions" in new
-    assert new.endswith("paused: max-tokens 3000 reached: 3840 spent")
+    assert new.endswith("paused")
+    assert (help_given, reason) == ("  assisted by valid-actions", "  max-tokens 3000 reached: 3840 spent")
     assert old.startswith(OLD)
     assert old.endswith("done")
 
@@ -88,9 +89,11 @@ def test_list_has_the_newest_first_and_names_the_help_given() -> None:
 def test_list_shows_damaged_runs_with_the_reason(workdir: Path) -> None:
     (workdir / "runs" / OLD / "manifest.json").unlink()
     (workdir / "runs" / NEW / JOURNAL_FILE).write_text("nonsense\n")
-    _, new, old = _run("list").splitlines()
-    assert f"damaged: game_files/runs/{NEW}/{JOURNAL_FILE}:1: not a line of a journal" in new
-    assert "damaged: cannot read the manifest" in old
+    _, new, _assistance, why_new, old, why_old = _run("list").splitlines()
+    assert new.endswith("damaged")
+    assert why_new == f"  game_files/runs/{NEW}/{JOURNAL_FILE}:1: not a line of a journal"
+    assert old.endswith("damaged")
+    assert why_old.startswith("  cannot read the manifest")
 
 
 def test_list_as_json_has_the_figures() -> None:
@@ -201,3 +204,43 @@ def _failure(*arguments: str) -> StoreError:
     result = CliRunner().invoke(app, ["runs", *arguments])
     assert isinstance(result.exception, StoreError), result.output
     return result.exception
+
+
+# delete
+
+
+def test_a_run_is_deleted_after_a_yes_and_what_it_taught_stays(workdir: Path) -> None:
+    (workdir / "Memories.md").write_text(MEMORIES)
+    asked = CliRunner().invoke(app, ["runs", "delete", OLD], input="n\n")
+    assert asked.exit_code == 1
+    assert (workdir / "runs" / OLD).is_dir()
+    assert _run("delete", OLD, "--yes") == f"Deleted game_files/runs/{OLD}.\n"
+    assert not (workdir / "runs" / OLD).exists()
+    assert (workdir / "Memories.md").read_text() == MEMORIES
+
+
+def test_a_fork_is_deleted_with_its_work_folder(workdir: Path) -> None:
+    fork = "20260301-000000-0000"
+    write_run(workdir / "forks" / fork, [], fork, forked_from=OLD)
+    _run("delete", fork, "--yes")
+    assert not (workdir / "forks" / fork).exists()
+    assert (workdir / "runs" / OLD).is_dir()
+
+
+def test_a_run_that_is_being_played_is_not_deleted(workdir: Path) -> None:
+    with claimed(workdir / "runs" / OLD):
+        assert "is being played" in str(CliRunner().invoke(app, ["runs", "delete", OLD, "--yes"]).exception)
+    assert (workdir / "runs" / OLD).is_dir()
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_list_fits_a_terminal_with_all_of_the_assistance(workdir: Path, width: int) -> None:
+    changes: dict[str, Any] = {
+        "story": "a-story-with-a-long-name",
+        "model": "SmolLM2-135M-Instruct.Q4_1",
+        "assistance": ("fresh-actions", "proven-routes"),
+    }
+    write_run(workdir, dye_events()[:5], "20260401-000000-0000", **changes)
+    lines = _run("list").splitlines()
+    assert max(map(len, lines)) <= width
+    assert "  assisted by fresh-actions, proven-routes" in lines

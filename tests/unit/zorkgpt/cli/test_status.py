@@ -14,9 +14,11 @@ from managers.circling import CirclingDetector
 from managers.map_manager import MapManager
 from managers.state_manager import StateManager
 from session.errors import StoreError
+from session.events import RunPaused
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Location, Observation
+from tests.unit.zorkgpt.report.dye_runs import write_run
 from zorkgpt.cli.status import status
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ def run(*arguments: str) -> Result:
 
 def test_it_is_one_table_of_all_managers_under_the_present_moment() -> None:
     played(GameConfiguration().zork_game_workdir)
-    folder, heading, blank, *rows = run().output.splitlines()
+    folder, heading, blank, *rows = run("--verbose").output.splitlines()
     assert folder == "in game_files"
     assert heading.startswith("Episode 3, turn 7 at Blue Vats (ID: 31), score 5; written 20")
     assert blank == ""
@@ -67,6 +69,15 @@ def test_it_is_one_table_of_all_managers_under_the_present_moment() -> None:
     assert ["location", "id", "31"] in cells
     assert ["CirclingDetector", "text", "-"] in cells
     assert ["turns", "without", "score", "0"] in cells
+
+
+def test_it_says_which_run_it_speaks_of_and_whether_that_can_go_on(workdir: Path) -> None:
+    played(workdir)
+    write_run(workdir, [RunPaused("max-tokens 3000 reached", episode=1, turns=2)], "20260131-184500-1a2b")
+    assert run().output.splitlines()[:2] == [
+        "run 20260131-184500-1a2b, in game_files",
+        "The run is paused: max-tokens 3000 reached.",
+    ]
 
 
 def test_json_has_everything_that_the_file_has(workdir: Path) -> None:

@@ -82,3 +82,23 @@ def test_a_warning_is_one_line_without_its_control_characters() -> None:
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
     assert result.stderr == "zorkgpt: a \\x1b[2J\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "path", "said"),
+    [
+        (".venv/bin/zorkgpt", "", ".venv/bin/zorkgpt"),
+        ("my folder/zorkgpt", "", "'my folder/zorkgpt'"),
+        ("{here}/bin/zorkgpt", "{here}/bin", "zorkgpt"),
+        ("/somewhere/zorkgpt/__main__.py", "", "python3 -m zorkgpt"),
+        ("-c", "", "zorkgpt"),
+    ],
+)
+def test_hints_name_a_command_that_works_where_it_is_typed(tmp_path: Path, typed: str, path: str, said: str) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "zorkgpt").touch(mode=0o755)
+    code = f"import sys; sys.argv[0] = {typed.format(here=tmp_path)!r}; sys.executable = '/bin/python3'\n"
+    code += "from zorkgpt.cli.streams import program; print(program())"
+    env = {**environment(), "PATH": path.format(here=tmp_path)}
+    shown = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
+    assert shown.stdout.decode() == f"{said}\n"

@@ -453,7 +453,7 @@ class TestCutAnswer:
         with (
             MisbehavingServer(cut) as server,
             model_on(server, sampling=Sampling(max_tokens=50)) as model,
-            pytest.raises(ResponseInvalid, match="still cut at 100 tokens; raise max_tokens"),
+            pytest.raises(ResponseInvalid, match=r"still cut at 100 tokens; raise agent_sampling\.max_tokens"),
         ):
             ask(model)
         assert [asked.body["max_tokens"] for asked in server.asked] == [50, 100, 100]
@@ -463,7 +463,7 @@ class TestCutAnswer:
         with (
             MisbehavingServer(cut) as server,
             model_on(server) as model,
-            pytest.raises(ResponseInvalid, match="the server's own limit of tokens; set max_tokens"),
+            pytest.raises(ResponseInvalid, match=r"own limit of tokens; set agent_sampling\.max_tokens"),
         ):
             ask(model)
         assert len(server.asked) == BRIEF.attempts
@@ -502,7 +502,9 @@ class TestUnfitAnswer:
         with (
             MisbehavingServer(Streams(("No.",))) as server,
             model_on(server, limits=limits, sampling=Sampling(seed=5)) as model,
-            pytest.raises(ResponseInvalid, match=r"does not fit Move: .*'No\.'; gave up after 5 requests") as raised,
+            pytest.raises(
+                ResponseInvalid, match=r"does not fit what was asked for.*'No\.'; gave up after 5 requests"
+            ) as raised,
         ):
             ask(model)
         assert [len(asked.body["messages"]) for asked in server.asked] == [2, 4, 2, 2, 2]
