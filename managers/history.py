@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from managers.prompting import LONGEST_ACTION
+from managers.prompting import LONGEST_ACTION, turn_text
 from session.text import cut_at, cut_middle, without_padding
 
 if TYPE_CHECKING:
@@ -91,11 +91,11 @@ class HistoryTeller:
         action = cut_at(str(entry.get("action") or NO_ACTION), LONGEST_ACTION)
         if self.is_transcript:
             return f"> {action}\n{answer}"
-        lines = [f"Turn {entry.get('turn', '?')}:"]
-        if is_reasoned:
-            reasoning = str(entry.get("reasoning") or "") or NO_REASONING
-            lines.append(f"Reasoning: {cut_middle(reasoning, LONGEST_REASONING)}")
-        return "\n".join([*lines, f"Action: {action}", f"Response: {answer}"])
+        number = entry.get("turn", "?")
+        if not is_reasoned:
+            return turn_text(number, action, answer)
+        reasoning = cut_middle(str(entry.get("reasoning") or "") or NO_REASONING, LONGEST_REASONING)
+        return f"Turn {number}:\nReasoning: {reasoning}\nAction: {action}\nResponse: {answer}"
 
 
 def _long_lines(text: str) -> list[str]:

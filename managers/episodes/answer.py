@@ -38,7 +38,7 @@ class ProposedInsight(BaseModel):
 
 
 class EpisodeAnswer(BaseModel):
-    """What the model is asked for; reasoning first, so that the rest follows from it."""
+    """What the episode teaches."""
 
     reasoning: str = ""
     deaths: list[DeathLesson] = Field(default_factory=list)

@@ -66,7 +66,7 @@ Turns = Annotated[list[int], BeforeValidator(_as_turns)]
 
 
 class ProposedLine(BaseModel):
-    """A line that the model wants to be known. ``turns``: those that show it."""
+    """A line that is worth knowing."""
 
     section: Annotated[FilledSection, BeforeValidator(_as_section)] = DEFAULT_SECTION
     text: str = Field(description="one sentence that holds in every episode")
@@ -75,7 +75,7 @@ class ProposedLine(BaseModel):
 
 
 class KnowledgeAnswer(BaseModel):
-    """What the model is asked for."""
+    """All lines that are worth knowing."""
 
     lines: list[ProposedLine] = Field(default_factory=list)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import BaseModel, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from managers.memory.arrival import names, was_shown
 from managers.memory.outcome import ActionOutcome
@@ -26,9 +26,9 @@ LONGEST_TEXT = 1000  # characters
 
 
 class VisitMemory(MemorySynthesisResponse):
-    """One memory of a visit. ``turn``: in which it showed."""
+    """One memory of a visit."""
 
-    turn: int | None = None
+    turn: int | None = Field(default=None, description="the turn in which it showed")
 
     @field_validator("persistence", mode="before")
     @classmethod
@@ -38,13 +38,14 @@ class VisitMemory(MemorySynthesisResponse):
 
 
 class VisitSynthesis(BaseModel):
-    """A model's answer to what a visit taught; a lone ``MemorySynthesisResponse`` counts as a list of one."""
+    """What a visit taught."""
 
     memories: list[VisitMemory]
 
     @model_validator(mode="before")
     @classmethod
     def _one_is_a_list_of_one(cls, answer: object) -> object:
+        """Take a memory alone as well."""
         if isinstance(answer, dict) and "memories" not in answer and "should_remember" in answer:
             return {"memories": [answer]}
         return answer

@@ -180,7 +180,7 @@ class AgentOptions(Options):
     """What the agent sees of the past."""
 
     history_window: PositiveInt = Field(
-        6, description="recent turns in the agent's prompt, with their reasoning: this many to twice as many"
+        5, description="recent turns in the agent's prompt, the latest with their reasoning: this many to twice as many"
     )
     show_reasoning: bool = Field(True, description="those turns are shown with the reasoning behind them")
     reasoning_length: NonNegativeInt | None = Field(

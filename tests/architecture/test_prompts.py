@@ -1,18 +1,41 @@
-"""Prompts know no game: neither Zork's rooms nor its objects, by their own names.
+"""What models are told by us: plain words, the fields of an answer in one order, and nothing of any game.
 
-Source: docs/specification.md, No game knowledge.
+Sources: docs/specification.md, No game knowledge; docs/specification.md, Words of prompts.
 """
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
+from managers.episodes.answer import EpisodeAnswer
+from managers.knowledge.analysis import BriefKnowledge, ConsolidationAnswer, KnowledgeAnswer
+from managers.memory.brief import BriefMemory
+from managers.memory.synthesis import VisitSynthesis
+from managers.objectives.answer import ObjectivesAnswer
+from session.context import AgentContext, OfferedRoute
+from session.token_counter import TokenCounter
+from zorkgpt.llm.openai.schemas import response_format
+from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.players.agent import Agent
+from zorkgpt.players.critic import CriticAnswer
+from zorkgpt.players.extractor import ReadingAnswer
+from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import BaseModel
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("session", "game_interface", "managers", "orchestration", "zorkgpt")
 PROMPTS = sorted((Path(__file__).parents[2] / "zorkgpt" / "prompts").glob("*.md"))
 TELLING_WORDS = {
     "zork", "grue", "troll", "thief", "cyclops", "mailbox", "leaflet", "lantern", "sceptre", "trident", "frobozz",
@@ -41,3 +64,111 @@ def test_no_prompt_holds_a_name_of_zorks_own_object_table(zork1: Path) -> None:
     assert len(names) > 100
     text = " ".join(words_of(prompt.read_text(encoding="utf-8")) for prompt in PROMPTS)
     assert sorted(name for name in names if name in text) == []
+
+
+ANSWERS: dict[str, type[BaseModel]] = {
+    "critic": CriticAnswer,
+    "extractor": ReadingAnswer,
+    "memory": VisitSynthesis,
+    "memory_brief": BriefMemory,
+    "knowledge": KnowledgeAnswer,
+    "knowledge_brief": BriefKnowledge,
+    "knowledge_consolidation": ConsolidationAnswer,
+    "objectives": ObjectivesAnswer,
+    "episode": EpisodeAnswer,
+}
+"""By the names of the instructions that ask for them; an agent's depend on what it is asked for."""
+
+OUR_NUMBER = re.compile(r"\b(?:decisions?|ADR|issues?|seeds?)\s+#?\d", re.IGNORECASE)
+PATH = re.compile(r"\w/\w+/\w|\b\w+\.(?:py|md|txt|jsonl?|toml|z\d)\b")
+MOST_TOKENS = 1200
+
+
+def of_agent(**options: Any) -> tuple[str, type[BaseModel]]:
+    """The instructions of an agent, and the answer that it is asked for; routes are there."""
+    model = ScriptedLLM([{"action": "wait"}])
+    routes = (OfferedRoute(1, "somewhere"),) if options.get("travels") else ()
+    Agent(model, **options).propose(AgentContext((), routes=routes, may_travel=bool(routes)))
+    (call,) = model.calls
+    return call.prompt.system, call.schema
+
+
+def questions() -> Iterator[tuple[str, str, type[BaseModel]]]:
+    """A name, the instructions and the answer that is asked for, for every question there is."""
+    for name, answer in ANSWERS.items():
+        fields = dict.fromkeys(prompt_fields(name), "8")
+        yield name, fill_prompt(name, **fields), answer
+    for asked in ({}, {"reads": True}, {"reads": True, "notes_objectives": True, "travels": True}):
+        yield " ".join(["agent", *asked]), *of_agent(**asked)
+    yield "agent without reasoning", *of_agent(reasoning_length=0)
+
+
+QUESTIONS = [pytest.param(told, answer, id=name) for name, told, answer in questions()]
+
+
+def sent(answer: type[BaseModel]) -> dict[str, Any]:
+    """The schema of the answer as a server gets it."""
+    form: Any = response_format(answer, constraints=True)
+    schema: dict[str, Any] = form["json_schema"]["schema"]
+    return schema
+
+
+def nodes_of(schema: object) -> Iterator[dict[str, Any]]:
+    """Each object in the JSON of a schema."""
+    if isinstance(schema, dict):
+        yield schema
+    for inner in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
+        yield from nodes_of(inner)
+
+
+def our_classes() -> set[str]:
+    """The names of our classes that are more than one word: "Turn" is one of a prompt as well."""
+    paths = (path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in paths)
+    names = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    return {name for name in names if re.search(r"[a-z][A-Z]", name)}
+
+
+def examples_in(told: str) -> Iterator[dict[str, Any]]:
+    """Each JSON object in a text, and each within another."""
+    for found in re.finditer(r"\{\"", told):
+        example, _ = json.JSONDecoder().raw_decode(told, found.start())
+        yield from nodes_of(example)
+
+
+def test_every_prompt_without_fields_of_the_moment_is_asked_for() -> None:
+    parts = {"agent", "agent_reading", "agent_answer", "agent_command", "agent_objective", "agent_routes"}
+    asked = {*ANSWERS, *parts, "agent_valid_actions"}
+    assert sorted(path.stem for path in PROMPTS if path.stem not in asked and not prompt_fields(path.stem)) == []
+
+
+@pytest.mark.parametrize(("told", "answer"), QUESTIONS)
+def test_no_prompt_and_no_schema_holds_a_number_of_ours_a_class_name_or_a_path(
+    told: str, answer: type[BaseModel]
+) -> None:
+    described = [str(node["description"]) for node in nodes_of(sent(answer)) if "description" in node]
+    words = "\n".join([told, *described])
+    assert OUR_NUMBER.findall(words) + PATH.findall(words) == []
+    assert sorted(our_classes() & set(re.findall(r"\w+", words))) == []
+    assert "``" not in words
+
+
+@pytest.mark.parametrize(("told", "answer"), QUESTIONS)
+def test_text_and_schema_name_the_fields_in_one_order(told: str, answer: type[BaseModel]) -> None:
+    orders = [[*node["properties"]] for node in nodes_of(sent(answer)) if isinstance(node.get("properties"), dict)]
+    for example in examples_in(told):
+        whole = [order for order in orders if set(example) <= set(order)]
+        assert [*example] in [[name for name in order if name in example] for order in whole], example
+    fields = [name for name in answer.model_fields if f"`{name}`" in told]
+    assert fields == sorted(fields, key=lambda name: told.index(f"`{name}`"))
+
+
+@pytest.mark.parametrize(("told", "answer"), QUESTIONS)
+def test_no_schema_says_a_title_that_is_a_name_of_ours(told: str, answer: type[BaseModel]) -> None:
+    del told
+    assert [node["title"] for node in nodes_of(sent(answer)) if isinstance(node.get("title"), str)] == []
+
+
+def test_the_agents_instructions_are_short() -> None:
+    told, _ = of_agent(reads=True, notes_objectives=True, travels=True)
+    assert TokenCounter().estimate(told) <= MOST_TOKENS

@@ -26,17 +26,14 @@ if TYPE_CHECKING:
 
 
 class AgentAnswer(BaseModel):
-    """What the agent's model is asked for; reasoning first, so that the command follows from it."""
+    """The next command, and before it the reason from which it follows."""
 
     reasoning: str = Field(default="", description="Why this command now, in a sentence or two")
     action: str = Field(min_length=1, description="The one command to type")
 
 
 class ReadingAgentAnswer(BaseModel):
-    """The same from an agent that reads the story's text for the map and the history, too.
-
-    A model that leaves the reading out, or gets it wrong, has read nothing; that costs no turn.
-    """
+    """What the story's latest text says, and the next command with the reason from which it follows."""
 
     reading: ReadingAnswer = Field(default_factory=ReadingAnswer)
     reasoning: str = Field(default="", description="Why this command now, in a sentence or two")
@@ -45,6 +42,7 @@ class ReadingAgentAnswer(BaseModel):
     @field_validator("reading", mode="wrap")
     @classmethod
     def _nothing_for_nonsense(cls, value: object, validate: ValidatorFunctionWrapHandler) -> ReadingAnswer:
+        """Take a reading that is wrong as none at all, which costs no turn."""
         try:
             reading: ReadingAnswer = validate(value)
         except ValidationError:
@@ -97,17 +95,18 @@ class Agent:
     travels: bool = False
 
     def system_prompt(self, *, assisted: bool) -> str:
-        """Return the fixed instructions; ``assisted`` agents choose from valid actions."""
-        instructions = fill_prompt("agent_valid_actions" if assisted else "agent")
-        answer = fill_prompt("agent_command" if self.reasoning_length == 0 else "agent_answer")
-        further = {
+        """Return the fixed instructions, which tell of the answer's fields in their order.
+
+        assisted: the agent chooses from valid actions
+        """
+        parts = {
+            "agent_valid_actions" if assisted else "agent": True,
             "agent_reading": self.reads,
+            "agent_command" if self.reasoning_length == 0 else "agent_answer": True,
             "agent_objective": self.notes_objectives,
             "agent_routes": self.travels and not assisted,
         }
-        return "\n\n".join(
-            [instructions, answer, *(fill_prompt(name) for name, is_asked in further.items() if is_asked)]
-        )
+        return "\n\n".join(fill_prompt(name) for name, is_part in parts.items() if is_part)
 
     def propose(self, context: AgentContext) -> Proposal:
         """Return the command that the model wants to play now.

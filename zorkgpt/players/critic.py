@@ -23,7 +23,7 @@ CriticMode = Literal["object_tree", "hybrid", "llm"]
 
 
 class CriticAnswer(BaseModel):
-    """What the critic's model is asked for; the reason first, so that the judgement follows from it."""
+    """The reason, and the judgement that follows from it."""
 
     reason: str = Field(description="Why, in one sentence to the player")
     accepted: bool = Field(description="Whether the command should be played")

@@ -82,5 +82,5 @@ def test_a_line_that_was_cut_is_not_referred_to() -> None:
 
 def test_older_turns_are_told_without_the_reasoning_and_transcripts_without_labels() -> None:
     older, latest = told(*entries("wait", "wait"), reasoned=1)
-    assert (older, "Reasoning: why not" in latest) == ("Turn 1:\nAction: wait\nResponse: first\nline", True)
+    assert (older, "Reasoning: why not" in latest) == ("Turn 1: wait\nfirst\nline", True)
     assert told(*entries("wait"), is_transcript=True) == ["> wait\nfirst\nline"]

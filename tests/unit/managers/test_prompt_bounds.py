@@ -36,7 +36,7 @@ def letters(text: str, letter: str) -> int:
 
 @pytest.mark.parametrize(
     ("letter", "characters"),
-    [("r", 480), ("a", 200), ("s", 8000 - 11 * 333), ("o", 2000)],
+    [("r", 480), ("a", 200), ("s", 8000 - 9 * 400), ("o", 2000)],
     ids=["reasoning", "command", "response", "opening"],
 )
 def test_of_the_past(letter: str, characters: int) -> None:

@@ -12,7 +12,7 @@ from openai import pydantic_function_tool
 if TYPE_CHECKING:
     from pydantic import BaseModel, JsonValue
 
-_ANNOTATIONS = frozenset({"default", "examples", "discriminator"})
+_ANNOTATIONS = frozenset({"default", "examples", "discriminator", "title"})
 _CONSTRAINTS = frozenset(
     {
         *("minLength", "maxLength", "pattern", "format"),
@@ -55,7 +55,8 @@ def _response_format(schema: type[BaseModel], *, constraints: bool, compact: boo
 
 def schema_instruction(schema: type[BaseModel]) -> str:
     """Return the sentence that asks for an answer of ``schema``, for servers that cannot hold a model to one."""
-    written = json.dumps(schema.model_json_schema(), separators=(",", ":"), ensure_ascii=False)
+    named = _without(schema.model_json_schema(), frozenset({"title"}))
+    written = json.dumps(named, separators=(",", ":"), ensure_ascii=False)
     return f"Answer with one JSON object that fits this JSON schema, and nothing else:\n{written}"
 
 
