@@ -72,6 +72,7 @@ story:  ## compile the stories of our own (needs inform6-compiler and inform6-li
 	inform game_interface/stories/tidehouse.inf game_interface/stories/tidehouse.z5
 	inform tests/stories/exits.inf tests/stories/exits.z5
 	inform tests/stories/radio.inf tests/stories/radio.z3
+	inform tests/stories/sleeper.inf tests/stories/sleeper.z5
 
 clean:  ## remove what the targets above have made
 	rm -rf $(VENV) .lock-venv .mutants-venv mutants build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -2,15 +2,15 @@
 
     python -m benchmarks.general_way [STORY ...]
 
-plays the walkthrough of every story in the folder ZORKGPT_STORIES and of every one named, and prints a line for
-each: how much of what is claimed agrees with Jericho's own reading, and at how many of the steps anything is claimed.
-"inside" is the room against everything that the player is in, so it counts rooms around vehicles and chairs too. A
+plays the walkthrough of every story in the folder ZORKGPT_STORIES and of every one named twice, side by side: as
+Jericho knows it, and as if it were unknown. A line for each story says how much of what is claimed of the unknown story
+agrees with what Jericho knows, at how many of the steps anything is claimed, and how both say that it ends. Of a story
+that Jericho does not know, which is played by commands that fit any story, only what is claimed can be said. A
 TextWorld story (``tw-*.z8``) needs the JSON that ``tw-make`` puts beside it.
 """
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import sys
@@ -18,50 +18,25 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jericho import FrotzEnv
+from jericho.jericho import UnsupportedGameWarning
 
+from benchmarks.stories import walkthrough_of
 from benchmarks.tables import Row, Value, show
-from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.story import Story
-from game_interface.core.status.status_reader import status_reader
+from game_interface.core.jericho_interface import JerichoInterface
 from session.errors import StoryError
+from session.values import Ending
+from tests.fixtures.walkthrough import begin_walkthrough
 
 if TYPE_CHECKING:
-    from game_interface.core.status.status_reader import Status
+    from collections.abc import Sequence
 
-CLAIMS = ("location", "inside", "score", "moves", "inventory")
-_READS_TIMED = 2000
+    from session.values import Observation
 
-
-class FrotzEmulator:
-    """A Jericho environment as an ``Emulator`` that a status reader is learned on."""
-
-    def __init__(self, environment: FrotzEnv) -> None:
-        self.environment = environment
-        self._memory = bytearray(environment.frotz_lib.getRAMSize())
-        self._view = (ctypes.c_ubyte * len(self._memory)).from_buffer(self._memory)
-
-    def step(self, command: str) -> str:
-        """Play ``command`` and return the story's answer."""
-        return str(self.environment.step(command)[0])
-
-    def memory(self) -> bytearray:
-        """Return dynamic memory as it is now, in a buffer that is used again."""
-        self.environment.frotz_lib.getRAM(self._view)
-        return self._memory
-
-    def save(self) -> tuple[object, ...]:
-        """Return the whole machine."""
-        state: tuple[object, ...] = self.environment.get_state()
-        return state
-
-    def restore(self, state: tuple[object, ...]) -> None:
-        """Put the machine back to ``state``."""
-        self.environment.set_state(state)
+CLAIMS = ("location", "score", "moves", "inventory")
+_ANY_STORY = ("look", "inventory", "north", "take all", "east", "up", "south", "wait", "west", "down", "out", "in") * 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +44,24 @@ class Measurement:
     """How well one walkthrough was read.
 
     claimed, agreed: steps at which a figure was claimed, and at which it was Jericho's too
-    learning: seconds until the first read
-    reading: seconds for one read
+    known: whether Jericho knows the story
+    ending, jerichos_ending: how it ended, read as an unknown story and as Jericho knows it
+    opening, step: seconds to open the story, and for one step, as an unknown one
     """
 
     name: str
     steps: int
     claimed: Counter[str]
     agreed: Counter[str]
-    learning: float
-    reading: float
+    known: bool
+    ending: Ending | None
+    jerichos_ending: Ending | None
+    opening: float
+    step: float
 
     def agreement(self, claim: str) -> float | None:
-        """Return the share of the claims that agreed; ``None`` if nothing was claimed."""
-        return self.agreed[claim] / self.claimed[claim] if self.claimed[claim] else None
+        """Return the share of the claims that agreed; ``None`` if nothing was claimed, or Jericho knows nothing."""
+        return self.agreed[claim] / self.claimed[claim] if self.claimed[claim] and self.known else None
 
     def row(self) -> Row:
         """Return the figures by their headings: for each claim how much of it was right and how often it was made."""
@@ -91,62 +70,60 @@ class Measurement:
             agreement = self.agreement(claim)
             row[f"{claim} right, %"] = None if agreement is None else 100 * agreement
             row[f"{claim} claimed, %"] = 100 * self.claimed[claim] / self.steps
-        return {**row, "to learn, ms": 1e3 * self.learning, "to read, µs": 1e6 * self.reading}
+        ends = {"ends": self.ending or "", "by Jericho": self.jerichos_ending or ""}
+        return {**row, **ends, "to open, ms": 1e3 * self.opening, "a step, µs": 1e6 * self.step}
 
 
-def walkthrough(path: Path, environment: FrotzEnv) -> list[str]:
-    """Return the commands that win the story, from Jericho or TextWorld; none for other stories."""
+def walkthrough(path: Path) -> tuple[int, Sequence[str]]:
+    """Return seed and commands that win the story ``path``; commands for any story where nobody knows them."""
     recorded = path.with_suffix(".json")
     if path.name.startswith("tw-") and recorded.exists():
-        return [str(command) for command in json.loads(recorded.read_text())["metadata"]["walkthrough"]]
-    return [str(command) for command in environment.get_walkthrough()]
+        return 1, [str(command) for command in json.loads(recorded.read_text())["metadata"]["walkthrough"]]
+    try:
+        found = walkthrough_of(path)
+    except LookupError:
+        return 1, _ANY_STORY
+    return found.seed, found.commands
 
 
-def measure(path: Path) -> Measurement | None:
-    """Read the story ``path`` along its walkthrough as if it were unknown; ``None`` where there is no walkthrough."""
-    story = Story.load(path)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        environment = FrotzEnv(str(path))
-        commands = walkthrough(path, environment)
-    environment.seed(environment.bindings.get("seed", 1))  # 0 means the seed of Jericho's walkthrough
-    environment.reset()
-    emulator, table = FrotzEmulator(environment), ObjectTable(story)
-    start = time.perf_counter()
-    reader = status_reader(story, table, emulator)
-    learning = time.perf_counter() - start
+def measure(path: Path) -> Measurement:
+    """Read the story ``path`` along its walkthrough as if it were unknown."""
+    seed, commands = walkthrough(path)
     claimed, agreed = Counter[str](), Counter[str]()
-    for command in commands:
-        emulator.step(command)
-        status = reader.read(emulator.memory())
-        judged = _judge(environment, table, emulator.memory(), status)
-        claimed.update(list(judged))
-        agreed.update(claim for claim, agrees in judged.items() if agrees)
-    memory = emulator.memory()
     start = time.perf_counter()
-    for _ in range(_READS_TIMED):
-        reader.read(memory)
-    reading = (time.perf_counter() - start) / _READS_TIMED
-    return Measurement(path.name, len(commands), claimed, agreed, learning, reading) if commands else None
+    with JerichoInterface(path, use_profile=False) as game, JerichoInterface(path) as jericho:
+        opening = time.perf_counter() - start
+        begin_walkthrough(game, seed)
+        begin_walkthrough(jericho, seed)
+        seconds = 0.0
+        for command in commands:
+            start = time.perf_counter()
+            seen = game.step(command)
+            seconds += time.perf_counter() - start
+            truth = jericho.step(command)
+            claims = {claim: getattr(seen, claim) for claim in CLAIMS if getattr(seen, claim) is not None}
+            claimed.update(claims.keys())
+            agreed.update(claim for claim in claims if _value(seen, claim) == _value(truth, claim))
+        return Measurement(
+            name=path.name,
+            steps=len(commands),
+            claimed=claimed,
+            agreed=agreed,
+            known=jericho.facts.known,
+            ending=seen.ending,
+            jerichos_ending=truth.ending,
+            opening=opening,
+            step=seconds / len(commands),
+        )
 
 
-def _judge(environment: FrotzEnv, table: ObjectTable, memory: bytearray, status: Status) -> dict[str, bool]:
-    """Return for each claim of ``status`` whether Jericho says the same."""
-    player = environment.get_player_object()
-    judged = {
-        "location": (status.location, status.location == player.parent),
-        "inside": (status.room, status.room in table.ancestors(memory, player.num)),
-        "score": (status.score, status.score == environment.get_score()),
-        "moves": (status.moves, status.moves == environment.get_moves()),
-        "inventory": (status.player, _same_inventory(environment, table.children(memory, status.player or 0))),
-    }
-    return {name: agrees for name, (claim, agrees) in judged.items() if claim is not None}
-
-
-def _same_inventory(environment: FrotzEnv, carried: list[int]) -> bool:
-    """Return whether Jericho lists the same objects; its list ends at the first that it does not know."""
-    known = takewhile(environment.get_object, carried)
-    return [item.num for item in environment.get_inventory()] == list(known)
+def _value(observation: Observation, claim: str) -> object:
+    """Return what ``observation`` claims, objects by their numbers alone."""
+    if claim == "location":
+        return observation.location and observation.location.num
+    if claim == "inventory":
+        return observation.inventory and [item.num for item in observation.inventory]
+    return getattr(observation, claim)
 
 
 def stories(arguments: list[str]) -> list[Path]:
@@ -158,18 +135,14 @@ def stories(arguments: list[str]) -> list[Path]:
 
 def main() -> None:
     """Print the table, then why stories could not be measured."""
+    warnings.simplefilter("ignore", UnsupportedGameWarning)
     rows: list[Row] = []
     left_out: list[str] = []
     for path in stories(sys.argv[1:]):
         try:
-            measurement = measure(path)
+            rows.append(measure(path).row())
         except StoryError as error:
             left_out.append(str(error))
-            continue
-        if measurement is None:
-            left_out.append(f"Jericho has no walkthrough of {path.name}")
-        else:
-            rows.append(measurement.row())
     show(rows)
     print("\n".join(left_out))
 

@@ -24,7 +24,7 @@ from session.events import (
     TurnPlayed,
 )
 from session.files.journal import JournalLine, read_journal, read_manifest
-from session.files.recording import Difference, Diverged, Recording, RecordingEnded
+from session.files.recording import Difference, Diverged, Recording, RecordingEnded, is_same
 from session.files.run_folders import (
     AT_START,
     digests_at_start,
@@ -119,7 +119,7 @@ def verify_actions(parts: Parts, folder: Path, show: Callable[[Event], None]) ->
             has_failed = True
         elif isinstance(event, EpisodeStarted | TurnPlayed):
             found = _repeated(parts.game, event, has_failed=has_failed)
-            if found != event:
+            if not is_same(event, found):
                 return Replayed(turns, is_whole=True, difference=Difference(line.seq, event, found))
             turns, has_failed = turns + isinstance(event, TurnPlayed), False
             show(event)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.observer import Observer
 from game_interface.core.play_notes import NO_QUESTION
+from game_interface.core.story_text import told_text
 from session.errors import GameError
 from session.values import StoryFacts
 
@@ -32,9 +32,6 @@ _MOST_TITLE_PAGES = 10
 _ASKED_IN_VAIN = 3
 """How often a story asks the same question before it is tried whether anything answers it."""
 _CRASHED = "[The interpreter stopped here at a fault of the story's own: the game cannot go on.]"
-_STATUS_ABOVE = re.compile(r"\A>? ?[^\n]* {3,}(?:Score|Moves|Time): [^\n]*\n")
-_BOX_BELOW = re.compile(r"\n> {20,}(\S.*)\Z", re.DOTALL)
-_LAST_VERSION_WITH_STATUS_LINE = 3
 
 
 class JerichoGame(Game):
@@ -65,7 +62,7 @@ class JerichoGame(Game):
             release=story.release,
             serial=story.serial,
             known=self._interpreter.known,
-            max_score=self._interpreter.max_score,
+            max_score=self._observer.max_score,
             directions=self._dictionary.directions,
             attribute_names=dict(self._observer.attribute_names),
         )
@@ -106,7 +103,7 @@ class JerichoGame(Game):
         if before and self._interpreter.stop:
             self._interpreter.restore(before)
             return self._refuse(leaving(command))
-        return self._observe(_without_status_line(text, self._story.version))
+        return self._observe(told_text(text, self._story.version))
 
     @override
     def valid_actions(self) -> tuple[str, ...]:
@@ -118,7 +115,12 @@ class JerichoGame(Game):
     @override
     def save(self) -> SavedState:
         return SavedState(
-            self._story.sha256, self._interpreter.snapshot(), self._observation, self._prompt_place, self._question
+            self._story.sha256,
+            self._interpreter.snapshot(),
+            self._observation,
+            self._prompt_place,
+            self._question,
+            self._observer.reader.learned,
         )
 
     @override
@@ -128,6 +130,8 @@ class JerichoGame(Game):
         self._interpreter.restore(state.snapshot)
         self._prompt_place = state.prompt_place
         self._question = state.question
+        self._observer.reader.learned = state.learned
+        self._observer.location = state.observation.location
         self._observation = state.observation
         return self._observation
 
@@ -140,11 +144,13 @@ class JerichoGame(Game):
         pages = [self._interpreter.reset(seed)]
         while self._interpreter.prompt == "key" and len(pages) < _MOST_TITLE_PAGES:
             pages.append(self._interpreter.send(b""))
-        return "\n\n".join(_without_status_line(page, self._story.version) for page in pages)
+        return "\n\n".join(told_text(page, self._story.version) for page in pages)
 
     def _begin(self, opening: str) -> Observation:
         self._prompt_place = 0
         self._question = NO_QUESTION
+        self._observer.reader.begin()
+        self._observer.location = None
         return self._observe(opening)
 
     def _refusal(self, command: str) -> str | None:
@@ -162,7 +168,7 @@ class JerichoGame(Game):
         place = interpreter.prompt_place
         if not self._prompt_place and interpreter.prompt == "line" and not text.endswith("?"):
             self._prompt_place = place
-        self._question = question = self._question.after(text)
+        self._question = question = self._question.after(text) if "?" in text or "lease" in text else NO_QUESTION
         observation = self._observer.observe(text)
         victory = interpreter.known and interpreter.victory() > 0
         defeat = interpreter.known and interpreter.defeat() > 0
@@ -187,18 +193,3 @@ class JerichoGame(Game):
             all_points=bool(observation.max_score) and observation.score == observation.max_score,
         )
         return replace(observation, died=result.died, ending=result.ending) if result != PLAYS_ON else observation
-
-
-def _without_status_line(text: str, version: int) -> str:
-    """Return what the story told, without its status line and prompt.
-
-    Up to version 3 the interpreter draws the status line, as it was before the command, and here that is the text's
-    first line. From version 4 on stories draw it themselves, which ``Containment`` keeps out of the text; a quotation
-    that they put into a box above the text stands behind the prompt here, padded to a screen's width.
-    """
-    if "    " in text:
-        if version <= _LAST_VERSION_WITH_STATUS_LINE:
-            text = _STATUS_ABOVE.sub("", text)
-        else:
-            text = _BOX_BELOW.sub(lambda box: "\n" + re.sub(" {3,}", "\n", box[1]), text)
-    return text.strip().removesuffix(">").rstrip()

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from game_interface.core.commands import keypress
+from game_interface.core.headings import heading_of, headings_in
 from game_interface.core.machine.attribute_tables import attribute_table
+from game_interface.core.status.learning_reader import LearningReader
 from game_interface.core.status.profile_reader import ProfileReader
-from game_interface.core.status.status_reader import StatusReader, status_reader
+from game_interface.core.story_text import told_text
 from game_interface.core.visibility import Objects, Sight
 from session.values import Location, Observation
 
@@ -14,37 +17,46 @@ if TYPE_CHECKING:
     from game_interface.core.machine.interpreter import Interpreter, Snapshot
     from game_interface.core.machine.object_table import ObjectTable
     from game_interface.core.machine.story import DynamicMemory, Story
+    from game_interface.core.status.status_reader import StatusReader
 
 
 class Observer:
     """Makes the observations of a story that an interpreter runs.
 
     attribute_names: the story's attributes by name; empty where they are not known for certain
+    max_score: the most points there are; ``None`` where the story does not tell
+    reader: reads the status, and remembers what it has learned
+    location: where the player was in the latest observation; to be set back where the story is
     """
 
     def __init__(self, story: Story, table: ObjectTable, interpreter: Interpreter, opening: str) -> None:
         self._table = table
         self._interpreter = interpreter
+        self._version = story.version
+        self._emulator = _ExploringEmulator(interpreter)
         memory = bytes(interpreter.memory)
-        self._reader: StatusReader = (
+        self.reader: StatusReader = (
             ProfileReader(story, table, interpreter)
             if interpreter.known
-            else status_reader(story, table, _ExploringEmulator(interpreter))
+            else LearningReader(story, table, self._emulator)
         )
-        player = self._reader.read(memory).player
-        self.attribute_names = attribute_table(story, opening, table.attributes(memory, player or 0))
+        status = self.reader.read(memory, opening)
+        self.max_score = status.max_score
+        self.attribute_names = attribute_table(story, opening, table.attributes(memory, status.player or 0))
         self._sight = Sight(table, self.attribute_names)
         self._view: tuple[Objects | None, Objects | None] = (None, None)
         self._parents: tuple[int, ...] = ()
         self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
+        self.location: Location | None = None
         self._seen: tuple[str, int | None, int | None] | None = None
 
     def observe(self, text: str) -> Observation:
         """Return what can be observed of the story now, after a step that printed ``text``; its end is not judged."""
-        memory = self._interpreter.memory
-        status = self._reader.read(memory)
+        interpreter, before = self._interpreter, self.location
+        memory = interpreter.memory
+        status = self.reader.read(memory, text)
         world_hash = self._table.world_hash(memory)
-        location = status.room if self._interpreter.known else status.location
+        location = status.location
         seen = (world_hash, location, status.player)
         if seen != self._seen:  # most commands leave the objects as they were
             self._seen = seen
@@ -52,21 +64,35 @@ class Observer:
             self._view = self._sight.look(tree, location, status.player)
             self._parents = self._table.parents(tree)
         inventory, visible = self._view
+        self.location = self._locations.get(location) if location else None
+        if self.location and not self.location.name:
+            self.location = self._with_heading(self.location, before, text)
         return Observation(  # by position: names would cost a dictionary in every step
             text,
-            self._locations.get(location) if location else None,
+            self.location,
             inventory,
             visible,
             status.score,
-            self._interpreter.max_score,
+            status.max_score,
             status.moves,
             world_hash,
             False,
             None,
             None,
             self._parents,
-            self._interpreter.prompt == "key",
+            interpreter.prompt == "key",
         )
+
+    def _with_heading(self, location: Location, before: Location | None, text: str) -> Location:
+        """Return ``location``, whose object has no name, with the heading that the story prints over its description.
+
+        Without one in ``text`` the player may still be where the latest heading was, ``before``.
+        """
+        if headings_in(text) and self._emulator.listens():
+            heading = heading_of(text, told_text(self._interpreter.answer_to(b"look"), self._version))
+            if heading:
+                return Location(location.num, f"{heading} (#{location.num})")
+        return before if before and before.num == location.num else location
 
 
 class _ExploringEmulator:
@@ -76,7 +102,11 @@ class _ExploringEmulator:
         self._interpreter = interpreter
 
     def step(self, command: str) -> str:
-        return self._interpreter.send(command.encode("ascii"))
+        interpreter = self._interpreter
+        return interpreter.send(keypress(command) if interpreter.prompt == "key" else command.encode("ascii"))
+
+    def listens(self) -> bool:
+        return self._interpreter.prompt == "line" and self._interpreter.stop is None
 
     def memory(self) -> DynamicMemory:
         return bytes(self._interpreter.memory)

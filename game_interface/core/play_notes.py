@@ -19,8 +19,6 @@ class StoryQuestion:
 
     def after(self, text: str) -> StoryQuestion:
         """Return the question after the story has printed ``text``."""
-        if "?" not in text and "lease" not in text:  # in every step
-            return NO_QUESTION
         line = last_line(text)
         if not is_question(line):
             return NO_QUESTION
@@ -28,3 +26,41 @@ class StoryQuestion:
 
 
 NO_QUESTION = StoryQuestion()
+
+
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """Where a story of which nothing is known keeps its status. Numbers are of globals, but for ``players``.
+
+    players: the objects that were found to be the player; more than one where a spell changes bodies
+    body: holds the object that is the player now
+    rooms: each holds the room, in most places
+    score, turns: hold the story's own figures
+    shown_score, shown_turns: hold their copies from when the status line was drawn last; only these may be known
+    tells_score: the story tells its score when it is asked
+    max_score: the most points there are, as the story tells it
+    """
+
+    players: tuple[int, ...] = ()
+    body: int | None = None
+    rooms: tuple[int, ...] = ()
+    score: int | None = None
+    turns: int | None = None
+    shown_score: int | None = None
+    shown_turns: int | None = None
+    tells_score: bool = False
+    max_score: int | None = None
+
+
+NO_CLUES = Clues()
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was learned of a story's status, and for how many turns in a row something has been missing since."""
+
+    clues: Clues = NO_CLUES
+    missed: int = 0
+
+
+NOTHING_LEARNED = Learned()

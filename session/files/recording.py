@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from session.errors import ZorkGPTError
-from session.events import EpisodeEnded, Event, ModelAnswered, ModelFailed, RunPaused, TurnPlayed
+from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, ModelFailed, RunPaused, TurnPlayed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from session.files.journal import JournalLine
+    from session.values import Observation
 
 _TIMED = (ModelAnswered, ModelFailed, TurnPlayed, EpisodeEnded)
 
@@ -96,9 +97,26 @@ class Recording:
         return Difference(self._repeated + 1, self.next_event, found)
 
 
-def is_same(one: Event, other: Event) -> bool:
-    """Say whether two events are equal, durations aside."""
-    return timeless(one) == timeless(other)
+def is_same(recorded: Event, found: Event) -> bool:
+    """Say whether two events are equal, durations aside, and the most points there are where nobody knew them then."""
+    return timeless(recorded) == timeless(_as_far_as_known_then(found, recorded))
+
+
+def _as_far_as_known_then(found: Event, recorded: Event) -> Event:
+    """Return ``found`` without a maximum of points that an earlier version, which recorded the run, could not read."""
+    if isinstance(found, EpisodeStarted) and isinstance(recorded, EpisodeStarted):
+        return replace(found, opening=_without_maximum(found.opening, recorded.opening))
+    if isinstance(found, TurnPlayed) and isinstance(recorded, TurnPlayed):
+        turn, then = found.record, recorded.record
+        before, after = _without_maximum(turn.before, then.before), _without_maximum(turn.after, then.after)
+        return replace(found, record=replace(turn, before=before, after=after))
+    if isinstance(found, EpisodeEnded) and isinstance(recorded, EpisodeEnded) and recorded.max_score is None:
+        return replace(found, max_score=None)
+    return found
+
+
+def _without_maximum(found: Observation, recorded: Observation) -> Observation:
+    return replace(found, max_score=None) if recorded.max_score is None else found
 
 
 def timeless(event: Event) -> Event:

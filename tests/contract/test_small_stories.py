@@ -12,6 +12,7 @@ import pytest
 
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.machine.saved_state import SavedState
 
 if TYPE_CHECKING:
     from session.values import Ending, Observation
@@ -83,3 +84,67 @@ def test_a_status_line_of_two_lines_and_columns_is_never_part_of_the_text() -> N
 def test_a_winning_word_that_six_letters_do_not_tell_from_one_of_ours_is_played() -> None:
     taken, won = play("radio.z3", "take", "record")
     assert (taken.refusal, won.refusal, won.ending, won.score) == (None, None, "won", 10)
+
+
+ON_THE_DECK = ("ann", "sing", "north")
+
+
+def place(observation: Observation) -> tuple[int, str] | None:
+    location = observation.location
+    return None if location is None else (location.num, location.name)
+
+
+def carried(observation: Observation) -> list[str] | None:
+    return None if observation.inventory is None else [thing.name for thing in observation.inventory]
+
+
+def test_a_clock_is_not_claimed_as_moves() -> None:
+    for observation in play("radio.z3", "look", "take", "north"):
+        assert observation.moves is None
+        assert observation.location
+        assert observation.score is not None
+
+
+def test_a_story_that_nobody_can_move_in_at_first_is_read_once_somebody_can() -> None:
+    asked, locked_up, *_, out, later = play("sleeper.z5", "bob", "ann", "look", "sing", "north", "north")
+    assert (asked.location, locked_up.location, locked_up.inventory) == (None, None, None)
+    assert [place(out), place(later)] == [(6, "The Deck (#6)"), (7, "The Garden (#7)")]
+    assert (carried(later), later.score, later.max_score) == ([], 0, 7)
+
+
+def test_what_was_learned_in_play_is_known_where_it_was_saved_and_not_when_it_begins_anew() -> None:
+    with JerichoInterface(STORIES / "sleeper.z5") as game, JerichoInterface(STORIES / "sleeper.z5") as other:
+        for command in ON_THE_DECK:
+            game.step(command)
+        saved = SavedState.from_bytes(game.save().to_bytes())
+        other.restore(saved)
+        for command in ("wait", "north", "south"):
+            assert other.step(command) == game.step(command)
+        opening = game.reset(1)
+        assert opening.location is None
+        assert [game.step(each) for each in ON_THE_DECK] == play("sleeper.z5", *ON_THE_DECK)
+
+
+def test_a_changed_body_is_the_player_again_and_so_is_the_old_one() -> None:
+    *_, taken, moth, away, back = play("sleeper.z5", *ON_THE_DECK, "north", "take", "swap", "south", "swap")
+    assert (place(taken), carried(taken)) == ((7, "The Garden (#7)"), ["coin"])
+    assert (place(moth), carried(moth)) == ((7, "The Garden (#7)"), [])
+    assert place(away) == (6, "The Deck (#6)")
+    assert (place(back), carried(back)) == ((7, "The Garden (#7)"), ["coin"])
+
+
+def test_the_location_of_who_sits_in_a_vehicle_is_the_room_around_it() -> None:
+    *_, seated, _, driven = play("sleeper.z5", *ON_THE_DECK, "enter", "look", "north")
+    assert [place(seated), place(driven)] == [(6, "The Deck (#6)"), (7, "The Garden (#7)")]
+    assert "(in the cart)" not in str(driven.location)
+
+
+def test_a_score_that_no_global_keeps_is_asked_for_and_costs_no_turn() -> None:
+    *_, before, taken, told, waited = play("sleeper.z5", *ON_THE_DECK, "north", "take", "score", "wait")
+    assert [(each.score, each.max_score) for each in (before, taken, waited)] == [(0, 7), (3, 7), (3, 7)]
+    assert told.text == "You have 3 of 7 points."
+
+
+def test_a_room_without_a_name_keeps_the_heading_that_was_printed_in_it() -> None:
+    *_, entered, waited = play("sleeper.z5", *ON_THE_DECK, "wait")
+    assert place(entered) == place(waited) == (6, "The Deck (#6)")

@@ -152,6 +152,14 @@ class Interpreter:
         self._containment.upper_text = None
         return _decoded(self._library.step(line + b"\n"))
 
+    def answer_to(self, line: bytes) -> str:
+        """Return what the story would answer to ``line``, and leave it as it is."""
+        start = self.snapshot()
+        try:
+            return self.send(line)
+        finally:
+            self.restore(start)
+
     def snapshot(self) -> Snapshot:
         """Return the whole machine as it is now."""
         self.require_open()
@@ -218,7 +226,8 @@ class Interpreter:
     @property
     def prompt_place(self) -> int:
         """Where in its code, and how deep in its calls, the story waits: for commands it is always the same place."""
-        return int(self._library.getPC() << 16 | self._library.getSP())
+        place: int = self._library.getPC() << 16 | self._library.getSP()
+        return place
 
     def line_room(self) -> int:
         """Return how many letters the story's text buffer takes: the interpreter would write on behind it.

@@ -9,7 +9,7 @@ from zlib import crc32
 from pydantic import TypeAdapter, ValidationError
 
 from game_interface.core.machine.interpreter import Registers, Snapshot
-from game_interface.core.play_notes import NO_QUESTION, StoryQuestion
+from game_interface.core.play_notes import NO_QUESTION, NOTHING_LEARNED, Learned, StoryQuestion
 from session.errors import GameError
 from session.values import Observation
 
@@ -29,6 +29,7 @@ class _Header:
     observation: Observation
     prompt_place: int
     question: StoryQuestion
+    learned: Learned
     memory_size: int
     stack_size: int
 
@@ -45,6 +46,7 @@ class SavedState:
     observation: the latest one
     prompt_place: where in its code the story asks for commands; anywhere else it asks a question
     question: the latest one
+    learned: what was found out about the story until then
     """
 
     story: str
@@ -52,6 +54,7 @@ class SavedState:
     observation: Observation
     prompt_place: int
     question: StoryQuestion = NO_QUESTION
+    learned: Learned = NOTHING_LEARNED
 
     def to_bytes(self) -> bytes:
         """Return the state as bytes to be kept, which :meth:`from_bytes` reads on any machine."""
@@ -76,6 +79,7 @@ class SavedState:
             observation=self.observation,
             prompt_place=self.prompt_place,
             question=self.question,
+            learned=self.learned,
             memory_size=len(snapshot.memory),
             stack_size=len(snapshot.stack),
         )
@@ -92,7 +96,7 @@ class SavedState:
             raise GameError("The saved state is of another version.") from error
         memory, stack = arrays[: header.memory_size], arrays[header.memory_size :]
         snapshot = Snapshot(memory, stack, header.registers, text)
-        return cls(header.story, snapshot, header.observation, header.prompt_place, header.question)
+        return cls(header.story, snapshot, header.observation, header.prompt_place, header.question, header.learned)
 
 
 def _seal(content: bytes) -> bytes:

@@ -33,6 +33,10 @@ class Emulator(Protocol[State]):
         """Return dynamic memory as it is now; the next step may overwrite it."""
         ...
 
+    def listens(self) -> bool:
+        """Return whether the story waits for a command: it has not stopped, and does not wait for a single key."""
+        ...
+
     def save(self) -> State:
         """Return everything that :meth:`restore` needs, random numbers included."""
         ...

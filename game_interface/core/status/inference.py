@@ -9,6 +9,9 @@ from itertools import pairwise
 from struct import unpack_from
 from typing import TYPE_CHECKING
 
+from game_interface.core.play_notes import NO_CLUES, Clues
+from game_interface.core.status.told_score import told_score
+
 if TYPE_CHECKING:
     from game_interface.core.machine.object_table import ObjectTable
     from game_interface.core.machine.story import Story
@@ -24,26 +27,6 @@ _FIGURE = re.compile(r"-?\d+(?!\d|:\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Clues:
-    """Where a story keeps its status. All but ``player`` are numbers of globals.
-
-    player: the object that the player starts as
-    body: holds the object that is the player now
-    rooms: each holds the room, in most places
-    score, turns: hold the story's own figures
-    shown_score, shown_turns: hold their copies from when the status line was drawn last; only these may be known
-    """
-
-    player: int | None = None
-    body: int | None = None
-    rooms: tuple[int, ...] = ()
-    score: int | None = None
-    turns: int | None = None
-    shown_score: int | None = None
-    shown_turns: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _Library:
     """How far a library's globals lie from the one that counts turns, by the order in which it declares them."""
 
@@ -55,22 +38,26 @@ _LIBRARIES = (_Library(score=5, body=10), _Library(score=3, body=8), _Library(sc
 """The libraries of Inform 6 since 6/7, of Inform 7, and the older ones of Inform 5 and 6."""
 
 
-def infer_clues(story: Story, table: ObjectTable, exploration: Exploration) -> Clues | None:
-    """Return the clues that ``exploration`` makes certain; ``None`` where not even the room is among them."""
-    evidence = _GlobalsOverTime(story, table, exploration)
+def infer_clues(story: Story, table: ObjectTable, exploration: Exploration, most_moves: int) -> Clues:
+    """Return the clues that ``exploration`` makes certain.
+
+    most_moves: what a counter above this counts is no moves, but seconds or minutes
+    """
+    evidence = _GlobalsOverTime(story, table, exploration, most_moves)
     if story.version <= _LAST_STATUS_LINE_VERSION:
-        return evidence.defined_clues(shows_time=bool(story.version == 3 and story.content[1] & _SHOWS_TIME))  # noqa: PLR2004
-    candidates = evidence.library_clues() or evidence.motion_clues()
-    if len({clues.player for clues in candidates}) != 1:
-        return None
-    return evidence.with_score(candidates[0])
+        clues = evidence.defined_clues(shows_time=bool(story.version == 3 and story.content[1] & _SHOWS_TIME))  # noqa: PLR2004
+    else:
+        candidates = evidence.library_clues() or evidence.motion_clues()
+        certain = len({clues.players for clues in candidates}) == 1
+        clues = evidence.with_score(candidates[0]) if certain else NO_CLUES
+    return evidence.with_told_score(clues)
 
 
 class _GlobalsOverTime:
     """All globals in all memories of an exploration, and what they and the object tree say together."""
 
-    def __init__(self, story: Story, table: ObjectTable, exploration: Exploration) -> None:
-        self._table, self._exploration = table, exploration
+    def __init__(self, story: Story, table: ObjectTable, exploration: Exploration, most_moves: int) -> None:
+        self._table, self._exploration, self._most_moves = table, exploration, most_moves
         self._layout = f">{min(_GLOBALS, (story.dynamic_size - story.globals) // 2)}h"
         self._globals = story.globals
         self._turns = [self._read(memory) for memory in exploration.turns]
@@ -82,8 +69,10 @@ class _GlobalsOverTime:
     def _read(self, memory: bytes) -> tuple[int, ...]:
         return unpack_from(self._layout, memory, self._globals)
 
-    def _counts_turns(self, num: int) -> bool:
-        return all(after[num] == before[num] + 1 for before, after in pairwise(self._turns))
+    def _counts_turns(self, num: int, *, every: bool = True) -> bool:
+        """Return whether a global counts the turns, or some of them where not ``every`` one has to count."""
+        steps = {after[num] - before[num] for before, after in pairwise(self._turns)}
+        return steps <= ({1} if every else {0, 1}) and 0 <= self._turns[0][num] <= self._most_moves
 
     def _always_equal(self, num: int, other: int) -> bool:
         return all(values[num] == values[other] for values in [*self._turns, *self._places])
@@ -99,20 +88,27 @@ class _GlobalsOverTime:
 
         Z-Machine Standard 1.1 §8.2.
         """
-        players = [clues.player for clues in self.motion_clues() if 0 in clues.rooms]
-        clues = Clues(players[0] if len(players) == 1 else None, rooms=(0,))
-        return clues if shows_time else replace(clues, score=1, turns=2)
+        players = [clues.players for clues in self.motion_clues() if 0 in clues.rooms]
+        clues = Clues(players[0] if len(players) == 1 else (), rooms=(0,))
+        if shows_time:
+            return clues
+        return replace(clues, score=1, turns=2 if self._counts_turns(2, every=False) else None)
 
     def motion_clues(self) -> list[Clues]:
         """Return clues for each object that moves as the player would."""
         players = self._movers & self._exploration.takers if self._exploration.takers else self._movers
         if len(players) > 1:
-            players = frozenset(num for num in players if self._is_named(num))
-        return [Clues(num, rooms=rooms) for num in players if (rooms := self._rooms(num))]
+            players = frozenset(num for num in players if self._naming(num))
+        return [self._clues_of(num, rooms) for num in players if (rooms := self._rooms(num))]
 
-    def _is_named(self, player: int) -> bool:
-        """Return whether some global holds ``player`` everywhere, as none does for what follows the player."""
-        return any(all(values[num] == player for values in self._places) for num in self._numbers)
+    def _clues_of(self, player: int, rooms: tuple[int, ...]) -> Clues:
+        """Return clues for ``player``; a global that alone names the player will name another body, if there is one."""
+        naming = self._naming(player)
+        return Clues((player,), naming[0] if len(naming) == 1 else None, rooms)
+
+    def _naming(self, player: int) -> list[int]:
+        """Return the globals that hold ``player`` everywhere, as none does for what follows the player."""
+        return [num for num in self._numbers if all(values[num] == player for values in self._places)]
 
     def library_clues(self) -> list[Clues]:
         """Return clues for each library whose globals may lie around a counter of turns, if the object tree agrees."""
@@ -133,7 +129,7 @@ class _GlobalsOverTime:
             return None  # the status line's copy of the count, by chance before the right number
         if not self._exploration.moves:
             rooms = tuple(num for num in rooms if num + 2 in self._counters)
-        return Clues(player, body, rooms, score, turns)
+        return Clues((player,), body, rooms, score, turns)
 
     def _rooms(self, player: int) -> tuple[int, ...]:
         """Return the globals that hold something around ``player``, those first that do so in more places."""
@@ -162,6 +158,15 @@ class _GlobalsOverTime:
         if self._always_equal(clues.turns, line + 2) and self._always_equal(clues.score, line + 1):
             return replace(clues, shown_score=line + 1, shown_turns=line + 2)
         return clues if self._told(clues.score, clues.turns) else replace(clues, score=None, turns=None)
+
+    def with_told_score(self, clues: Clues) -> Clues:
+        """Return ``clues`` with what the story's own answer to ``score`` says, which outweighs a global."""
+        told = told_score(self._exploration.score_text)
+        if told.maximum == 0:
+            return replace(clues, score=None, shown_score=None, max_score=0)
+        if told.score is not None and clues.score is not None and told.score != self._turns[-1][clues.score]:
+            clues = replace(clues, score=None, shown_score=None)
+        return replace(clues, tells_score=told.score is not None, max_score=told.maximum)
 
     def _with_shown_score(self, clues: Clues, score: int, turns: int) -> Clues:
         """Return ``clues`` with those of the status line, if the story's own answer confirms them."""

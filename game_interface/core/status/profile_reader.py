@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from game_interface.core.play_notes import NOTHING_LEARNED
 from game_interface.core.status.status_reader import Status, StatusReader
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from game_interface.core.machine.story import DynamicMemory, Story
 
 _LAST_VERSION_WITH_STATUS_LINE = 3
+_MOST_MOVES_OF_AN_OPENING = 100
+"""What a story counts beyond that at its opening are no moves, but seconds or minutes."""
 _MANY_ROOMS = 12
 """Rooms in an object that make it no place but a holder of all rooms, as Infocom had one."""
 
@@ -30,12 +33,19 @@ class ProfileReader(StatusReader):
         self._interpreter = interpreter
         self._player = interpreter.player or 0
         self._here = story.globals if story.version <= _LAST_VERSION_WITH_STATUS_LINE else None
+        self._counts_moves = interpreter.moves() <= _MOST_MOVES_OF_AN_OPENING
+        self.learned = NOTHING_LEARNED
         self._room_holders = _room_holders(table, interpreter.memory)
 
     @override
-    def read(self, memory: DynamicMemory) -> Status:
+    def begin(self) -> None:
+        pass
+
+    @override
+    def read(self, memory: DynamicMemory, text: str) -> Status:
         interpreter = self._interpreter
-        return Status(None, self._room(memory) or None, self._player, interpreter.score(), interpreter.moves())
+        moves = interpreter.moves() if self._counts_moves else None
+        return Status(self._room(memory) or None, self._player, interpreter.score(), interpreter.max_score, moves)
 
     def _room(self, memory: DynamicMemory) -> int:
         if self._here is not None:

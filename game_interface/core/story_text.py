@@ -1,0 +1,26 @@
+"""Finds in what the interpreter prints the text that the story tells."""
+
+from __future__ import annotations
+
+import re
+
+_STATUS_ABOVE = re.compile(r"\A>? ?[^\n]* {3,}(?:Score|Moves|Time): [^\n]*\n")
+_BOX_BELOW = re.compile(r"\n> {20,}(\S.*)\Z", re.DOTALL)
+_LAST_VERSION_WITH_STATUS_LINE = 3
+
+
+def told_text(printed: str, version: int) -> str:
+    """Return what a story of ``version`` told, without its status line and prompt.
+
+    Up to version 3 the interpreter draws the status line, as it was before the command, and here that is the text's
+    first line. From version 4 on stories draw it themselves, which ``Containment`` keeps out of the text; a quotation
+    that they put into a box above the text stands behind the prompt here, padded to a screen's width. Of some stories
+    the prompt comes with the answer to it.
+    """
+    if "    " in printed:
+        if version <= _LAST_VERSION_WITH_STATUS_LINE:
+            printed = _STATUS_ABOVE.sub("", printed)
+        else:
+            printed = _BOX_BELOW.sub(lambda box: "\n" + re.sub(" {3,}", "\n", box[1]), printed)
+    told = printed.strip().removesuffix(">").rstrip()
+    return told.removeprefix(">").lstrip() if told.startswith(">\n") else told
