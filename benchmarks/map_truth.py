@@ -21,11 +21,12 @@ from benchmarks.stories import user_stories, walkthrough_of
 from benchmarks.tables import Row, show
 from game_interface.core.machine.saved_state import SavedState
 from managers.map_manager import MapManager
+from session.command_reading import passes_time
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict
 from zorkgpt.mapping.map_graph import Edge
-from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, passes_time, repeated
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,6 +16,7 @@ _NOT_ONE_CLAUSE = re.compile(r"[.,;:?!\"]|\b(?:and|then|but|except)\b")
 _WORD = re.compile(r"[a-z0-9'-]+")
 _WAITING = frozenset({"wait", "z"})
 _ROUTINE = _WAITING | {"look", "l", "inventory", "i", "again", "g", "score"}
+_LOOKING_AT = frozenset({"examine", "x"})
 _SPEECH = frozenset({"ask", "tell", "say", "talk", "speak", "answer", "greet", "hello", "shout", "yell", "whisper"})
 _STOP = re.compile(r"\s*[.;]\s*|(?:\s*,|\s+and\b)?\s*\bthen\b\s*", re.IGNORECASE)
 
@@ -66,6 +67,11 @@ def is_waiting(command: str) -> bool:
 def is_routine(command: str) -> bool:
     """Tell whether a plain command only looks about or lets time pass, for which it is typed again and again."""
     return command in _ROUTINE
+
+
+def passes_time(command: str) -> bool:
+    """Tell whether a plain command only waits or looks, at whatever it may be: what happens then is not its doing."""
+    return is_routine(command) or command.split(" ", 1)[0] in _WAITING | _LOOKING_AT
 
 
 def is_speech(command: str) -> bool:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from managers.lexicon.document import FormTrial
 from managers.memory.outcome import SUBSTANTIAL
-from session.command_reading import read_command, words_of
+from session.command_reading import passes_time, read_command, words_of
 from session.text import cut_at, one_line
-from zorkgpt.mapping.movement_analyzer import passes_time, repeated
+from zorkgpt.mapping.movement_analyzer import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from session.command_reading import steps_of
+from session.command_reading import passes_time, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,8 +38,6 @@ _DIRECTIONS = frozenset(_ABBREVIATIONS.values()) | {"in", "out"}
 
 _AGAIN = frozenset({"again", "g"})
 _REWINDING = frozenset({"restart", "restore", "undo"})
-_PASSES_TIME = re.compile(r"(?:wait|z|examine|x)\b.*|look|l|inventory|i")
-"""Commands of any parser that lead nowhere: who is elsewhere after them was taken there."""
 _GOING = re.compile(r"^(go|walk) (to )?(the )?")
 _SPLIT_BEARING = re.compile(r"\b(north|south)[- ](east|west)\b")
 _WORD = re.compile(r"[a-z]+")
@@ -134,11 +132,6 @@ def repeated(command: str, previous_command: str) -> str:
     if command.strip().lower() not in _AGAIN:
         return command
     return "".join(steps_of(previous_command)[-1:])
-
-
-def passes_time(command: str) -> bool:
-    """Tell whether the command only waits or looks about, in any parser, so that something else moved the player."""
-    return _PASSES_TIME.fullmatch(command) is not None
 
 
 def _rewound(turn: TurnRecord) -> bool:

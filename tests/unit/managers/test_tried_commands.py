@@ -17,8 +17,9 @@ from tests.unit.zorkgpt.players.dye_works import in_the_loft, moment
 class Tries:
     """Commands typed among the vats."""
 
-    def __init__(self) -> None:
-        self.tried = TriedCommands(structlog.get_logger(), GameConfiguration(), GameState())
+    def __init__(self, **options: object) -> None:
+        config = GameConfiguration.model_validate(options)
+        self.tried = TriedCommands(structlog.get_logger(), config, GameState(), directions=("north", "up"))
 
     def of(self, action: str, *, after: Observation | None = None, in_combat: bool = False) -> Tries:
         """A command after which there is the same to be seen, if nothing else is said."""
@@ -54,6 +55,11 @@ def test_what_did_something_is_not_listed_any_more() -> None:
 def test_moves_blows_and_what_is_typed_again_and_again_are_not_listed() -> None:
     tries = Tries().of("up", after=in_the_loft()).of("hit guard", in_combat=True).of("look").of("z").of("i")
     assert tries.of("save", after=replace(moment(), refusal="not for the player")).told() == ""
+
+
+def test_directions_are_listed_only_where_no_map_says_that_they_were_refused() -> None:
+    assert Tries().of("go north").of("up").of("dip banner").told() == "`dip banner`"
+    assert Tries(map={"shown": False}).of("up").told() == "`up`"
 
 
 def test_the_latest_eight_are_listed() -> None:
