@@ -16,7 +16,7 @@ from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 if TYPE_CHECKING:
     import pytest
 
-NEED_A_MODEL = {"embedded_turn"}
+NEED_A_MODEL = {"embedded_turn", "first_return"}
 HELPERS = {"comparison_report", "stories", "tables"}
 TABLE = "from benchmarks.tables import show; show([{'story': 'mill', 'ms': 12.345, 'at most': None}], 'Speed')"
 

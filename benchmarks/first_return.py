@@ -1,0 +1,101 @@
+"""Does what an episode has learnt show in the score of later ones? The embedded model plays our own story.
+
+    python -m benchmarks.first_return [--folder DIR] [--seeds 8] [--jobs 2]
+
+For each seed a run of 5 episodes of at most 60 turns, in a work folder of its own, with the options that everybody
+gets. In DIR it can be stopped and gone on with. Bar of the project: the mean score of episodes 3 to 5 is below that
+of episode 1 with no seed, and above it with 6 of 8. Exit status 1: it is not held.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.tables import show
+from session.events import EpisodeEnded, RunEnded, TurnPlayed
+from session.files.journal import read_journal
+from session.files.run_folders import RUNS, find_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from session.events import Event
+
+EPISODES, TURNS = 5, 60
+LATER = 3  # episodes, the last ones
+BETTER_SHARE = 6 / 8
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Play what is not played yet, and print a row for each seed; return 1 where the bar is not held."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=Path("first_return"), help="where the runs are kept")
+    parser.add_argument("--seeds", type=int, default=8, help="how many runs there are")
+    parser.add_argument("--jobs", type=int, default=2, help="runs that are played at once")
+    options = parser.parse_args(arguments)
+    seeds = range(1, options.seeds + 1)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        runs = list(pool.map(partial(events_of, options.folder), seeds))
+    show([row_of(seed, events) for seed, events in zip(seeds, runs, strict=True)])
+    gains = [gain(scores_of(events)) for events in runs]
+    worse, better = sum(each < 0 for each in gains), sum(each > 0 for each in gains)
+    print(f"Later episodes below the first with {worse} seeds, above it with {better} of {len(gains)}.")
+    return 1 if worse or better < BETTER_SHARE * len(gains) else 0
+
+
+def events_of(folder: Path, seed: int) -> list[Event]:
+    """Return all that happened in the run with a seed, which is played to its end where it is not yet."""
+    workdir = folder / f"seed-{seed}"
+    if (workdir / RUNS).is_dir():
+        events = _journal(workdir)
+        if isinstance(events[-1], RunEnded):
+            return events
+        command = ["resume", str(find_run(workdir)), "--quiet"]
+    else:
+        # Seeds of the story's chance, an episode each; those of one run are not those of another.
+        first = (seed - 1) * EPISODES + 1
+        command = ["run", "--workdir", str(workdir), "--seed", str(first), "--quiet"]
+        command += ["--episodes", str(EPISODES), "--max-turns", str(TURNS)]
+    one_thread = os.environ | {"ZORKGPT_LLM__THREADS": "1"}  # several wait for each other where others play, too
+    subprocess.run([sys.executable, "-m", "zorkgpt", *command], check=True, stdout=subprocess.DEVNULL, env=one_thread)
+    return _journal(workdir)
+
+
+def row_of(seed: int, events: Sequence[Event]) -> dict[str, str | float | None]:
+    """Return the scores of a run's episodes, and what routes had to do with them."""
+    scores = scores_of(events)
+    led = [event.record for event in events if isinstance(event, TurnPlayed) and event.record.is_of_route]
+    return {
+        "seed": seed,
+        **{f"episode {number}": score for number, score in enumerate(scores, start=1)},
+        "mean of 3 to 5": statistics.fmean(scores[-LATER:]),
+        "gain": gain(scores),
+        "turns on routes": len(led),
+        "points on routes": sum(record.score_change or 0 for record in led),
+    }
+
+
+def scores_of(events: Sequence[Event]) -> list[int]:
+    """Return the score at each episode's end."""
+    return [event.score or 0 for event in events if isinstance(event, EpisodeEnded)]
+
+
+def gain(scores: Sequence[int]) -> float:
+    """Return by how much the last episodes are better than the first."""
+    return statistics.fmean(scores[-LATER:]) - scores[0]
+
+
+def _journal(workdir: Path) -> list[Event]:
+    return [line.event for line in read_journal(find_run(workdir)) if line.event is not None]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
