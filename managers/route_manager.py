@@ -23,6 +23,7 @@ from session.values import Proposal
 
 if TYPE_CHECKING:
     import logging
+    from pathlib import Path
 
     from structlog.typing import FilteringBoundLogger
     from typing_extensions import Self
@@ -37,6 +38,8 @@ ROUTES_FILE = "routes.json"
 MOST_SHOWN = 6
 FEWEST_ROOMS_TO_TRAVEL = 3
 _STATES = TypeAdapter(StoreState[RouteEdit])
+
+RouteStore = DocumentStore[RouteBook, RouteEdit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,12 @@ class RoutesState:
     news: str = ""
 
 
+def open_routes(workdir: Path) -> RouteStore:
+    """Open the routes of a work folder. Raises ``StoreError``."""
+    path = workdir / ROUTES_FILE
+    return DocumentStore(path, partial(parse_routes, path=path), _STATES)
+
+
 class RouteManager(BaseManager):
     """Keeps ``routes.json`` in the work folder: commands from the opening that led to points, rooms and things.
 
@@ -90,11 +99,8 @@ class RouteManager(BaseManager):
         game_map: MapManager | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
-        self.path = config.zork_game_workdir / ROUTES_FILE
         self._map = game_map
-        self._store: DocumentStore[RouteBook, RouteEdit] = DocumentStore(
-            self.path, partial(parse_routes, path=self.path), _STATES
-        )
+        self._store = open_routes(config.zork_game_workdir)
         self._trail = Trail()
         self._state = RoutesState()
 
@@ -112,7 +118,7 @@ class RouteManager(BaseManager):
         return (SharedFile(ROUTES_FILE),)
 
     @override
-    def stores(self) -> tuple[DocumentStore[RouteBook, RouteEdit], ...]:
+    def stores(self) -> tuple[RouteStore, ...]:
         return (self._store,)
 
     @property
@@ -213,7 +219,7 @@ class RouteManager(BaseManager):
         under_way, routes = self._state.under_way, self.book.routes
         return {
             "type": "routes",
-            "state": {"file": str(self.path), "following": under_way.name if under_way else ""},
+            "state": {"file": str(self._store.path), "following": under_way.name if under_way else ""},
             "metrics": {
                 "routes": len(routes),
                 "trusted": len(self._trusted()),

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from session.route import KnownRoute
 
 
+MOST_SHOWN = 8  # commands
+
+
 def aim(route: KnownRoute) -> str:
     """Return what the route is for, in a word or two."""
     if route.goal.kind == "score":
@@ -23,10 +26,11 @@ def choice(route: KnownRoute) -> str:
 
 
 def line(route: KnownRoute, done: int = 0) -> str:
-    """Return the route on a line, with the commands that are left after ``done`` of them."""
+    """Return the route on a line, with the first commands that are left after ``done`` of them."""
     commands = route.commands[done:]
     left = f"{counted(len(commands), 'command')}{' from here' if done else ''}"
-    return f"{route.number}: {aim(route)} in {left}, {record(route)}: {', '.join(commands)}"
+    shown = [*commands[:MOST_SHOWN], *(["…"] if len(commands) > MOST_SHOWN else [])]
+    return f"{route.number}: {aim(route)} in {left}, {record(route)}: {', '.join(shown)}"
 
 
 def record(route: KnownRoute) -> str:

@@ -23,6 +23,7 @@ from zorkgpt.cli import (
     prompt,
     replay,
     resume,
+    routes,
     run,
     runs,
     status,
@@ -47,6 +48,7 @@ app.command("map")(map_command.draw)
 app.add_typer(config.app, name="config")
 app.add_typer(memories.app, name="memories")
 app.add_typer(model.app, name="model")
+app.add_typer(routes.app, name="routes")
 app.add_typer(runs.app, name="runs")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +14,6 @@ from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, read_turn, story_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from orchestration.forking import Branch
     from orchestration.verification import Replayed
@@ -28,7 +28,11 @@ def replay(
         bool, typer.Option("--verify", help="Compare every prompt, observation and file; this is the default.")
     ] = False,
     from_actions: Annotated[
-        bool, typer.Option("--from-actions", help="Give the story the commands alone, and compare what it answers.")
+        bool,
+        typer.Option(
+            "--from-actions",
+            help="Give the story the commands alone, and compare what it answers; or play a file of commands.",
+        ),
     ] = False,
     fork_at: Annotated[
         str | None,
@@ -61,6 +65,11 @@ def replay(
         )
     options = {"zork_game_workdir": workdir, "game.file": story_file(game), **of_fork}
     now = common_options.resolve(options).configuration
+    if from_actions and run is not None and Path(run).is_file():
+        from zorkgpt.cli.command_script import play_script
+
+        play_script(Path(run), now)
+        return
     folder = chosen_run(now.zork_game_workdir, run, game)
     if fork_at is not None:
         branch = _branch(folder, fork_at, without_memory or [])

@@ -1,0 +1,101 @@
+"""``zorkgpt routes``, and a script of commands played by ``zorkgpt replay``."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from managers.route_manager import open_routes
+from managers.routes.document import Learnt
+from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from tests.fixtures.command_line import Ran
+from tests.fixtures.typed_command import typed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+YARD, HALL = Waypoint(1, "Yard", 0, ()), Waypoint(2, "Hall", 5, ())
+SCORE = KnownRoute(0, Goal("score", 5), YARD, (RouteStep("up", YARD), RouteStep("north", HALL)), 1)
+ROOM = KnownRoute(0, Goal("room", 2, "Hall"), YARD, (RouteStep("north", HALL),), 1)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+    """A work folder with two routes, as the current one."""
+    open_routes(tmp_path).apply(Learnt((SCORE, ROOM), (2,)))
+    clean_environment.chdir(tmp_path)
+    clean_environment.setenv("ZORKGPT_ZORK_GAME_WORKDIR", str(tmp_path))
+    return tmp_path
+
+
+def output(*arguments: str) -> str:
+    ran = typed(*arguments)
+    assert ran.status == 0, ran
+    return ran.out.decode()
+
+
+def test_every_route_has_a_line() -> None:
+    assert output("routes", "show") == (
+        "1: +5 in 2 commands, worked in 1 of 1 episode: up, north\n"
+        "2: to Hall in 1 command, worked in 1 of 1 episode: north\n"
+    )
+
+
+def test_a_long_route_shows_its_beginning(folder: Path) -> None:
+    long = KnownRoute(0, Goal("score", 9), YARD, (RouteStep("wait", HALL),) * 20, 1)
+    open_routes(folder).apply(Learnt((long,), (2,)))
+    assert f": {'wait, ' * 8}…\n" in output("routes", "show")
+
+
+def test_one_route_has_a_line_for_each_command() -> None:
+    assert output("routes", "show", "1").splitlines()[1:] == [
+        "   (opening)  Yard",
+        "1  up         Yard  score 0",
+        "2  north      Hall  score 5",
+    ]
+
+
+def test_json_has_all_of_it() -> None:
+    shown = json.loads(output("routes", "show", "2", "--json"))
+    assert [step["command"] for step in shown[0]["steps"]] == ["north"]
+
+
+def test_a_removed_route_is_gone_and_what_there_was_is_in_the_backup(folder: Path) -> None:
+    assert output("routes", "remove", "1") == f"Route 1 is removed from {folder / 'routes.json'}.\n"
+    assert [route.number for route in open_routes(folder).document.routes] == [2]
+    assert '"number": 1' in (folder / "routes.json.backup").read_text()
+
+
+@pytest.mark.parametrize("command", ["show", "remove", "export"])
+def test_a_route_that_there_is_not_is_an_error_that_names_the_others(folder: Path, command: str) -> None:
+    ran = typed("routes", command, "7")
+    assert ran == Ran(2, b"", f"zorkgpt: there is no route 7 in {folder / 'routes.json'}; there is 1, 2\n".encode())
+
+
+def test_without_routes_that_is_said(folder: Path) -> None:
+    (folder / "routes.json").unlink()
+    assert output("routes", "show") == f"No route is known in {folder / 'routes.json'}.\n"
+
+
+def test_a_broken_file_is_an_error_in_a_line_and_stays(folder: Path) -> None:
+    (folder / "routes.json").write_text('{"version": 1, "routes": [{"number": 1}]}')
+    ran = typed("routes", "remove", "1")
+    assert (ran.status, ran.err.count(b"\n")) == (1, 1)
+    assert b"holds no routes that this version reads (routes.0.goal" in ran.err
+    assert (folder / "routes.json").read_text() == '{"version": 1, "routes": [{"number": 1}]}'
+
+
+def test_an_exported_route_is_played(own_story: Path) -> None:
+    assert output("routes", "export", "1") == "# Route 1: +5 in 2 commands\nup\nnorth\n"
+    output("routes", "export", "1", "--to", "way.txt")
+    shown = output("replay", "--from-actions", "way.txt", "--game", str(own_story)).splitlines()
+    assert [line for line in shown if line.startswith("> ")] == ["> up", "> north"]
+    assert shown[-1] == "2 commands played: it ends at Forecourt, score 0"
+
+
+def test_what_is_no_text_is_no_script(own_story: Path) -> None:
+    ran = typed("replay", "--from-actions", str(own_story))
+    assert ran.status == 2
+    assert ran.err.startswith(f"zorkgpt: {own_story} is no script of commands: ".encode())
