@@ -13,6 +13,7 @@ import pytest
 from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.comparison import compare_all
+from zorkgpt.ablation.random_player import RANDOM_PROFILE, open_random_player
 from zorkgpt.ablation.runners import LocalRunner
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from zorkgpt.ablation.comparison import Comparison
     from zorkgpt.ablation.measures import RunMeasures
+    from zorkgpt.report.figures import EpisodeFigures
 
 PAIRS, EPISODES, TURNS = 20, 6, 30
 SEED = 20_001
@@ -83,3 +85,24 @@ def test_by_its_third_episode_it_learns_as_the_seeds_ask(play: Callable[..., lis
     assert mean(episode.repeated_actions for episode in third if episode.repeated_actions is not None) < 0.05
     assert 200 <= mean(episode.memory_tokens or 0 for episode in third) <= 500
     assert min(run.memory_coverage or 0 for run in runs if run.arm == "full") >= 0.8
+
+
+def test_routes_bring_a_random_player_back_to_its_points_and_shuffled_ones_nowhere(
+    own_story: Path, tmp_path: Path
+) -> None:
+    arms = "full,no-routes,shuffled-routes"
+    plan = scripted_plan(
+        own_story, arms, pairs=2, episodes=3, turns=30, opens=open_random_player, options=RANDOM_PROFILE
+    )
+    ablation = Ablation(plan, tmp_path)
+    for _ in ablation.play(LocalRunner(2)):
+        pass
+    won = {arm: sum(each.route_points for each in later_episodes(ablation, arm)) for arm in plan.arms}
+    played = {arm: sum(each.route_turns for each in later_episodes(ablation, arm)) for arm in plan.arms}
+    assert won["full"] > 0 == won["no-routes"]
+    assert won["shuffled-routes"] < won["full"]
+    assert played["full"] > played["shuffled-routes"] > played["no-routes"] == 0
+
+
+def later_episodes(ablation: Ablation, arm: str) -> list[EpisodeFigures]:
+    return [episode for run in ablation.runs() if run.arm == arm for episode in run.episodes[1:]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -93,7 +93,7 @@ def ablate(
     if dry_run:
         _print_costs(plan, workers, call_seconds)
         return
-    with _sole_user(out):
+    with nullcontext() if so_far else _sole_user(out):
         written = claim(out, plan)
         ablation = Ablation(plan, out)
         if not so_far:

@@ -8,6 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 from rich.console import Console
 
 from session.errors import ConfigurationError
@@ -130,6 +131,10 @@ def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path
         assert b"full against no-memory: " in again.out
         assert b"Assistance: none." in again.out
         other = ran(tmp_path, *arguments, "--seed", "5")
+        with FileLock(tmp_path / "out" / "lock"):  # as if it were still being played
+            so_far = ran(tmp_path, *arguments, "--so-far")
+    assert so_far.status == 0
+    assert b"full against no-memory: " in so_far.out
     assert (other.status, len(other.lines)) == (2, 1)
     assert "holds another ablation" in other.lines[0]
 
