@@ -108,6 +108,7 @@ class KnowledgeManager(BaseManager):
         self._learnt: tuple[str, ...] = ()
         self._evidence: tuple[int, ...] = ()
         self._shown = self._most_useful()
+        self._told = self._shown, 0, ""  # what is shown, in how many tokens, and the text that this makes
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self:
@@ -151,7 +152,10 @@ class KnowledgeManager(BaseManager):
         """
         if not self.config.knowledge.enabled:
             return ""
-        return laid_out(within(self._shown, tokens * CHARACTERS_PER_TOKEN))
+        shown, room, _ = self._told
+        if shown is not self._shown or room != tokens:
+            self._told = self._shown, tokens, laid_out(within(self._shown, tokens * CHARACTERS_PER_TOKEN))
+        return self._told[2]
 
     def full_text(self) -> str:
         """Return all of ``knowledgebase.md``, with what is not written yet; "" where this run has no knowledge base."""

@@ -82,7 +82,8 @@ def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[Pro
     """
     droppable = sorted((each for each in sections if each.priority), key=lambda section: -section.priority)
     forms = accumulate(droppable, _without, initial=list(sections))
-    return _cut_longest(first_that_fits(forms, lambda kept: len(render_sections(kept)) <= characters), characters)
+    kept = first_that_fits(forms, lambda kept: len(render_sections(kept)) <= characters)
+    return kept if len(render_sections(kept)) <= characters else _cut_longest(kept, characters)
 
 
 def fit_prompt(

@@ -110,15 +110,15 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         """Return the visits of every location, by id, that the file has some of."""
         found: dict[int, VisitCount] = {}
         for section in self.sections:
-            for block in section.blocks:
-                if section.heading.location_id is not None and isinstance(block.content, VisitCount):
-                    found.setdefault(section.heading.location_id, block.content)
+            for content in section.contents:
+                if section.heading.location_id is not None and isinstance(content, VisitCount):
+                    found.setdefault(section.heading.location_id, content)
         return found
 
     def visits_at(self, location_id: int) -> VisitCount | None:
         """Return the visits of one location; ``None`` where the file has none of it."""
         sections = (section for section in self.sections if section.heading.location_id == location_id)
-        contents = (block.content for section in sections for block in section.blocks)
+        contents = (content for section in sections for content in section.contents)
         return next((content for content in contents if isinstance(content, VisitCount)), None)
 
     def names(self) -> dict[int, str]:
@@ -298,7 +298,7 @@ def _read_heading(line: str) -> LocationHeading | None:
 
 
 def _memories_in(section: MemoriesSection) -> list[Memory]:
-    return [block.content for block in section.blocks if isinstance(block.content, Memory)]
+    return [content for content in section.contents if isinstance(content, Memory)]
 
 
 def _with_one_visit_more(block: MemoriesBlock, visits: VisitCount, episode: int) -> MemoriesBlock:

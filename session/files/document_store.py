@@ -194,6 +194,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         self.states = states
         self._parse = parse
         self.document = self._saved = parse("")
+        self._latest_rendered = self.document, b""
         self._know(None)
         self._kept: bytes | None = _UNHEARD_OF
         self._unsaved: list[E] = []
@@ -213,7 +214,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
     @property
     def digest(self) -> str:
         """SHA-256 of the document as it stands, 64 hex digits."""
-        return sha256(self.document.render().encode()).hexdigest()
+        return sha256(self._rendered()).hexdigest()
 
     def refresh(self) -> bool:
         """Take in what others have written, and return whether that changed the document."""
@@ -325,7 +326,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         self.document, self._unsaved = document, effective
 
     def _write(self) -> None:
-        content = self.document.render().encode()
+        content = self._rendered()
         self._replace(content)
         self._know(content)
         self._saved = self.document
@@ -339,6 +340,12 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
             self._know(content)
             self._notice(text)
         self._signature = signature
+
+    def _rendered(self) -> bytes:
+        """Return what the file of the document would hold, made once for the snapshot and for the file."""
+        if self._latest_rendered[0] is not self.document:
+            self._latest_rendered = self.document, self.document.render().encode()
+        return self._latest_rendered[1]
 
     def _know(self, content: bytes | None) -> None:
         self._content, self._content_digest = content, _sha256(content)

@@ -12,7 +12,7 @@ import sys
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
@@ -51,7 +51,7 @@ class MarkdownBlock(Generic[Content]):
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MarkdownSection(Generic[Heading, Content]):
     """A heading and what stands below it, up to the next heading of its kind.
 
@@ -60,6 +60,16 @@ class MarkdownSection(Generic[Heading, Content]):
 
     heading: Heading
     blocks: tuple[MarkdownBlock[Content], ...]
+
+    @cached_property
+    def text(self) -> str:
+        """The text of all blocks; kept, since an edit leaves most sections of a file as they are."""
+        return "".join(block.text for block in self.blocks)
+
+    @cached_property
+    def contents(self) -> tuple[Content, ...]:
+        """What was understood of the blocks."""
+        return tuple(block.content for block in self.blocks if block.content is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,7 @@ class MarkdownDocument(Generic[Heading, Content]):
 
     def render(self) -> str:
         """Return the text of the file."""
-        return "".join(block.text for section in self.sections for block in section.blocks)
+        return "".join(section.text for section in self.sections)
 
     def problems(self) -> list[MarkdownProblem]:
         """Return what could not be understood, in the order of the file."""
