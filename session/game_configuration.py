@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field, PositiveInt, SecretStr, model_validator
+from pydantic import Field, PlainSerializer, PositiveInt, SecretStr, model_validator
 
 from session.configuration.option_groups import (
     DEFAULT_MEMORY_HISTORY_WINDOW,
@@ -111,7 +111,7 @@ class GameConfiguration(Options):
     show_persistence_markers: bool = Field(True, description="[spawn] and [session] on memories shown to the agent")
     debug_ephemeral: bool = Field(False, description="log everything done to ephemeral memories")
 
-    assist: Annotated[frozenset[Assistance], CommaSeparated] = Field(
+    assist: Annotated[frozenset[Assistance], CommaSeparated, PlainSerializer(sorted, when_used="json")] = Field(
         frozenset(),
         description="help given to the agent; valid-actions: commands that would do something now; "
         "fresh-actions: those of them that it played least at the place; "

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -275,3 +278,16 @@ def test_a_dictionary_laid_out_as_a_project_file_is_taken() -> None:
 def test_an_option_of_a_dictionary_that_does_not_exist_is_an_error(table: dict[str, object]) -> None:
     with pytest.raises(ConfigurationError, match="in the dictionary is not an option; the closest one is"):
         GameConfiguration(table)
+
+
+def test_kinds_of_help_are_written_in_one_order_whatever_the_process(tmp_path: Path) -> None:
+    """Sets of texts are in another order in each process; a plan of an ablation is compared with what one wrote."""
+    kinds = ["fresh-actions", "proven-routes", "valid-actions"]
+    written = "import json; from session.game_configuration import GameConfiguration as G; "
+    code = f"{written}print(json.dumps(G.model_validate({{'assist': {kinds}}}).without_keys()['assist']))"
+    for seed in ("1", "2", "5"):
+        environment = {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
+        shown = subprocess.run(
+            [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, check=True
+        )
+        assert json.loads(shown.stdout) == kinds
