@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def test_no_name_in_a_work_folder_can_be_taken_by_something_else(own_story: Path, tmp_path: Path) -> None:
-    play_prompted(own_story, tmp_path, turns=12)
+    play_prompted(own_story, tmp_path, turns=12, episodes=5)
     chosen = set(GameConfiguration().file_names().values())
     made = {path.name for path in tmp_path.iterdir()}
     assert len(chosen & made) >= 3
