@@ -146,7 +146,7 @@ def test_for_want_of_room_responses_without_facts_are_shortened_in_the_middle_fi
     assert len(responses) == 20
     assert {line.endswith("One of them has stopped.") for line in responses} == {True}
     lengths = [len(line) for line in responses]
-    assert min(lengths[6], lengths[19]) > 2 * max(lengths[:6])
+    assert min(lengths[6], lengths[19]) > 1.5 * max(lengths[:6])
 
 
 def test_for_want_of_any_room_the_oldest_turns_go_last_their_commands(tmp_path: Path) -> None:
@@ -318,7 +318,7 @@ def test_a_place_that_is_not_known_is_said_to_be_so(tmp_path: Path) -> None:
     assert "- Score: not known\n- Location: not known\n- Inventory: nothing" in last_prompt(play).user
 
 
-@pytest.mark.parametrize(("most", "tokens"), [(None, 3200), (50_000, 15_000)], ids=["by default", "at most"])
+@pytest.mark.parametrize(("most", "tokens"), [(None, 3000), (50_000, 15_000)], ids=["by default", "at most"])
 def test_the_largest_world_stays_under_as_many_tokens(tmp_path: Path, most: int | None, tokens: int) -> None:
     (tmp_path / "knowledgebase.md").write_text("Beware of the fumes. " * 5000)
     memories = Memories({room: [memory(f"{n} " + "word " * 200) for n in range(20)] for room in range(1, 400)})
@@ -348,7 +348,7 @@ def test_the_shares_of_the_room_are_equal_and_what_one_leaves_is_the_others(tmp_
     user, budget = last_prompt(play).user, play.config.objectives.max_tokens
     knowledge, rest = user.split("=== COMMAND SYNTAX")
     recent = rest.split("=== RECENT GAMEPLAY ===")[1].split("=== CURRENT")[0]
-    assert abs(len(knowledge) - len(recent)) < 600
+    assert 0.6 < len(recent) / len(knowledge) <= 1
     assert TokenCounter().estimate(last_prompt(play).system + user) > 0.9 * budget
 
 
