@@ -114,7 +114,7 @@ class CirclingDetector(BaseManager):
         return 0 if self._no_points_since is None else self._turn - self._no_points_since
 
     def _count_try(self, record: TurnRecord) -> None:
-        if record.was_noticed or record.before.noticed is None or record.is_in_fight:
+        if record.did_something or record.before.noticed is None or record.is_in_fight:
             self._tries = {}
             return
         command, answer = plain_command(record.action), one_line(record.after.text)

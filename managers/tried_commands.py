@@ -67,7 +67,7 @@ class TriedCommands(BaseManager):
             return
         tried = self._tried[here.num]
         tried.pop(command, None)
-        if not (record.was_noticed or record.is_in_fight):
+        if not (record.did_something or record.is_in_fight):
             tried[command] = None
 
     def recall(self, record: TurnRecord) -> None:

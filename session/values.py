@@ -62,6 +62,8 @@ class Observation:
     refusal: why the command was not given to the story; nothing else changed then, and no turn of the story passed
     parents: for each object number the object that it is in; empty where there is no object tree
     awaits_key: the story waits for a single key, not for a command
+    attributes_hash: 8 hex digits, equal when all objects have the same attributes, wherever they are; "" in
+        observations that an earlier version recorded, which are equal to ours all the same
     """
 
     text: str
@@ -77,6 +79,7 @@ class Observation:
     refusal: str | None = None
     parents: tuple[int, ...] = field(default=(), repr=False)
     awaits_key: bool = False
+    attributes_hash: str = field(default="", compare=False)
 
     @property
     def won(self) -> bool:
@@ -215,9 +218,14 @@ class TurnRecord:
         return self.after.score - self.before.score
 
     @property
-    def was_noticed(self) -> bool:
-        """Whether the player can tell the moment after the command from the one before it, as far as that is known."""
-        return self.before.noticed != self.after.noticed
+    def did_something(self) -> bool:
+        """Whether the machine shows that something was changed: what the player notices, or how any object is.
+
+        What is at hand need not be in sight of the object tree, such as a window between two rooms that is opened. That
+        something has moved elsewhere does not count, for in many stories somebody always walks about.
+        """
+        before, after = self.before, self.after
+        return before.noticed != after.noticed or before.attributes_hash != after.attributes_hash
 
     @property
     def came_to_light(self) -> tuple[GameObject, ...]:

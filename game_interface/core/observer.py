@@ -46,6 +46,7 @@ class Observer:
         self._sight = Sight(table, self.attribute_names)
         self._view: tuple[Objects | None, Objects | None] = (None, None)
         self._parents: tuple[int, ...] = ()
+        self._attributes_hash = ""
         self._locations = {num: Location(num, table.name(num)) for num in range(1, table.count + 1)}
         self.location: Location | None = None
         self._seen: tuple[str, int | None, int | None] | None = None
@@ -63,6 +64,7 @@ class Observer:
             tree = self._table.tree(memory)
             self._view = self._sight.look(tree, location, status.player)
             self._parents = self._table.parents(tree)
+            self._attributes_hash = self._table.attributes_hash(tree)
         inventory, visible = self._view
         self.location = self._locations.get(location) if location else None
         if self.location and not self.location.name:
@@ -81,6 +83,7 @@ class Observer:
             None,
             self._parents,
             interpreter.prompt == "key",
+            self._attributes_hash,
         )
 
     def _with_heading(self, location: Location, before: Location | None, text: str) -> Location:

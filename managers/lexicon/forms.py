@@ -52,7 +52,7 @@ def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementA
     return FormTrial(
         form=form,
         location_id=before.location.num if before.location else 0,
-        changed=after.refusal is None and before.noticed != after.noticed,
+        changed=after.refusal is None and turn.did_something,
         words=_answer(after, command),
         command="" if form == form.lower() else " ".join(command.words),
         took_turn=after.refusal is None and _took_turn(before, after),

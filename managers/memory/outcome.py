@@ -63,7 +63,7 @@ class ActionOutcome:
     is_direction: the command is a plain direction
     destination_id, destination: where it led, ``None`` and "" where the player stayed or that is not known
     score_change: points, ``None`` where the score is not known
-    sight_changed: the player can notice something of it (``Observation.noticed``)
+    sight_changed: the player may notice something of it (``TurnRecord.did_something``)
     arrival_text: on a first visit what the story printed when the player came, "" where that is not known
     taken, laid_down: names of what is carried now and was not before, and the other way round
     revealed: names of what came to light, as far as the story's answer names it
@@ -142,7 +142,7 @@ def context_of(record: TurnRecord, *, first_visit: bool) -> ZMachineContext:
         "location_after": after.location.num if after.location else None,
         "inventory_changed": _numbers(before.inventory) != _numbers(after.inventory),
         "world_changed": before.world_hash != after.world_hash,
-        "sight_changed": before.noticed != after.noticed,
+        "sight_changed": record.did_something,
         "died": after.died,
         "response_length": len(after.text),
         "arrival_text": before.text if first_visit else "",

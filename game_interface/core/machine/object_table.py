@@ -76,6 +76,8 @@ class ObjectTable:
             end = max(end, story.globals)
         self._links = Struct(f"{self.count}H")
         self._tree = slice(0, entries_end)
+        starts = range(self._entries, self._entries + layout.attributes)
+        self._attributes = [slice(start, entries_end, layout.entry) for start in starts]
         self._world = slice(self._entries, min(end, story.dynamic_size))
         self._text = TextDecoder(story)
         self._names: dict[int, str] = {}
@@ -201,6 +203,10 @@ class ObjectTable:
     def world_hash(self, memory: DynamicMemory) -> str:
         """Return 8 hex digits that are equal while tree, attributes and properties are; globals do not count."""
         return f"{crc32(memory[self._world]):08x}"
+
+    def attributes_hash(self, tree: bytes) -> str:
+        """Return 8 hex digits that are equal while every object has the same attributes, wherever it is."""
+        return f"{crc32(b''.join([tree[each] for each in self._attributes])):08x}"
 
     def world(self, memory: DynamicMemory) -> DynamicMemory:
         """Return the part of ``memory`` that holds the tree, the attributes and the properties."""

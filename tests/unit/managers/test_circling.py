@@ -84,8 +84,14 @@ def test_the_latest_two_are_told() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [replace(STUDY, score=5), replace(STUDY, visible=()), replace(STUDY, inventory=(GameObject(9, "vial"),)), STORAGE],
-    ids=["points", "sight", "belongings", "place"],
+    [
+        replace(STUDY, score=5),
+        replace(STUDY, visible=()),
+        replace(STUDY, inventory=(GameObject(9, "vial"),)),
+        replace(STUDY, attributes_hash="0badcafe"),
+        STORAGE,
+    ],
+    ids=["points", "sight", "belongings", "a thing elsewhere", "place"],
 )
 def test_after_a_change_all_is_new(change: Observation) -> None:
     play = Play().do("open vial", "No.").do("open vial", "No.").do("act", "Yes.", then=change)

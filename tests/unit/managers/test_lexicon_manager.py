@@ -306,7 +306,9 @@ def test_what_zorks_walkthrough_shows_is_short_and_true(zork1: Path, tmp_path: P
             manager.learn(TurnRecord(1, turn, before, (Proposal(action),), (Verdict(accepted=True),), after))
             before = after
     text = manager.text(SYNTAX_TOKENS)
-    assert text.startswith("Worked in this story: put coffin in case; attack thief with nasty knife; ")
+    assert text.startswith(
+        "Worked in this story: put coffin in case; kill troll with sword; attack thief with nasty knife; "
+    )
     assert len(text) <= 4 * SYNTAX_TOKENS
     assert "look" not in text
     assert "examine" not in text

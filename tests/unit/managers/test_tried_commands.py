@@ -52,6 +52,11 @@ def test_what_did_something_is_not_listed_any_more() -> None:
     assert Tries().of("dip banner").of("stir vat").of("dip banner", after=blue).told() == "`stir vat`"
 
 
+def test_what_changed_a_thing_that_is_not_in_sight_of_the_tree_is_not_listed() -> None:
+    opened = replace(moment("You open the window."), attributes_hash="0badcafe")
+    assert Tries().of("open window").of("open window", after=opened).told() == ""
+
+
 def test_moves_blows_and_what_is_typed_again_and_again_are_not_listed() -> None:
     tries = Tries().of("up", after=in_the_loft()).of("hit guard", in_combat=True).of("look").of("z").of("i")
     assert tries.of("save", after=replace(moment(), refusal="not for the player")).told() == ""

@@ -95,6 +95,21 @@ def test_the_world_hash_is_of_tree_attributes_and_properties_but_not_of_globals(
     assert len(hashes) == 5
 
 
+@WIDTHS
+def test_the_hash_of_attributes_is_of_nothing_else(version: int, tmp_path: Path) -> None:
+    image = StoryImage(version, OBJECTS)
+    table, memory = load(image, tmp_path), memory_of(image)
+    start = table.attributes_hash(table.tree(memory))
+    move(image, memory, COIN, HALL)
+    memory[memory.rindex(b"\4\0", 0, image.globals)] = 77
+    assert table.attributes_hash(table.tree(memory)) == start
+    hashes = {start}
+    for at in range(table.place(COIN).start, table.place(COIN).start + 4):
+        memory[at] ^= 1
+        hashes.add(table.attributes_hash(table.tree(memory)))
+    assert len(hashes) == 5
+
+
 @pytest.mark.parametrize("length", [1, 2, 3, 63, 64])
 def test_properties_of_any_length_count_in_the_world_hash_to_their_last_byte(length: int, tmp_path: Path) -> None:
     image = StoryImage(5, [MadeUpObject("box", properties={9: bytes(length), 4: bytes(length)})])
