@@ -13,6 +13,7 @@ LONGEST_TITLE = 80
 """Characters of a line right above the version of a story: shorter ones are its title, longer ones tell the story."""
 
 _SERIAL = re.compile(r"\bserial number \d", re.IGNORECASE)
+_ROOM_NUMBER = re.compile(r" \(#\d+\)$")
 _FIRST_SENTENCE = re.compile(r".*?(?:[.!?][\"'\u2019\u201d)\]]*(?=\s)|$)", re.MULTILINE)
 
 
@@ -31,11 +32,15 @@ class RoomDescription:
 
 
 def description_in(text: str, name: str) -> str | None:
-    """Return the part of a text from the line on that bears the room's name; ``None`` where no line does."""
+    """Return the part of a text from the line on that bears the room's name; ``None`` where no line does.
+
+    A name that is a heading itself, of a room whose object has none, has the room's number behind it.
+    """
     place = 0
+    heading = _ROOM_NUMBER.sub("", name)
     for line in text.splitlines(keepends=True):
-        heading = line.strip()
-        if name and (heading == name or heading.startswith((f"{name}, ", f"{name} ("))):
+        told = line.strip()
+        if heading and (told == heading or told.startswith((f"{heading}, ", f"{heading} ("))):
             return text[place:].strip()
         place += len(line)
     return None

@@ -17,7 +17,7 @@ from managers.prompting import (
     turn_text,
 )
 from session.memory import MemoryStatus
-from session.text import cut_at, one_line
+from session.text import cut_at, one_line, without_padding
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -134,7 +134,7 @@ def _played_turns(visit: VisitNews, state: GameState) -> list[_ToldTurn]:
         _ToldTurn(
             turn,
             _short(action),
-            TOLD_BELOW if arrival and response.strip() == arrival else response.strip(),
+            TOLD_BELOW if arrival and without_padding(response) == arrival else without_padding(response),
             reasons.get(turn, ""),
         )
         for turn, (action, response) in enumerate(played, start=first_turn)
@@ -155,7 +155,7 @@ def _head(memory: Memory) -> str:
 
 def _arrival(visit: VisitNews) -> str:
     """Return what the story showed on the episode's first arrival, "" where this is no first visit."""
-    return next((each.arrival_text.strip() for each in visit.outcomes if each.first_visit), "")
+    return next((without_padding(each.arrival_text) for each in visit.outcomes if each.first_visit), "")
 
 
 def _visit_status(visit: VisitNews) -> str:
