@@ -31,8 +31,8 @@ $(VENV)/.complete: requirements-dev.lock $(VENV)/.playable
 model: $(VENV)/.playable  ## fetch the embedded model, once
 	$(BIN)/zorkgpt model pull
 
-play: model  ## play one episode, watched live
-	$(BIN)/zorkgpt run --episodes 1
+play: model  ## play three short episodes, watched live: what does the first one teach the others?
+	$(BIN)/zorkgpt run --episodes 3 --max-turns 40
 
 test: setup model  ## the tests of every day (under eight minutes on two cores)
 	$(PYTEST) -m "not slow"

@@ -60,12 +60,14 @@ def events_of(folder: Path, seed: int) -> list[Event]:
             return events
         command = ["resume", str(find_run(workdir)), "--quiet"]
     else:
-        # Seeds of the story's chance, an episode each; those of one run are not those of another.
+        # Seeds of the story's chance, an episode each; the model's own is another one in each run, too.
         first = (seed - 1) * EPISODES + 1
         command = ["run", "--workdir", str(workdir), "--seed", str(first), "--quiet"]
         command += ["--episodes", str(EPISODES), "--max-turns", str(TURNS)]
-    one_thread = os.environ | {"ZORKGPT_LLM__THREADS": "1"}  # several wait for each other where others play, too
-    subprocess.run([sys.executable, "-m", "zorkgpt", *command], check=True, stdout=subprocess.DEVNULL, env=one_thread)
+    # One thread each, for several wait for each other where others play, too.
+    options = {"ZORKGPT_LLM__THREADS": "1", "ZORKGPT_AGENT_SAMPLING__SEED": str(seed)}
+    environment = os.environ | options
+    subprocess.run([sys.executable, "-m", "zorkgpt", *command], check=True, stdout=subprocess.DEVNULL, env=environment)
     return _journal(workdir)
 
 

@@ -169,12 +169,15 @@ class KnowledgeManager(BaseManager):
     def learn(self, record: TurnRecord) -> None:
         """Let the turn wait for the next update, and make that where it is due: see :meth:`process_periodic_update`.
 
-        Memories of the visit that goes on are made first: they tell what is this episode's alone.
+        Memories of the visit that goes on are made first: they tell what is this episode's alone. On a route nobody is
+        asked.
         """
         if self.config.knowledge.enabled:
             turn = learnt_turn(record, self.game_state.visited_locations)
             self._turns = (*self._turns, turn)[-MOST_WAITING:]
             self._evidence += (turn.turn,) if turn.is_evidence else ()
+        if record.is_of_route:
+            return
         if self.memory_manager is not None and self._is_time() and not is_trivial(self._turns):
             self.memory_manager.consider()
         self.process_periodic_update()

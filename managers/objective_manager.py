@@ -176,12 +176,16 @@ class ObjectiveManager(BaseManager):
         return "\n".join(f"{objective.id}. {objective.text}" for objective in self._state.active)
 
     def learn(self, record: TurnRecord) -> None:
-        """Note the facts of a turn and what the agent said of its objectives, and update them where it is time."""
+        """Note the facts of a turn and what the agent said of its objectives, and update them where it is time.
+
+        On a route nobody is asked: that waits for its end.
+        """
         new = evidence_of(record, self.game_state.visited_locations)
         self._state = replace(self._state, evidence=self._state.evidence + new)
         if record.objective_notes:
             self._take(answer_of_player(record))
-        self.process_periodic_update()
+        if not record.is_of_route:
+            self.process_periodic_update()
 
     def process_periodic_update(self) -> tuple[Objective, ...]:
         """Ask the model about objectives where it is time, and return those found, completed and dropped.

@@ -70,7 +70,7 @@ class MemoryLearner:
     def learn(self, record: TurnRecord) -> None:
         """Add the turn to its visit, and learn from the visit once it ends or its news have waited some turns.
 
-        What a turn teaches belongs to the location at which it began.
+        What a turn teaches belongs to the location at which it began. On a route only a death is news.
         """
         location = record.before.location
         if location is None or record.after.refusal is not None:
@@ -81,7 +81,7 @@ class MemoryLearner:
         context = context_of(record, first_visit=self.visit.enter(location.num))
         outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
         self.visit.laid_down |= {(location.num, name) for name in outcome.laid_down}
-        if self._is_news(outcome):
+        if (record.after.died or not record.is_of_route) and self._is_news(outcome):
             self.visit.add(outcome)
         if self.visit.is_due(record, flush_on_death=self._owner.config.simple_memory.flush_on_death):
             self._synthesise(self.visit.take())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import pairwise
 from threading import Event as Flag
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +13,9 @@ import pytest
 from orchestration.bootstrap import open_run
 from orchestration.forking import Branch
 from session.errors import StoreError
-from session.events import TurnPlayed
+from session.events import EpisodeEnded, ModelAnswered, TurnPlayed
 from session.game_configuration import GameConfiguration
+from tests.fixtures.doomed_run import decided_by_prompt
 from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -74,6 +77,23 @@ def test_the_second_episode_returns_to_the_best_score_without_a_model_call_in_be
     best = next(turn.turn for turn in run.turns if turn.after.score == first.best_score)
     assert [turn.action for turn in followed] == [each for each in played_in(run, 1)[:best] if each != "look"]
     assert agent.asked == TURNS + 1 + TURNS - len(followed)
+
+
+def test_no_model_is_asked_about_anything_while_a_route_is_followed(own_story: Path, tmp_path: Path) -> None:
+    agent = Returning()
+
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        return agent(role, prompt, schema) if role == "agent" else decided_by_prompt(role, prompt, schema)
+
+    on: dict[str, Any] = {"objectives": {}, "simple_memory": {}, "knowledge": {}}
+    often = {"objective_update_interval": 2, "knowledge_update_interval": 3}
+    run = play(own_story, tmp_path, ScriptedLLM(reply), **on, **often)
+    asked: Counter[bool] = Counter()
+    for event, follower in pairwise(event for event in run.events if not isinstance(event, EpisodeEnded)):
+        if isinstance(event, TurnPlayed):
+            asked[event.record.is_of_route] += isinstance(follower, ModelAnswered) and follower.role != "agent"
+    assert asked[False] > TURNS / 2
+    assert asked[True] == 0
 
 
 def test_the_opening_names_the_routes_and_the_end_of_one_is_told(own_story: Path, tmp_path: Path) -> None:

@@ -7,12 +7,14 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Event as Flag
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
+from managers.route_manager import RouteManager
+from managers.routes.document import RouteBook
 from session.events import Event
 from session.files.journal import JOURNAL_FILE
 from session.game_configuration import GameConfiguration
@@ -20,6 +22,7 @@ from zorkgpt.cli.download_bar import DownloadBar
 from zorkgpt.cli.live_view import LiveView
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
 from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line, program
+from zorkgpt.report.gains import Gains
 from zorkgpt.telemetry.listener import open_listener
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ class Watching:
     stop: set by Ctrl-C, and when nobody reads the screen any more
     bar: shows downloads
     repeated: options of this command that ``zorkgpt resume`` needs too, with their values
+    gains: what the episodes scored
     """
 
     configuration: GameConfiguration
@@ -49,6 +53,7 @@ class Watching:
     stop: Flag
     bar: DownloadBar
     repeated: tuple[str, ...]
+    gains: Gains = field(default_factory=Gains)
     _view: LiveView | None = None
 
     @property
@@ -59,6 +64,7 @@ class Watching:
     def show(self, event: Event) -> None:
         """Put an event on the screen."""
         self.trace(event)
+        self.gains.see(event)
         self.screen.show(event)
 
     def asked(self, role: Role, prompt: Prompt) -> None:
@@ -76,6 +82,10 @@ class Watching:
                 raise
         if end != "done":
             self._tell("", run)
+        elif self.is_for_people:
+            routes = run.orchestrator.learning.find(RouteManager)
+            if line := self.gains.line(routes.book if routes else RouteBook()):
+                print_line(line)
         raise typer.Exit(EXIT_STATUS[end])
 
     @contextmanager
