@@ -7,9 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from jericho.defines import BINDINGS_DICT
+
+from game_interface.core.machine.blorb import holds_glulx, is_blorb, story_in_blorb
 from session.errors import StoryError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from typing_extensions import Self
 
 DynamicMemory: TypeAlias = "bytes | bytearray | memoryview"
@@ -20,14 +25,16 @@ PLAYABLE_VERSIONS = (1, 2, 3, 4, 5, 7, 8)
 _LARGEST_FILE = 1024 * 1024
 """Bytes: twice what a story can have (Z-Machine Standard 1.1 §1.1.4), for files that are padded."""
 _OTHER_FORMATS = {
-    b"FORM": "it is a Blorb archive, out of which the story (its ZCOD part) has to be taken first",
-    b"Glul": "it is made for Glulx, another machine",
-    b"TADS": "it is made for TADS, another machine",
-    b"T3-i": "it is made for TADS, another machine",
+    b"FORM": "it is an archive of another kind than Blorb",
+    b"Glul": "it is made for Glulx, and this program plays Z-machine stories",
+    b"TADS": "it is made for TADS, and this program plays Z-machine stories",
+    b"T3-i": "it is made for TADS, and this program plays Z-machine stories",
     b"PK\x03\x04": "it is a ZIP archive",
 }
 _SMALLEST_OBJECT_TABLE = 62 + 9
 """Bytes of 31 defaults and one object of version 1-3."""
+_BLOCK = 512
+"""Bytes to a multiple of which compilers fill up the files of stories."""
 _STATUS_GLOBALS = 6
 """Bytes of the three globals that every story has (Z-Machine Standard 1.1 §8.2)."""
 _LENGTH_UNIT = {1: 2, 2: 2, 3: 2, 4: 4, 5: 4, 7: 8, 8: 8}
@@ -38,7 +45,9 @@ _LENGTH_UNIT = {1: 2, 2: 2, 3: 2, 4: 4, 5: 4, 7: 8, 8: 8}
 class Story:
     """A story file whose header holds together (Z-Machine Standard 1.1 §1, §11).
 
-    content: the whole file
+    content: the whole file; of a Blorb archive the story in it, and of a story that Jericho knows, but for what was
+        added behind its end, the story as Jericho knows it
+    sha256, md5: of the content
     dynamic_size: bytes of dynamic memory, which end where static memory starts
     object_table, globals, abbreviations, dictionary: byte addresses; abbreviations 0 where there are none
     """
@@ -63,11 +72,12 @@ class Story:
         fault = _not_a_story(content)
         if fault:
             raise StoryError(f"{path} is not a story file: {fault}.")
+        content = _as_known(content)
         story = cls(
             path=path,
             content=content,
             sha256=hashlib.sha256(content).hexdigest(),
-            md5=hashlib.md5(content, usedforsecurity=False).hexdigest(),
+            md5=_md5(content),
             version=content[0],
             release=read_word(content, 0x02),
             serial=content[0x12:0x18].decode("ascii", "replace"),
@@ -93,11 +103,37 @@ def _read(path: Path) -> bytes:
         if path.exists() and not path.is_file():
             raise StoryError(f"{path} is a {'folder' if path.is_dir() else 'device'}, not a story file.")
         with path.open("rb") as file:
-            return file.read(_LARGEST_FILE + 1)
+            beginning = file.read(12)
+            if not is_blorb(beginning):
+                return beginning + file.read(_LARGEST_FILE + 1 - len(beginning))
+            story = story_in_blorb(file, _LARGEST_FILE + 1)
+            if story is None:
+                what = "a story for Glulx" if holds_glulx(file) else "no story"
+                raise StoryError(f"{path} is a Blorb archive with {what}, and this program plays Z-machine stories.")
+            return story
     except FileNotFoundError as error:
         raise StoryError(f"There is no story file {path}; --game FILE names another.") from error
     except (OSError, ValueError) as error:
         raise StoryError(f"The story file {str(path)!r} cannot be read: {error}.") from error
+
+
+def _as_known(content: bytes) -> bytes:
+    """Return ``content`` as Jericho knows it, where only what follows the story's own length tells it from that."""
+    length = read_word(content, 0x1A) * _LENGTH_UNIT[content[0]]
+    return next((each for each in _as_filled_up(content, length) if _md5(each) in BINDINGS_DICT), content)
+
+
+def _as_filled_up(content: bytes, length: int) -> Iterator[bytes]:
+    """Yield ``content`` itself, its first ``length`` bytes, which are the story, and these filled up to any length."""
+    yield content
+    if length:
+        yield content[:length]
+        yield content[:length] + bytes(-length % _BLOCK)
+        yield from (content[:end] for end in range(length + -length % _BLOCK, len(content), _BLOCK))
+
+
+def _md5(content: bytes) -> str:
+    return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
 
 def _not_a_story(content: bytes) -> str:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import PLAYABLE_VERSIONS, Story
 from session.errors import StoryError
@@ -61,7 +62,7 @@ def test_an_unreadable_path_is_an_error_of_ours(tmp_path: Path) -> None:
     ("content", "reason"),
     [
         (b"", "it is empty"),
-        (b"FORM\0\0\0\x20IFRSRIdx" + bytes(99), "Blorb"),
+        (b"FORM\0\0\0\x20AIFFCOMM" + bytes(99), "another kind than Blorb"),
         (b"Glul\0\x03\x01\x02" + bytes(99), "Glulx"),
         (b"PK\x03\x04" + bytes(99), "ZIP"),
         (b"West of House. You are standing in an open field." * 3, "it is text"),
@@ -76,6 +77,59 @@ def test_what_is_no_story_is_named_for_what_it_is(content: bytes, reason: str, t
     path.write_bytes(content)
     with pytest.raises(StoryError, match=reason):
         Story.load(path)
+
+
+def blorb(*chunks: tuple[bytes, bytes]) -> bytes:
+    """A Blorb archive of these chunks, each filled up to an even length."""
+    parts = b"".join(
+        kind + len(content).to_bytes(4, "big") + content + bytes(len(content) % 2) for kind, content in chunks
+    )
+    return b"FORM" + (len(parts) + 4).to_bytes(4, "big") + b"IFRS" + parts
+
+
+@pytest.mark.parametrize("name", ["made.zblorb", "made.zlb", "made.blorb", "made"])
+def test_a_blorb_with_z_code_is_the_story_in_it(name: str, tmp_path: Path) -> None:
+    image = StoryImage(5, ROOM)
+    picture = (b"PNG ", b"\x89PNG and an odd length")
+    path = tmp_path / name
+    path.write_bytes(blorb((b"RIdx", bytes(4)), picture, (b"ZCOD", bytes(image.content)), picture))
+    story, plain = Story.load(path), Story.load(image.write(tmp_path / "made.z5"))
+    assert (story.content, story.sha256) == (plain.content, plain.sha256)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (
+            blorb((b"PNG ", b"\x89PNG"), (b"GLUL", b"Glul" + bytes(60))),
+            "with a story for Glulx, and this program plays Z",
+        ),
+        (blorb((b"PNG ", b"\x89PNG")), "with no story"),
+        (blorb((b"ZCOD", b"\x05" + bytes(20))), "too short"),
+        (blorb((b"ZCOD", bytes(StoryImage(5, ROOM).content)))[:-40], "cut off"),
+        (b"FORM\0\0\0\x04IFRS", "with no story"),
+        (b"FORM\xff\xff\xff\xffIFRSPNG \xff\xff\xff\xff", "with no story"),
+    ],
+)
+def test_a_blorb_without_a_whole_z_machine_story_says_so_in_one_line(
+    content: bytes, reason: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "other.blorb"
+    path.write_bytes(content)
+    with pytest.raises(StoryError, match=reason) as refused:
+        Story.load(path)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.stories
+@pytest.mark.parametrize("added", [b"\x1a" * 200, bytes(5000)])
+def test_a_story_that_was_filled_up_keeps_its_profile(added: bytes, zork1: Path, tmp_path: Path) -> None:
+    path = tmp_path / "padded.z3"
+    path.write_bytes(zork1.read_bytes() + added)
+    story, plain = Story.load(path), Story.load(zork1)
+    assert (story.content, story.sha256) == (plain.content, plain.sha256)
+    with JerichoInterface(path) as game:
+        assert (game.facts.known, game.facts.max_score) == (True, 350)
 
 
 @pytest.mark.parametrize(
