@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from game_interface.core.machine.saved_state import SavedState
     from session.events import Event
     from session.files.recording import Recording
-    from session.values import Observation, StoryFacts
+    from session.values import Observation, Seed, StoryFacts
 
 Answer = TypeVar("Answer")
 
@@ -56,7 +56,7 @@ class RestoringGame(Game):
         return self._observation
 
     @override
-    def reset(self, seed: int) -> Observation:
+    def reset(self, seed: Seed) -> Observation:
         try:
             return self._kept(self._inner.reset(seed))
         except GameError as error:

@@ -153,7 +153,7 @@ def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) 
         story=facts.name,
         story_path=str(parts.story.path.resolve()),
         story_sha256=facts.sha256,
-        seeds=tuple(range(seed, seed + episodes)),
+        seeds=(seed,) * episodes if seed == "jericho" else tuple(range(seed, seed + episodes)),
         first_episode=take_episode_numbers(configuration.zork_game_workdir, episodes),
         model=parts.model.description if parts.model else "none",
         versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},

@@ -16,6 +16,7 @@ from session.episode_progress import EpisodeProgress
 from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError, WaitInterrupted
 from session.events import EpisodeEnd, EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
 from session.game_state import GameState
+from session.values import Seed
 
 if TYPE_CHECKING:
     from session.values import Observation, TurnRecord
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What to play: ``seeds`` has one seed (1 or more) for each episode, ``max_turns`` is the limit of each."""
+    """What to play: ``seeds`` has one seed for each episode, ``max_turns`` is the limit of each."""
 
-    seeds: tuple[int, ...]
+    seeds: tuple[Seed, ...]
     max_turns: int
     first_episode: int = 1
 

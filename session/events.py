@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from session.route import KnownRoute
-from session.values import Observation, StoryFacts, TurnRecord
+from session.values import Observation, Seed, StoryFacts, TurnRecord
 
 EpisodeEnd = Literal["won", "lost", "over", "crashed", "turn_limit"]
 
@@ -41,7 +41,7 @@ class EpisodeStarted:
     """An episode begins: the story was restarted, with ``seed`` for its random numbers."""
 
     episode: int
-    seed: int
+    seed: Seed
     opening: Observation
     kind: Literal["episode_started"] = "episode_started"
 

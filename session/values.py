@@ -9,6 +9,9 @@ from typing import Literal
 Ending = Literal["won", "lost", "over", "crashed"]
 """``over``: the story ended and does not tell how. ``crashed``: the interpreter stopped at a fault of the story's."""
 
+Seed = int | Literal["jericho"]
+"""What a story's chance is drawn from: 1 or more. ``jericho``: what Jericho's walkthrough was played with."""
+
 Role = Literal["agent", "critic", "info_ext", "analysis", "memory"]
 ROLES: tuple[Role, ...] = ("agent", "critic", "info_ext", "analysis", "memory")
 

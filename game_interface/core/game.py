@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from game_interface.core.machine.saved_state import SavedState
-    from session.values import Observation, StoryFacts
+    from session.values import Observation, Seed, StoryFacts
 
 _HIGHEST_SEED = 2**31 - 1
 """The interpreter takes a C int; it would cut a higher seed, perhaps to 0, which means none."""
@@ -32,10 +32,11 @@ class Game(Protocol):
         """The latest observation: of the opening, the last step or the last restore."""
         ...
 
-    def reset(self, seed: int) -> Observation:
-        """Begin the story anew with random numbers drawn from ``seed``, which is 1 or more.
+    def reset(self, seed: Seed) -> Observation:
+        """Begin the story anew with random numbers drawn from ``seed``.
 
-        The same seed and commands give the same observations. Raises ``ConfigurationError`` for any other seed.
+        The same seed and commands give the same observations. Raises ``ConfigurationError`` for a number below 1 or
+        anything else that is no seed, and for ``jericho`` where Jericho knows no walkthrough of the story.
         """
         ...
 
@@ -80,7 +81,9 @@ class Game(Protocol):
 
 
 def require_seed(seed: object) -> None:
-    """Raise ``ConfigurationError`` unless ``seed`` is a whole number that the interpreter takes as it is."""
+    """Raise ``ConfigurationError`` unless ``seed`` is one, of which the interpreter takes numbers as they are."""
+    if seed == "jericho":
+        return
     if isinstance(seed, bool) or not isinstance(seed, int) or not 1 <= seed <= _HIGHEST_SEED:
         raise ConfigurationError(
             f"A story's seed has to be a whole number, 1 or more and at most {_HIGHEST_SEED}, not {seed!r}."

@@ -19,7 +19,7 @@ from session.errors import GameError, StoryError
 from session.values import StoryFacts
 
 if TYPE_CHECKING:
-    from session.values import Observation
+    from session.values import Observation, Seed
 
 
 class IsolatedGame(Game):
@@ -36,7 +36,7 @@ class IsolatedGame(Game):
         self,
         rom_path: str | Path,
         *,
-        seed: int = 1,
+        seed: Seed = 1,
         use_profile: bool = True,
         time_limit: float = 10.0,
         opening_limit: float = OPENING_LIMIT,
@@ -76,7 +76,7 @@ class IsolatedGame(Game):
         return self._observe(b"o")
 
     @override
-    def reset(self, seed: int) -> Observation:
+    def reset(self, seed: Seed) -> Observation:
         require_seed(seed)
         self._revive()
         return self._observe(b"n" + str(seed).encode())

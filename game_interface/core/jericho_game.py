@@ -19,12 +19,12 @@ from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.observer import Observer
 from game_interface.core.play_notes import NO_QUESTION
 from game_interface.core.story_text import told_text
-from session.errors import GameError
+from session.errors import ConfigurationError, GameError
 from session.values import StoryFacts
 
 if TYPE_CHECKING:
     from game_interface.core.machine.story import Story
-    from session.values import Observation
+    from session.values import Observation, Seed
 
 _SHORT_LINE = 20
 """Letters that every story's text buffer has room for."""
@@ -37,19 +37,23 @@ _CRASHED = "[The interpreter stopped here at a fault of the story's own: the gam
 class JerichoGame(Game):
     """A story that is played in this process, which has to be one that may die of a bad story file.
 
-    seed: of the story's random numbers, 1 or more
+    seed: of the story's random numbers
     use_profile: whether Jericho's own knowledge of the story may be used, where it has any
 
     After its end the story takes no more commands: ``step`` refuses them until ``reset`` or ``restore``.
     """
 
-    def __init__(self, story: Story, *, seed: int = 1, use_profile: bool = True) -> None:
+    def __init__(self, story: Story, *, seed: Seed = 1, use_profile: bool = True) -> None:
         require_seed(seed)
         self._story = story
         self._interpreter = Interpreter(story, use_profile=use_profile)
         self._table = ObjectTable(story)
         self._dictionary = Dictionary.of(story)
-        self._opening = self._read_opening(seed)
+        try:
+            self._opening = self._read_opening(seed)
+        except ConfigurationError:
+            self.close()
+            raise
         self._observer = Observer(story, self._table, self._interpreter, self._opening)
         self._affordances = Affordances(
             story, self._dictionary, self._interpreter, self._table, self._observer.attribute_names
@@ -82,7 +86,7 @@ class JerichoGame(Game):
         return self._observation
 
     @override
-    def reset(self, seed: int) -> Observation:
+    def reset(self, seed: Seed) -> Observation:
         require_seed(seed)
         self._opening = self._read_opening(seed)
         return self._begin(self._opening)
@@ -139,12 +143,20 @@ class JerichoGame(Game):
     def close(self) -> None:
         self._interpreter.close()
 
-    def _read_opening(self, seed: int) -> str:
+    def _read_opening(self, seed: Seed) -> str:
         """Begin anew and return what the story prints before it asks for a line, page after page."""
+        if seed == "jericho":
+            seed = self._seed_of_walkthrough()
         pages = [self._interpreter.reset(seed)]
         while self._interpreter.prompt == "key" and len(pages) < _MOST_TITLE_PAGES:
             pages.append(self._interpreter.send(b""))
         return "\n\n".join(told_text(page, self._story.version) for page in pages)
+
+    def _seed_of_walkthrough(self) -> int:
+        """Return the seed that Jericho's walkthrough of the story was played with, which of most stories is 0."""
+        if self._interpreter.walkthrough_seed is None:
+            raise ConfigurationError(f"Jericho knows no walkthrough of {self._story.path}: name a seed of 1 or more.")
+        return self._interpreter.walkthrough_seed
 
     def _begin(self, opening: str) -> Observation:
         self._prompt_place = 0

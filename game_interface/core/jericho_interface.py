@@ -12,20 +12,20 @@ from game_interface.core.machine.whole_verbs import whole_verb
 from game_interface.core.process.trial import require_loadable
 
 if TYPE_CHECKING:
-    from session.values import GameObject, Location, Observation
+    from session.values import GameObject, Location, Observation, Seed
 
 
 class JerichoInterface(JerichoGame):
     """A ``JerichoGame`` whose story file was tried in another process first, with a method for each thing to look up.
 
     rom_path: the story file; a bad one raises ``StoryError``
-    seed: of the story's random numbers, 1 or more
+    seed: of the story's random numbers
     use_profile: whether Jericho's own knowledge of the story may be used, where it has any
 
     After ``close`` every method raises ``GameError``; the facts and the latest observation can still be read.
     """
 
-    def __init__(self, rom_path: str | Path, *, seed: int = 1, use_profile: bool = True) -> None:
+    def __init__(self, rom_path: str | Path, *, seed: Seed = 1, use_profile: bool = True) -> None:
         story = Story.load(Path(rom_path))
         require_loadable(story)
         super().__init__(story, seed=seed, use_profile=use_profile)
@@ -51,11 +51,17 @@ class JerichoInterface(JerichoGame):
         """Return what can be seen and is not carried; empty also where the story does not let us know."""
         return list(self._present().visible or ())
 
-    def get_object_attributes(self, obj: GameObject | Location) -> dict[str, bool] | None:
-        """Return what ``obj`` is and allows now (``takeable``, ``open``); ``None`` where attributes have no names."""
+    def get_object_attributes(self, obj: GameObject | Location | None) -> dict[str, bool]:
+        """Return what ``obj`` is and allows now (``takeable``, ``open``).
+
+        Empty where the story's attributes have no names that are known, and for ``None``, as where the player is in no
+        known location.
+        """
         self._interpreter.require_open()
         names = self._observer.attribute_names
-        return named_attributes(names, self._table.attributes(self._interpreter.memory, obj.num)) if names else None
+        if obj is None or not names:
+            return {}
+        return named_attributes(names, self._table.attributes(self._interpreter.memory, obj.num))
 
     def get_valid_verbs(self) -> list[str]:
         """Return the verbs of the story's own dictionary that players type, without those that only test the story.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from session.configuration.option_groups import SimpleMemoryOptions
     from session.token_counter import TokenCounter
+    from session.values import Seed
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 MARKERS = {"core": " [spawn]", "ephemeral": " [session]"}
@@ -48,7 +49,7 @@ def last_turn(memory: Memory) -> int:
     return int(found[-1]) if found else 0
 
 
-def shuffled_location(location_id: int, known_ids: Collection[int], seed: int) -> int | None:
+def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) -> int | None:
     """Return the location whose memories are shown at ``location_id`` instead of its own, for an ablation's control.
 
     The locations with memories (``known_ids``) form a circle, in an order drawn by ``seed``, and each is shown the
@@ -89,5 +90,5 @@ def _line(memory: Memory, tokens: TokenCounter, longest: int, *, show_markers: b
     return tokens.cut(f"[{memory.category}] {memory.title}: {one_line(memory.text)}", longest) + marker
 
 
-def _place(location_id: int, seed: int) -> bytes:
+def _place(location_id: int, seed: Seed) -> bytes:
     return hashlib.sha256(f"{seed} {location_id}".encode()).digest()

@@ -17,6 +17,7 @@ from pydantic import (
     PositiveInt,
     SecretStr,
 )
+from pydantic_core import PydanticKnownError
 
 from session.configuration.options import Options
 from session.file_names import is_plain_name, is_reserved
@@ -91,10 +92,27 @@ Text = Annotated[str, Field(min_length=1)]
 FileName = Annotated[Text, AfterValidator(_check_file_name)]
 Key = Annotated[SecretStr, AfterValidator(_check_key)]
 Address = Annotated[str, AfterValidator(_check_address)]
+
+
+def _named_or_counted(value: object) -> object:
+    """Return the seed as it is, or as a number where it is text. Raises pydantic's own errors for anything else."""
+    if value == "jericho":
+        return value
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise PydanticKnownError("int_type")
+    if number <= 0:
+        raise PydanticKnownError("greater_than", {"gt": 0})
+    if number > HIGHEST_SEED:
+        raise PydanticKnownError("less_than_equal", {"le": HIGHEST_SEED})
+    return number
+
+
 AnyPath = Annotated[Path, AfterValidator(_expand_home)]
 CommaSeparated = BeforeValidator(_split_at_commas)  # as the environment can write a list
 Duration = Annotated[PositiveFloat, BeforeValidator(_in_seconds)]
 Patience = Annotated[NonNegativeFloat, BeforeValidator(_in_seconds)]
+StorySeed = Annotated[PositiveInt | Literal["jericho"], BeforeValidator(_named_or_counted)]
 
 
 class Sampling(Options):
@@ -131,8 +149,10 @@ class GameOptions(Options):
         None,
         description="story file; unset: infrastructure/zork.z5 if it is there, else the story that ships",
     )
-    seed: PositiveInt = Field(
-        1, le=HIGHEST_SEED, description="seed of the story's own chance, at least 1; episodes take one after the other"
+    seed: StorySeed = Field(
+        1,
+        description="seed of the story's own chance, at least 1; episodes take one after the other. jericho: that of "
+        "Jericho's walkthrough of the story, in every episode",
     )
     time_limit: PositiveFloat = Field(10.0, description="seconds that one command may take")
 

@@ -28,7 +28,7 @@ from session.errors import StoreError
 from session.events import EVENTS, EpisodeStarted, Event, TurnPlayed
 from session.files.atomic_write import force_to_disk, write_atomically
 from session.files.shared_files import open_to_append, read_whole
-from session.values import Observation
+from session.values import Observation, Seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +68,7 @@ class Manifest(BaseModel):
     story: str
     story_path: str
     story_sha256: str
-    seeds: tuple[int, ...]
+    seeds: tuple[Seed, ...]
     first_episode: int
     model: str
     versions: dict[str, str]

@@ -8,11 +8,12 @@ import pytest
 from jericho import FrotzEnv
 from jericho.defines import BINDINGS_DICT
 
+from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.story import Story
+from session.errors import ConfigurationError
 from tests.fixtures.walkthrough import (
     WINNING_SEED,
-    begin_walkthrough,
     get_walkthrough_dark_sequence,
     get_walkthrough_slice,
     get_walkthrough_until_lamp,
@@ -140,30 +141,48 @@ def test_without_its_profile_zork_is_a_story_like_any_other(zork1: Path) -> None
         assert not any(each.died for each in observations)
 
 
-def test_every_known_story_is_won_by_its_walkthrough_as_jericho_plays_it(story_folder: Path) -> None:
+@pytest.mark.parametrize("kind", [JerichoInterface, IsolatedGame])
+def test_every_known_story_is_won_by_its_walkthrough_as_jericho_plays_it(
+    kind: type[JerichoInterface | IsolatedGame], story_folder: Path
+) -> None:
     played = 0
     for file in sorted(story_folder.iterdir()):
         if file.suffix not in {".z3", ".z4", ".z5", ".z8"}:
             continue
         profile = BINDINGS_DICT.get(Story.load(file).md5)
         if profile:
-            assert_played_alike(file, profile["seed"], profile["walkthrough"].split("/"))
+            with kind(file) as game:
+                assert_played_alike(game, file, profile["walkthrough"].split("/"))
             played += 1
     assert played
 
 
-def assert_played_alike(file: Path, seed: int, commands: list[str]) -> None:
+def assert_played_alike(ours: JerichoInterface | IsolatedGame, file: Path, commands: list[str]) -> None:
     """An empty command, at which a story only shakes its head, is refused instead, and costs no turn either."""
     theirs = FrotzEnv(str(file))
     theirs.reset()
-    with JerichoInterface(file) as ours:
-        before = begin_walkthrough(ours, seed)
-        for command in commands[:-1]:
-            observation = ours.step(command)
-            theirs.step(command)
-            assert (observation.score, observation.moves) == (theirs.get_score(), theirs.get_moves())
-            assert bool(observation.refusal) is (not command and not before.awaits_key)
-            assert not observation.ending
-            before = observation
-        last = ours.step(commands[-1])
-        assert (last.won, last.died) == (True, False)
+    before = ours.reset("jericho")
+    for command in commands[:-1]:
+        observation = ours.step(command)
+        theirs.step(command)
+        assert (observation.score, observation.moves) == (theirs.get_score(), theirs.get_moves())
+        assert bool(observation.refusal) is (not command and not before.awaits_key)
+        assert not observation.ending
+        before = observation
+    last = ours.step(commands[-1])
+    theirs.step(commands[-1])
+    assert (last.won, last.died, last.score) == (True, False, theirs.get_score())
+
+
+def test_the_seed_of_a_walkthrough_is_named_and_where_there_is_none_refused(zork1: Path, own_story: Path) -> None:
+    with JerichoInterface(zork1, seed="jericho") as game:
+        opening = game.save().snapshot
+        game.reset(WINNING_SEED)
+        assert game.save().snapshot == opening
+    with pytest.raises(ConfigurationError, match="knows no walkthrough"):
+        JerichoInterface(own_story, seed="jericho")
+    with IsolatedGame(own_story) as child:
+        before = child.observation
+        with pytest.raises(ConfigurationError, match="knows no walkthrough"):
+            child.reset("jericho")
+        assert child.reset(1) == before

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from session.errors import StoreError
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import run_folders
+from session.values import Seed
 from zorkgpt.report.figures import EpisodeFigures, figures_of, mean
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.run_summary import summarise
@@ -44,7 +45,7 @@ class RunMeasures:
     story: str
     arm: str
     pair: int
-    seed: int
+    seed: Seed
     model: str
     assistance: tuple[str, ...]
     episodes: tuple[EpisodeFigures, ...]

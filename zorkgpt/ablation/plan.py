@@ -212,9 +212,17 @@ def _playing(configuration: GameConfiguration, story: Path) -> GameConfiguration
     return configuration.model_copy(update={"game": game})
 
 
+def first_seed(configuration: GameConfiguration) -> int:
+    """Return the seed of the first pair's first episode. Raises ``ConfigurationError`` where it is no number."""
+    seed = configuration.game.seed
+    if seed == "jericho":
+        raise ConfigurationError("game.seed: every pair of an ablation has seeds of its own, so it cannot be jericho")
+    return seed
+
+
 def _seeded(configuration: GameConfiguration, offset: int) -> GameConfiguration:
     """Return the configuration of a pair, with seeds of its own for the story and for every model."""
-    game = configuration.game.model_copy(update={"seed": configuration.game.seed + offset})
+    game = configuration.game.model_copy(update={"seed": first_seed(configuration) + offset})
     update: dict[str, object] = {"game": game}
     for role in ROLES:
         sampling = configuration.role(role).sampling

@@ -17,6 +17,7 @@ from orchestration.model_choice import ChosenModel
 from orchestration.opening import open_story
 from session.configuration.option_groups import BudgetOptions
 from session.events import EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
+from zorkgpt.ablation.plan import first_seed
 from zorkgpt.llm.budget import cost_of
 from zorkgpt.llm.random_model import RandomModel
 
@@ -97,7 +98,7 @@ def _rehearse(configuration: GameConfiguration) -> list[Event]:
     with TemporaryDirectory(prefix="zorkgpt-") as folder:
         update = {"zork_game_workdir": Path(folder), "budgets": BudgetOptions()}
         configuration = configuration.model_copy(update=update)
-        model = ChosenModel(RandomModel(configuration.game.seed), "random")
+        model = ChosenModel(RandomModel(first_seed(configuration)), "random")
         with (
             open_story(configuration) as parts,
             open_run(configuration, replace(parts, model=model), episodes=EPISODES, show=show, stop=Flag()) as run,

@@ -24,7 +24,12 @@ def run(
     max_turns: common_options.MaxTurns = None,
     game: common_options.StoryToPlay = None,
     seed: Annotated[
-        int | None, typer.Option(min=1, help="Seed of the story's chance; each further episode takes the next.")
+        str | None,
+        typer.Option(
+            help="Seed of the story's chance, 1 or more; each further episode takes the next. "
+            "jericho: that of Jericho's walkthrough, for all of them.",
+            metavar="N|jericho",
+        ),
     ] = None,
     workdir: Workdir = None,
     model: common_options.Model = None,

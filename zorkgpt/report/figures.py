@@ -18,6 +18,7 @@ from session.episode_progress import EpisodeProgress, NewBest
 from session.events import EpisodeEnd, EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import Manifest
 from session.memory import MemoryStatus
+from session.values import Seed
 from zorkgpt.report.failed_commands import FailedCommands
 from zorkgpt.report.run_summary import RunSummary
 from zorkgpt.report.usage import NO_PRICES, RoleUsage, usage_by_role
@@ -53,7 +54,7 @@ class EpisodeFigures:
     """
 
     episode: int
-    seed: int
+    seed: Seed
     end: EpisodeEnd | Literal["unfinished"]
     turns: int
     score: int | None

@@ -86,6 +86,7 @@ class Interpreter:
 
     known: whether Jericho has a profile of the story, and may use it
     max_score: the most points there are by the profile; ``None`` where there is none
+    walkthrough_seed: what Jericho's walkthrough of the story was played with; ``None`` where there is none
     score, moves: functions that ask the profile; they give 0 where there is none
     victory, defeat: functions that say whether the profile takes the last text for one. A defeat may be a death that is
         survived. Not to be asked where there is no profile: every story that stops is a defeat then.
@@ -121,6 +122,7 @@ class Interpreter:
         self.templates = (
             tuple(TemplateActionGenerator(bindings).templates) if (bindings := self._environment.bindings) else ()
         )
+        self.walkthrough_seed: int | None = self._environment.bindings.get("seed") if self.known else None
         self.max_score: int | None = None
         self.score: Callable[[], int] = library.get_score
         self.moves: Callable[[], int] = library.get_moves

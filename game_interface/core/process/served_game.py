@@ -22,10 +22,12 @@ from session.errors import ConfigurationError, GameError, StoryError, ZorkGPTErr
 if TYPE_CHECKING:
     from socket import socket
 
+    from session.values import Seed
+
 ERRORS: dict[bytes, type[ZorkGPTError]] = {b"c": ConfigurationError, b"g": GameError, b"s": StoryError}
 
 
-def opening_request(path: Path, seed: int, *, use_profile: bool) -> bytes:
+def opening_request(path: Path, seed: Seed, *, use_profile: bool) -> bytes:
     """Return the first request, which opens a story; its answer is the story's facts."""
     return json.dumps([str(path), seed, use_profile]).encode()
 
@@ -69,5 +71,5 @@ def _answer(game: JerichoGame, request: bytes, argument: bytes) -> bytes:
     elif request == b"r":
         game.restore(SavedState.unpacked(argument))
     elif request == b"n":
-        game.reset(int(argument))
+        game.reset("jericho" if argument == b"jericho" else int(argument))
     return game.save().packed()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +20,8 @@ from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
+
+EXITS = Path(__file__).parents[2] / "stories" / "exits.z5"
 
 
 @pytest.fixture
@@ -87,7 +89,7 @@ def test_attributes_of_a_library_story_have_names(game: JerichoInterface) -> Non
 
 def named(game: JerichoInterface, thing: GameObject | Location) -> dict[str, bool]:
     attributes = game.get_object_attributes(thing)
-    assert attributes is not None
+    assert attributes
     return attributes
 
 
@@ -127,13 +129,12 @@ def test_every_method_of_the_interface_says_that_the_game_is_closed(game: Jerich
             use()
 
 
-def test_attributes_without_evidence_have_no_names(own_story: Path, tmp_path: Path) -> None:
-    content = own_story.read_bytes()
-    anonymous = tmp_path / "anonymous.z5"
-    anonymous.write_bytes(content[:0x3C] + b"5.00" + content[0x40:])
-    with JerichoInterface(anonymous) as game:
-        game._observer.attribute_names = {}
-        assert game.get_object_attributes(game.get_visible_objects_in_location()[0]) is None
+def test_where_nothing_is_known_the_answers_are_empty_and_can_be_asked_on() -> None:
+    with JerichoInterface(EXITS) as game:
+        assert (game.get_location_structured(), game.get_score()) == (None, (None, None))
+        assert (game.get_inventory_structured(), game.get_visible_objects_in_location()) == ([], [])
+        assert game.get_object_attributes(game.get_location_structured()) == {}
+        assert not game.get_object_attributes(GameObject(1, "thing")).get("takeable")
 
 
 def test_a_known_direction_word_is_among_the_facts(game: JerichoInterface) -> None:

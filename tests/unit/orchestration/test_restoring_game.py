@@ -12,7 +12,7 @@ from session.errors import GameError
 from session.events import Event, GameFailed
 from session.files.journal import JournalLine
 from session.files.recording import Recording
-from session.values import Location, Observation
+from session.values import Location, Observation, Seed
 from tests.fixtures.scripted_game import ScriptedGame
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Killed(ScriptedGame):
         self._ask()
         return super().valid_actions()
 
-    def reset(self, seed: int) -> Observation:
+    def reset(self, seed: Seed) -> Observation:
         self._dead = False
         self._ask()
         return super().reset(seed)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from session.resolved_configuration import ResolvedConfiguration
+    from session.values import Seed
 
 KEY = "sk-nobody-may-see-this"
 SERVED = {"agent_model": "served", "llm.engine": "openai"}
@@ -360,7 +361,7 @@ def _everywhere(folder: Path) -> None:
     (folder / "pyproject.toml").write_text("[tool.zorkgpt]\ngame.seed = 7\n")
 
 
-def _seed(resolved: ResolvedConfiguration) -> tuple[int, str]:
+def _seed(resolved: ResolvedConfiguration) -> tuple[Seed, str]:
     return resolved.configuration.game.seed, resolved.origins["game.seed"]
 
 
