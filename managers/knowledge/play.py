@@ -100,13 +100,18 @@ def is_trivial(turns: Sequence[LearntTurn]) -> bool:
 def ephemeral_turns(memories: LocationMemories | None, episode: int, evidence: Collection[int]) -> frozenset[int]:
     """Return the turns of an episode that showed nothing but what the player did in it.
 
-    An ephemeral memory is about them, superseded since or not, and no other memory is. None of them is among the turns
-    that are ``evidence`` by their own facts. Without memories there are no such turns.
+    An ephemeral memory is about them, superseded since or not, and no permanent one is; a core memory tells what was
+    there before anything was done. None of them is among the turns that are ``evidence`` by their own facts. Without
+    memories there are no such turns.
     """
     if memories is None:
         return frozenset()
     ephemeral = _turns_told(memories.ephemeral_cache, episode)
-    return frozenset(ephemeral - _turns_told(memories.memory_cache, episode) - set(evidence))
+    lessons = {
+        place: [each for each in kept if each.persistence == "permanent"]
+        for place, kept in memories.memory_cache.items()
+    }
+    return frozenset(ephemeral - _turns_told(lessons, episode) - set(evidence))
 
 
 def what_was_played(

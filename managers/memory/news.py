@@ -20,7 +20,7 @@ from session.memory import INVALIDATION_MARKER, MemoryStatus
 from session.text import one_line, text_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from managers.memory.outcome import ActionOutcome
@@ -73,7 +73,8 @@ class NewsLedger(SharedStore[UnwrittenNews]):
             return not any(tells(memory, outcome) for memory in standing) and not self._is_remembered(outcome, memories)
         if any(key not in self._made for key in _contradictions(outcome, standing)):
             return True
-        return outcome.is_significant and not self._was_considered(outcome.key, memories)
+        is_new = not self._was_considered(outcome.key, memories) or self._is_mostly_new(outcome.aside_keys, memories)
+        return outcome.is_significant and is_new
 
     def note(
         self, outcomes: Collection[ActionOutcome], made: Sequence[Memory] = (), known: Sequence[Memory] = ()
@@ -88,6 +89,7 @@ class NewsLedger(SharedStore[UnwrittenNews]):
             new[outcome.key] = _title_of([memory for memory in made if outcome.turn in memory.span])
             core = _title_of([memory for memory in made if memory.persistence == "core"])
             new.update(dict.fromkeys(outcome.arrival_keys, core))
+            new.update(dict.fromkeys(outcome.aside_keys, ""))
             new.update(dict.fromkeys(_contradictions(outcome, known), ""))
         new = {key: title for key, title in new.items() if self._made.get(key) != title}
         self._unwritten += tuple(_entry(key, title) for key, title in sorted(new.items()))
@@ -139,9 +141,12 @@ class NewsLedger(SharedStore[UnwrittenNews]):
         """Return whether most of what was shown on arrival was never considered, and no core memory tells of it."""
         if any(memory.persistence == "core" and memory.status != MemoryStatus.SUPERSEDED for memory in memories):
             return False
-        keys = outcome.arrival_keys
-        new = sum(length for key, length in keys.items() if not self._was_considered(key, memories))
-        return not keys or new > sum(keys.values()) / 2
+        return not outcome.arrival_keys or self._is_mostly_new(outcome.arrival_keys, memories)
+
+    def _is_mostly_new(self, sentences: Mapping[str, int], memories: Sequence[Memory]) -> bool:
+        """Return whether most of a text was never considered. ``sentences``: the key and the length of each."""
+        new = sum(length for key, length in sentences.items() if not self._was_considered(key, memories))
+        return new > sum(sentences.values()) / 2
 
     def _lines(self) -> list[str]:
         try:

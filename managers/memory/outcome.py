@@ -24,6 +24,7 @@ _FAILING = re.compile(
     r"n['\u2019]t\b|\b(?:cannot|not|no|nothing|impossible|fails?|locked|already|unable)\b", re.IGNORECASE
 )
 _WORD = re.compile(r"\w+")
+_PARAGRAPH_END = re.compile(r"\n\s*\n")
 _SENTENCE_END = re.compile(r"[.!?]+(?=\s|$)|\n")
 _PLACING = re.compile(r"\b(?:drop|put|place|insert|leave)\b", re.IGNORECASE)
 
@@ -94,20 +95,27 @@ class ActionOutcome:
     def key(self) -> str:
         """A digest that is equal for the same command with the same outcome at the same location.
 
-        Of a walk it only counts where it led, and of points and deaths what they were, whatever the story says.
+        Of a walk it only counts where it led, and of points and deaths what they were, whatever the story says. Else
+        the first paragraph of the answer counts, for what follows is often about others who happen to be there.
         """
         won = (self.score_change, self.died) if self.score_change or self.died else ()
         if self.moved:
             return digest("moved", self.location_id, self.command, self.destination_id, *won)
         if won:
             return digest("won", self.location_id, self.command, *won)
-        return digest("did", self.location_id, self.command, self.inventory_changed, _words(self.response))
+        words = _words(_PARAGRAPH_END.split(self.response.strip())[0])
+        return digest("did", self.location_id, self.command, self.inventory_changed, words)
 
     @property
     def arrival_keys(self) -> dict[str, int]:
         """For each sentence of the text on arrival a digest with the location, and its length in characters."""
-        sentences = filter(None, map(_words, _SENTENCE_END.split(self.arrival_text)))
-        return {digest("arrived", self.location_id, sentence): len(sentence) for sentence in sentences}
+        return _sentence_keys(self.arrival_text, "arrived", self.location_id)
+
+    @property
+    def aside_keys(self) -> dict[str, int]:
+        """The same of what follows the first paragraph of the answer, without the location; none where it is short."""
+        aside = "\n".join(_PARAGRAPH_END.split(self.response.strip())[1:])
+        return _sentence_keys(aside, "aside") if len(aside) > SUBSTANTIAL else {}
 
     @property
     def seems_failed(self) -> bool:
@@ -126,10 +134,15 @@ class ActionOutcome:
 
     @property
     def is_significant(self) -> bool:
-        """Whether there may be something to learn from it. A plain move is for the map to learn."""
+        """Whether there may be something to learn from it.
+
+        A plain move is for the map to learn; and what one word alone, like "wait", changed out of the player's sight, a
+        clock has changed.
+        """
         if self.is_direction and self.moved:
             return False
-        return any((self.had_effect, self.world_changed, self.is_substantial, self.seems_failed))
+        changed_hidden = self.world_changed and " " in self.command
+        return any((self.had_effect, changed_hidden, self.is_substantial, self.seems_failed))
 
 
 def context_of(record: TurnRecord, *, first_visit: bool) -> ZMachineContext:
@@ -239,6 +252,12 @@ def _names_missing(things: Sequence[GameObject] | None, others: Sequence[GameObj
 
 def _numbers(things: Sequence[GameObject] | None) -> frozenset[int]:
     return frozenset(thing.num for thing in things or ())
+
+
+def _sentence_keys(text: str, *parts: object) -> dict[str, int]:
+    """Return a digest of each sentence with these parts, and the length of the sentence."""
+    sentences = filter(None, map(_words, _SENTENCE_END.split(text)))
+    return {digest(*parts, sentence): len(sentence) for sentence in sentences}
 
 
 def _words(text: str) -> str:

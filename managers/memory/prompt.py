@@ -17,6 +17,7 @@ from managers.prompting import (
     turn_text,
 )
 from session.memory import MemoryStatus
+from session.room_description import description_in, prologue_of
 from session.text import cut_at, one_line, without_padding
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
@@ -94,7 +95,7 @@ def _story(visit: VisitNews, state: GameState, characters: int, window: int) -> 
 
     The fewest turns are told where even that leaves a long text hardly more than a line.
     """
-    arrival, turns = _arrival(visit), _played_turns(visit, state)
+    arrival, turns = _without_banner(_arrival(visit), visit.outcomes[0].location_name), _played_turns(visit, state)
     most = turns[-1].turn - visit.outcomes[0].turn + window
     forms = (_shared_out(turns[-count:], arrival, characters) for count in range(max(1, most), 0, -1))
     fields, _ = first_that_fits(forms, lambda form: form[1] >= LEAST_TOLD)
@@ -149,6 +150,11 @@ def _short(text: str) -> str:
     return cut_at(one_line(text), LONGEST_ACTION)
 
 
+def _without_banner(arrival: str, room: str) -> str:
+    """Return a text of arrival without the story's title, authors and version, which an opening has."""
+    return "\n\n".join(filter(None, (prologue_of(arrival, room), description_in(arrival, room))))
+
+
 def _head(memory: Memory) -> str:
     return f"- [{memory.category} - {memory.persistence.upper()} - {memory.status}] {memory.title}"
 
@@ -168,7 +174,8 @@ def _outcome_lines(visit: VisitNews) -> Iterator[str]:
 
 
 def _effects(outcome: ActionOutcome) -> Iterator[str]:
-    yield "the player went elsewhere" if outcome.moved else "the player stayed"
+    elsewhere = f"the player went to {outcome.destination}" if outcome.destination else "the player went elsewhere"
+    yield elsewhere if outcome.moved else "the player stayed"
     if outcome.score_change:
         yield f"score {outcome.score_change:+d}"
     if outcome.died:
@@ -177,12 +184,16 @@ def _effects(outcome: ActionOutcome) -> Iterator[str]:
     yield from (f"no longer carries {name}" for name in outcome.laid_down)
     if outcome.inventory_changed and not (outcome.taken or outcome.laid_down):
         yield "inventory changed"
-    yield from (f"{name} came to light" for name in outcome.revealed if name not in outcome.taken)
+    yield from (f"{name} came to light" for name in outcome.revealed)
     if outcome.sight_changed and not (outcome.moved or outcome.inventory_changed or outcome.score_change):
         yield "something in sight changed"
 
 
 def _signals(visit: VisitNews) -> Iterator[str]:
+    """Yield each signal once, with the turns that give it."""
+    turns: dict[str, list[int]] = {}
     for outcome in visit.outcomes:
         for words, tier in signals_of(outcome):
-            yield f"• Turn {outcome.turn}: {words} (likely {tier.upper()})"
+            turns.setdefault(f"{words} (likely {tier.upper()})", []).append(outcome.turn)
+    for signal, numbers in turns.items():
+        yield f"• Turn{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}: {signal}"

@@ -127,6 +127,8 @@ class VisitNews:
     def _memory(self, answer: VisitMemory, episode: int) -> Memory:
         """Return the memory of the answer: about the turn that it names, else about the whole visit."""
         shown = next((outcome for outcome in self.outcomes if outcome.turn == answer.turn), None)
+        if answer.persistence == "core":  # it may name the turn that led here
+            shown = next((outcome for outcome in self.outcomes if outcome.first_visit), shown)
         return Memory(
             category=answer.category or DEFAULT_CATEGORY,
             title=one_line(answer.memory_title or "")[:LONGEST_TITLE],

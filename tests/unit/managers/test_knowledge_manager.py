@@ -299,6 +299,15 @@ class TestOneDeedTeachesTwoThings:
         play.manager.update_at_end()
         assert (len(play.known), play.metrics["ephemeral"]) == (1, 0)
 
+    def test_what_lay_there_before_the_deed_is_no_lesson_of_it(self, tmp_path: Path) -> None:
+        play = KnowledgePlay(tmp_path, [answer(line("The vial is carried.", 2))])
+        play.turn()
+        play.turn("take vial", inventory=(BANNER,))
+        play.remember("2", title="Vial taken")
+        play.remember("2", "core", "Four vials on a shelf")
+        play.play(8)
+        assert play.known == []
+
     def test_an_insight_of_it_is_taken_too(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path)
         play.turn("put painting in case", "Done.", score=6)

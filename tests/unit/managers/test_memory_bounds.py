@@ -32,7 +32,7 @@ def longest(letter: str, text: str) -> int:
 def asked_about(play: MemoryPlay) -> str:
     """The latest prompt, after a visit to the vats in which something changed."""
     play.turn("north", "q" * 9000, location=VATS)
-    play.turn("stir", "r" * 9000, world_hash="1")
+    play.turn("stir vat", "r" * 9000, world_hash="1")
     play.manager.end("over")
     return play.prompts[-1]
 
@@ -41,7 +41,7 @@ def test_of_all_texts_together(tmp_path: Path) -> None:
     """Arrival, response and reason share what the budget leaves alike."""
     play = MemoryPlay(tmp_path, nothing)
     play.turn("north", "q" * 9000, location=VATS)
-    play.turn("stir", "r" * 9000, world_hash="1")
+    play.turn("stir vat", "r" * 9000, world_hash="1")
     play.turn("x" * 9000, "Hm.", world_hash="2")  # its reason is "because of" it
     play.manager.end("over")
     prompt = play.prompts[-1]
@@ -69,7 +69,7 @@ def test_of_what_is_remembered(tmp_path: Path) -> None:
 def test_of_an_answer(tmp_path: Path) -> None:
     """Eight memories are kept, with a title of 120 characters and a text of 1000."""
     play = MemoryPlay(tmp_path, lambda *_: {"memories": [long_memory(number) for number in range(10)]})
-    play.turn("stir", "It swirls.", world_hash="1")
+    play.turn("stir vat", "It swirls.", world_hash="1")
     play.manager.end("over")
     kept: list[Memory] = next(iter(play.manager.memory_cache.values()))
     assert [each.title[0] for each in kept] == [*"01234567"]
@@ -83,7 +83,7 @@ def long_memory(number: int) -> dict[str, object]:
 @pytest.mark.parametrize(("turns", "asked"), [(4, 0), (5, 1)])
 def test_news_wait_for_four_turns_more(tmp_path: Path, turns: int, asked: int) -> None:
     play = MemoryPlay(tmp_path, nothing)
-    play.turn("stir", "It swirls.", world_hash="1")
+    play.turn("stir vat", "It swirls.", world_hash="1")
     for _ in range(turns - 1):
         play.turn()
     assert len(play.llm.calls) == asked
@@ -104,18 +104,20 @@ def test_a_title_is_known_whatever_its_case_and_spaces(tmp_path: Path) -> None:
     assert titles(manager.memory_cache) == ["Mordant first"]
 
 
-def test_what_was_considered_in_several_visits_is_written_down_by_one_commit_as_it_always_was(tmp_path: Path) -> None:
+def test_what_was_considered_in_several_visits_is_written_down_by_one_commit_in_the_same_keys_each_time(
+    tmp_path: Path,
+) -> None:
     """A run of another version knows the news by the same keys."""
     play = MemoryPlay(tmp_path, nothing)
     play.manager.hold(NO_WATCH)
-    play.turn("stir", "It swirls.", world_hash="1")
+    play.turn("stir vat", "It swirls.", world_hash="1")
     play.manager.consider()
     play.turn("pull beam", "You can't.", world_hash="2")
     play.manager.consider()
     assert not (tmp_path / "memory_news.txt").exists()
     play.manager.commit()
     assert (tmp_path / "memory_news.txt").read_text().split() == [
-        "2f8387f5b4c9b655",
         "bf989b26882c3c64",
+        "e761a9b593c7a632",
         "a7a5de7d0df3735f",
     ]

@@ -44,6 +44,8 @@ class TestTurns:
         tiers, play = tiers_of_first_visit(tmp_path, learnt("Sword hangs here", "core", turn=turn))
         assert tiers == [tier]
         assert play.metrics["core_validation_downgrade"] == (tier != "core")
+        if tier == "core":
+            assert [each.turns for each in play.manager.memory_cache[VATS.num]] == ["3"]
 
     def test_without_a_turn_it_may_be_any_of_them(self, tmp_path: Path) -> None:
         tiers, _ = tiers_of_first_visit(tmp_path, learnt("Sword hangs here", "core"))

@@ -163,6 +163,19 @@ class TestNews:
         play.begin(4, there)
         assert is_news(play, action, "You hum. It rains.", **after)
 
+    def test_what_others_say_after_the_answer_is_no_news_unless_it_is_long_and_new(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        assert is_news(play, "take beam", "You can't reach that.\n\nThe man is lost in thoughts.")
+        assert not is_news(play, "take beam", "You can't reach that.\n\nA sound like wailing is heard.")
+        assert is_news(play, "take beam", f"You can't reach that.\n\n{LONG}")
+        assert not is_news(play, "take beam", f"You can't reach that.\n\n{LONG} The man sighs.")
+
+    def test_what_only_a_clock_has_changed_is_no_news(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        assert not is_news(play, "z", "Time passes.", world_hash="1")
+        assert is_news(play, "z", "Time passes.", visible=(MORDANT,))
+        assert is_news(play, "press button", "Click.", world_hash="2")
+
     def test_points_that_a_person_wrote_down_are_no_news(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
         play.manager.add_memory(VATS.num, VATS.name, memory("Chant", score_change=5, text="`hum` wins five points."))
@@ -469,6 +482,27 @@ class TestPrompt:
         (told,) = re.findall(r"Response: (.*)", prompt.user)
         assert told.startswith("It begins so. And")
         assert told.endswith("goes. It ends so.")
+
+    def test_the_version_of_the_story_is_left_out_of_its_opening(self, tmp_path: Path) -> None:
+        opening = (
+            "You dream.\n\nThe Dye Works\n(c) 2002\n\nRelease 2 / Serial number 021118\n\nDye Works Gate\nIt creaks."
+        )
+        play = MemoryPlay(tmp_path, silent)
+        play.begin(1, replace(play.now, text=opening))
+        play.turn("take beam", "You can't.")
+        play.manager.flush()
+        assert "On arrival the story showed: You dream.\n\nDye Works Gate\nIt creaks.\nTurn 1: " in play.prompts[0]
+
+    def test_a_signal_of_several_turns_is_told_once(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        for command in ("take beam", "kick beam", "eat beam"):
+            play.turn(command, "You can't.")
+        play.turn("take jar", "Taken.", inventory=(MORDANT,))
+        play.manager.flush()
+        assert play.prompts[0].split("CONTEXT SIGNALS:\n")[1].split("\n\n")[0].splitlines() == [
+            "• Turns 3, 4, 5: Failed action, as a hint from the wording alone (likely PERMANENT)",
+            "• Turn 6: Inventory changed without movement suggests item manipulation (likely EPHEMERAL)",
+        ]
 
     def test_what_was_given_up_is_shown_by_its_latest_titles_as_far_as_there_is_room(self) -> None:
         old = [memory(f"Old {number}").superseded("New", 3) for number in range(9)]
