@@ -88,7 +88,7 @@ def test_core_memories_on_return_visits_are_those_that_the_manager_downgraded(
     run: tuple[WholeRun, Path], figures: RunFigures
 ) -> None:
     log = (run[1] / "log.jsonl").read_text(encoding="utf-8")
-    downgraded = [line for line in log.splitlines() if "downgrading" in json.loads(line)["event"]]
+    downgraded = [line for line in log.splitlines() if "not first visit" in json.loads(line)["event"]]
     assert len(downgraded) > 0
     assert figures.metrics.core_downgrades == len(downgraded)
 

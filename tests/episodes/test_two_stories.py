@@ -62,14 +62,19 @@ def out(*arguments: str, status: int = 0) -> str:
     return shown.out.decode()
 
 
+def runs_listed(*options: str) -> list[str]:
+    """The lines of the list that begin with a run; those below a run say why it stopped."""
+    return [line for line in out("runs", "list", *options).splitlines()[1:] if not line.startswith(" ")]
+
+
 def test_the_story_that_was_played_last_is_spoken_of(here: Path) -> None:
     latest = find_run(here / "game_files")
     assert latest.parent.parent == here / "game_files" / SECOND
     assert out("status").startswith(f"{SECOND}, run {latest.name}, in game_files/{SECOND}\n")
     assert out("runs", "show").startswith(f"Run         {latest.name}\n")
-    assert out("memories", "show").startswith(f"Memories of {SECOND}, game_files/{SECOND}/Memories.md:\n")
+    assert f"game_files/{SECOND}/Memories.md" in out("memories", "show")
     assert out("replay") == f"Run {latest.name} of {SECOND} is repeated exactly: 2 turns\n"
-    assert [line.split()[3] for line in out("runs", "list").splitlines()[1:]] == [SECOND, FIRST]
+    assert [line.split()[1] for line in runs_listed()] == [SECOND, FIRST]
 
 
 @pytest.mark.parametrize("story", [FIRST, f"{FIRST}.z5", "elsewhere.z5"])
@@ -80,7 +85,7 @@ def test_a_story_can_be_named_by_its_name_or_by_its_file_wherever_that_is(here: 
     assert out("runs", "show", "--game", story).startswith(f"Run         {older.name}\n")
     assert "game_files/Memories.md" in out("memories", "check", "--game", story)
     assert out("replay", "--game", story).startswith(f"Run {older.name} of {FIRST} is repeated exactly")
-    assert len(out("runs", "list", "--game", story).splitlines()) == 2
+    assert len(runs_listed("--game", story)) == 1
 
 
 def test_a_story_that_was_not_played_is_an_error_that_names_those_that_were() -> None:
