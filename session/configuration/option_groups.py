@@ -248,7 +248,7 @@ class ObjectiveOptions(Options):
     max_active: PositiveInt = Field(8, description="objectives open at once")
     stale_after: PositiveInt = Field(80, description="turns without progress after which an objective is dropped")
     max_tokens: PositiveInt = Field(
-        3000, description="tokens in a prompt about objectives; prompt_budgets.analysis is the limit"
+        2800, description="tokens in a prompt about objectives; prompt_budgets.analysis is the limit"
     )
 
 

@@ -318,7 +318,7 @@ def test_a_place_that_is_not_known_is_said_to_be_so(tmp_path: Path) -> None:
     assert "- Score: not known\n- Location: not known\n- Inventory: nothing" in last_prompt(play).user
 
 
-@pytest.mark.parametrize(("most", "tokens"), [(None, 3000), (50_000, 15_000)], ids=["by default", "at most"])
+@pytest.mark.parametrize(("most", "tokens"), [(None, 2800), (50_000, 15_000)], ids=["by default", "at most"])
 def test_the_largest_world_stays_under_as_many_tokens(tmp_path: Path, most: int | None, tokens: int) -> None:
     (tmp_path / "knowledgebase.md").write_text("Beware of the fumes. " * 5000)
     memories = Memories({room: [memory(f"{n} " + "word " * 200) for n in range(20)] for room in range(1, 400)})
