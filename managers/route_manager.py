@@ -180,7 +180,8 @@ class RouteManager(BaseManager):
         """Learn the routes of the episode; they go to the file with the next commit."""
         del end
         routes = tuple(self._trail.routes(self.game_state.episode))
-        self._store.apply(Learnt(routes, self._wanted_rooms(routes)))
+        if routes:
+            self._store.apply(Learnt(routes, self._wanted_rooms(routes)))
         self._store.demand()
 
     def untried(self) -> list[KnownRoute]:

@@ -35,7 +35,7 @@ class RouteProof:
     """Tries out the routes that nobody has tried out yet, once an episode is over.
 
     game: is reset by the next episode; an interpreter that dies ends the proof, not the run
-    recording: what it says of a proof is taken over, and nothing is tried
+    recording: while it is repeated, what it says of a proof is taken over, and nothing is tried
     is_stopped: ends the proof early, as its time does; what was found by then stands
     seeds, seconds: how many seeds are tried, and how long that may take
     """
@@ -53,12 +53,13 @@ class RouteProof:
         recorded = self.recording.next_event
         if isinstance(recorded, RoutesProven):
             proven = recorded
-        else:
+        elif self.recording.is_over:
             proven = RoutesProven(episode, tuple(self._proven()))
-            if not proven.routes:
-                return
-        self.emit(proven)
-        self.routes.take_proof(proven)
+        else:
+            return
+        if proven.routes:
+            self.emit(proven)
+            self.routes.take_proof(proven)
 
     def _proven(self) -> list[ProvenRoute]:
         end = time.monotonic() + self.seconds

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -122,7 +122,7 @@ class KnownRoute:
     number: int
     goal: Goal
     start: Waypoint
-    steps: tuple[RouteStep, ...]
+    steps: Annotated[tuple[RouteStep, ...], Field(min_length=1)]
     episode: int
     followed: NonNegativeInt = 0
     worked: NonNegativeInt = 0

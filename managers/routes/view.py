@@ -39,6 +39,7 @@ def record(route: KnownRoute) -> str:
     if route.proof is not None:
         parts.append(f"in {route.proof.worked} of {route.proof.tried} trials")
     if route.stops:
-        at = ", ".join(f"{number} ({route.commands[number - 1]})" for number in sorted(route.stops))
+        stops = [(number, command) for number, command in enumerate(route.commands, start=1) if number in route.stops]
+        at = ", ".join(f"{number} ({command})" for number, command in stops)
         parts.append(f"stopped at command {at}")
     return ", ".join(parts)

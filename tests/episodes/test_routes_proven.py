@@ -133,3 +133,6 @@ def test_a_run_that_is_to_stop_does_not_wait_for_the_proof(own_story: Path, tmp_
     ):
         assert run.play() == "interrupted"
     assert proven == []
+    resumed = resume_run(own_story, wanderer(), tmp_path)
+    assert [proof.episode for proof in proofs(resumed)] == [2]
+    assert verify_run(own_story, tmp_path).difference is None

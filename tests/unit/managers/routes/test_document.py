@@ -20,6 +20,7 @@ from session.errors import StoreError
 from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
 
 FILE = Path("routes.json")
+EMPTY = '{"routes": [{"number": 1, "goal": {"kind": "room", "number": 2}, "start": {}, "steps": [], "episode": 1}]}'
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
@@ -103,7 +104,7 @@ def test_an_edit_of_a_route_that_is_gone_does_nothing(edit: FollowedRoute | Remo
     assert edit.apply_to(kept) is kept
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"version": 2}', '{"routes": [{"number": "x"}]}'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"version": 2}', '{"routes": [{"number": "x"}]}', EMPTY])
 def test_what_is_no_file_of_routes_is_named(text: str) -> None:
     with pytest.raises(StoreError, match=r"^routes\.json holds no routes that this version reads"):
         parse_routes(text, FILE)
