@@ -18,7 +18,11 @@ _END = re.compile(
     r"|you(?:'ve| have| are|'re)? (?:\w+ )?(?:dead|die|died|killed))\b",
     re.IGNORECASE,
 )
-_NEW_GAME = re.compile(r"\b(?:restart|restore|quit|again|start over|(?:another|new) (?:game|try))\b", re.IGNORECASE)
+_NEW_GAME = re.compile(
+    r"\b(?:restart|undo|again|start over|(?:another|new) (?:game|try)|restore\b.*\bquit|quit\b.*\brestore)\b",
+    re.IGNORECASE,
+)
+"""Quitting alone is offered by every menu."""
 _QUESTION = re.compile(r"\bRESTART\b.{0,200}\b(?:RESTORE|QUIT)\b[^.]{0,200}$", re.DOTALL)
 _END_WORDS = (
     *("***", "restart", "restore", "quit", "try again", "play again", "start again", "start over", "another game"),
@@ -77,7 +81,7 @@ def sounds_like_an_end(text: str) -> bool:
 
 
 def offers_a_new_game(text: str) -> bool:
-    """Return whether the last line of ``text`` offers to begin anew, to restore or to quit."""
+    """Return whether the last line of ``text`` offers to begin anew, or to go back."""
     return bool(_NEW_GAME.search(last_line(text)))
 
 

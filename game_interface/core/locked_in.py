@@ -14,11 +14,10 @@ _COMMANDS = ("look", "inventory")
 """Two commands that every story answers differently while it is played."""
 _ANSWERS = ("yes", "no", "y", "n", "1", "2", "3", "")
 _KEYS = ("enter", "space", "q", "n", "y", "1", "2", "3")
-_MOST_PAGES = 6
 _PATIENCE = 12
 """Turns for which a scene may hold the player, taking no command, before it ends by itself."""
-_LONG = 120
-"""Letters of an answer that does more than turn a command down."""
+_LONG = {"line": 120, "key": 0}
+"""Letters of an answer that does no more than turn a command down; a key that is not wanted has no answer at all."""
 
 
 def is_locked_in(interpreter: Interpreter) -> bool:
@@ -54,16 +53,13 @@ def _tells_commands_apart(interpreter: Interpreter) -> bool:
 
 
 def _leads_on(interpreter: Interpreter, reply: str) -> bool:
-    """Return whether ``reply``, given again to every page that follows, leads to something new."""
-    said: set[str] = set()
-    for _ in range(_MOST_PAGES):
-        text = _answer(interpreter, reply)
-        if interpreter.stop or text in said:
-            return False
-        if interpreter.prompt == "line":
-            return _tells_commands_apart(interpreter) or (len(text) > _LONG and not offers_a_new_game(text))
-        said.add(text)
-    return True
+    """Return whether ``reply`` leads to where commands are understood, or to a text that does not offer a new game."""
+    text = _answer(interpreter, reply)
+    if interpreter.stop:
+        return False
+    if interpreter.prompt == "line" and _tells_commands_apart(interpreter):
+        return True
+    return len(text) > _LONG[interpreter.prompt] and not offers_a_new_game(text)
 
 
 def _answer(interpreter: Interpreter, reply: str) -> str:

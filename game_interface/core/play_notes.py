@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from game_interface.core.endings import is_question, last_line
 
+_INSISTING = re.compile("please (?:answer|give)", re.IGNORECASE)
+"""How stories ask the question before once more."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoryQuestion:
-    """The line that the story's latest text ended with, and how many texts in a row did.
+    """The question that the story's latest text ended with, and how many texts in a row did.
 
     text: empty where it was no question
     """
@@ -22,6 +26,8 @@ class StoryQuestion:
         line = last_line(text)
         if not is_question(line):
             return NO_QUESTION
+        if self.text and _INSISTING.match(line):
+            return StoryQuestion(self.text, self.times + 1)
         return StoryQuestion(line, self.times + 1 if line == self.text else 1)
 
 

@@ -63,7 +63,14 @@ def test_an_interpreter_that_dies_of_the_storys_own_fault_says_so() -> None:
     assert "fault of the story" in last.text
 
 
-@pytest.mark.parametrize("answers", [("y",), ("no", "leave", "yes")])
+def test_a_page_that_one_key_alone_leaves_is_no_end_whatever_it_speaks_of() -> None:
+    page, menu, back = play("exits.z5", "help", "space", "q")
+    assert "THE END" in page.text
+    assert [each.ending for each in (page, menu, back)] == [None, None, None]
+    assert back.text.startswith("The Hall")
+
+
+@pytest.mark.parametrize("answers", [("y",), ("no", "leave", "yes"), ("maybe", "yes")])
 def test_a_session_is_not_ended_by_a_word_that_we_do_not_know_and_a_yes(answers: tuple[str, ...]) -> None:
     *_, refused, after = play("exits.z5", "leave", *answers, "no")
     assert refused.refusal
