@@ -35,7 +35,8 @@ app = typer.Typer(
     help="Language models play, and learn, text adventures.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,  # Rich, for help in boxes, would take as long to load as all the rest
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 app.command()(run.run)
 app.command()(resume.resume)

@@ -9,6 +9,7 @@ import pytest
 
 HEAVY = {
     *("game_interface", "managers", "orchestration"),
+    *("markdown_it", "pygments"),  # of Rich, for help in boxes
     *("filelock", "httpx", "httpx2", "jericho", "numpy", "openai", "scipy", "structlog", "xllamacpp"),
 }
 LOADED_BY_TYPER = {"pydantic"}  # as soon as a command has options
