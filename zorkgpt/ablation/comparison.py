@@ -75,7 +75,7 @@ class ArmScore:
     """What an arm scored, the mean of its runs, with its bootstrap interval (95 %); ``None``: not known.
 
     story, is_share: as in a ``Comparison``
-    runs: those whose score is known
+    runs: those whose score is known; one alone has no interval
     """
 
     story: str
@@ -116,8 +116,10 @@ def arm_scores(runs: Sequence[RunMeasures]) -> Iterator[ArmScore]:
         groups = [values for values in known.values() if values]
         found = ArmScore(_told(known), measure, len(pool) > 1, arm, sum(map(len, groups)))
         if groups:
+            found = replace(found, score=mean(map(mean, groups)))
+        if found.runs > 1:
             low, high = bootstrap_interval(groups)
-            found = replace(found, score=mean(map(mean, groups)), low=low, high=high)
+            found = replace(found, low=low, high=high)
         yield found
 
 

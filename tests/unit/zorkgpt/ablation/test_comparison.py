@@ -202,3 +202,8 @@ def test_an_arm_alone_is_scored_with_the_interval_of_its_runs() -> None:
 
 def test_a_story_without_points_has_no_score() -> None:
     assert next(arm_scores([replace(run("dyeworks", "full", 1, 0), score=None)])).score is None
+
+
+def test_one_run_alone_is_scored_without_an_interval() -> None:
+    score = next(arm_scores([run("dyeworks", "full", 1, 4)]))
+    assert (score.runs, score.score, score.low, score.high) == (1, 4, None, None)
