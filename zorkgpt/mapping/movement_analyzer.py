@@ -1,4 +1,7 @@
-"""Reads out of a turn what it says about the map: by location ids alone, never by the story's text."""
+"""Reads out of a turn what it says about the map: by location ids alone, never by the story's text.
+
+Which exits a text names is a hint for who has not tried them, and makes no edge.
+"""
 
 from __future__ import annotations
 
