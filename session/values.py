@@ -232,11 +232,19 @@ class TurnRecord:
 
     @property
     def came_to_light(self) -> tuple[GameObject, ...]:
-        """What is carried or seen now and was not before; nothing where the player moved or that is not known."""
-        if self.moved:
+        """What is carried or seen now and was not before; nothing where the player moved or that is not known.
+
+        What was only picked up in the room had come to light before, though it may lie on something.
+        """
+        known, before = _in_reach(self.before), self.before
+        if self.moved or not known:
             return ()
-        known = _in_reach(self.before)
-        return tuple(thing for number, thing in _in_reach(self.after).items() if known and number not in known)
+        picked_up = {
+            thing.num
+            for thing in self.after.inventory or ()
+            if before.location is not None and _is_within(thing.num, before.location.num, before.parents)
+        }
+        return tuple(thing for number, thing in _in_reach(self.after).items() if number not in {*known, *picked_up})
 
     @property
     def moved(self) -> bool:
@@ -248,6 +256,15 @@ class TurnRecord:
 def _in_reach(observation: Observation) -> dict[int, GameObject]:
     """Return what is carried or seen, by its number."""
     return {thing.num: thing for thing in (*(observation.inventory or ()), *(observation.visible or ()))}
+
+
+def _is_within(number: int, holder: int, parents: tuple[int, ...]) -> bool:
+    """Tell whether an object is in another, or in something that is."""
+    for _ in parents:  # a broken tree may have a circle
+        number = parents[number] if number < len(parents) else 0
+        if number in (0, holder):
+            break
+    return number == holder
 
 
 @dataclass(frozen=True, slots=True)
