@@ -271,7 +271,7 @@ def _is_within(number: int, holder: int, parents: tuple[int, ...]) -> bool:
 class StoryFacts:
     """What does not change about a story file.
 
-    sha256: of the whole file
+    sha256: of the story, which in an archive is a part of the file
     known: whether Jericho has a profile of this very file
     directions: the words of the story's dictionary that move the player, as far as they are known
     attribute_names: the attribute numbers whose meaning is known, by a name for it

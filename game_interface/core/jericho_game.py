@@ -180,12 +180,13 @@ class JerichoGame(Game):
         place = interpreter.prompt_place
         if not self._prompt_place and interpreter.prompt == "line" and not text.endswith("?"):
             self._prompt_place = place
-        self._question = question = self._question.after(text) if "?" in text or "lease" in text else NO_QUESTION
+        is_usual = place == self._prompt_place
+        self._question = question = NO_QUESTION if is_usual and "?" not in text else self._question.after(text)
         observation = self._observer.observe(text)
         victory = interpreter.known and interpreter.victory() > 0
         defeat = interpreter.known and interpreter.defeat() > 0
-        elsewhere = place != self._prompt_place or question.times >= _ASKED_IN_VAIN  # rather than at its usual prompt
-        if victory or defeat or elsewhere or "***" in text or "RESTART" in text or interpreter.stop:
+        in_vain = question.times >= _ASKED_IN_VAIN
+        if victory or defeat or in_vain or not is_usual or "***" in text or "RESTART" in text or interpreter.stop:
             observation = self._with_ending(observation, victory=victory, defeat=defeat)
         self._observation = observation
         return observation
