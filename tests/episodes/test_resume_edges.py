@@ -57,6 +57,7 @@ def test_without_its_snapshot_a_run_whose_files_have_changed_is_refused_and_keep
     own_story: Path, tmp_path: Path
 ) -> None:
     stopped(own_story, tmp_path, at=9)
+    add_by_hand(tmp_path, "By hand")
     (find_run(tmp_path) / SNAPSHOT).unlink()
     before = (find_run(tmp_path) / JOURNAL_FILE).read_bytes()
     with pytest.raises(StoreError, match=r"last\.json is missing, and .* is not what it was when the run began"):
