@@ -181,7 +181,9 @@ class JerichoGame(Game):
         if not self._prompt_place and interpreter.prompt == "line" and not text.endswith("?"):
             self._prompt_place = place
         is_usual = place == self._prompt_place
-        self._question = question = NO_QUESTION if is_usual and "?" not in text else self._question.after(text)
+        question = self._question
+        if "?" in text or question.times or not is_usual:
+            self._question = question = question.after(text)
         observation = self._observer.observe(text)
         victory = interpreter.known and interpreter.victory() > 0
         defeat = interpreter.known and interpreter.defeat() > 0
