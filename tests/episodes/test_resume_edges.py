@@ -56,7 +56,7 @@ def test_a_memory_added_before_the_first_commit_is_part_of_how_the_run_begins(ow
 def test_without_its_snapshot_a_run_whose_files_have_changed_is_refused_and_keeps_its_journal(
     own_story: Path, tmp_path: Path
 ) -> None:
-    stopped(own_story, tmp_path, at=9)
+    stopped(own_story, tmp_path, at=16)
     add_by_hand(tmp_path, "By hand")
     (find_run(tmp_path) / SNAPSHOT).unlink()
     before = (find_run(tmp_path) / JOURNAL_FILE).read_bytes()
