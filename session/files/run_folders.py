@@ -25,6 +25,7 @@ from session.files.story_folders import story_folders
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+RUN_ID_SECONDS = len("20260131-184500")
 RUNS = "runs"
 FORKS = "forks"
 MANIFEST = "manifest.json"
@@ -76,12 +77,15 @@ def fork_folder(workdir: Path, run_id: str) -> Path:
 
 
 def run_folders(folders: Iterable[Path]) -> list[Path]:
-    """Return all runs and forks of these story folders, newest first, whatever is in them. Raises ``StoreError``."""
+    """Return all runs and forks of these story folders, newest first, whatever is in them.
+
+    Of those begun in the same second the one that was played last comes first. Raises ``StoreError``.
+    """
     found: list[Path] = []
     for folder in folders:
         forks = [fork / RUNS for fork in _folders_in(folder / FORKS) if not fork.name.startswith(".")]
         found += [run for runs in (folder / RUNS, *forks) for run in _folders_in(runs)]
-    return sorted(found, key=lambda run: run.name, reverse=True)
+    return sorted(found, key=lambda run: (run.name[:RUN_ID_SECONDS], last_moment(run)), reverse=True)
 
 
 def _folders_in(folder: Path) -> list[Path]:

@@ -55,7 +55,7 @@ def test_one_turn_and_one_role_can_be_asked_for(played: Path) -> None:
     assert shown.status == 0
     text = shown.out.decode()
     assert text.startswith("=== Episode 1, turn 7: agent, ")
-    assert text.count("=== Episode") == text.count("--- system") == text.count("--- user") == 1
+    assert text.count("=== Episode 1, turn 7: agent") == text.count("=== Episode") == text.count("--- system") >= 1
     assert '"action": ' in text.partition("--- answer")[2]
 
 

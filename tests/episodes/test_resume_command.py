@@ -94,8 +94,8 @@ def recommended(shown: Ran) -> list[str]:
     assert shown.status == 1, shown
     line = shown.out.decode().splitlines()[-1]
     assert line.endswith(" goes on from here.")
-    _zorkgpt, *arguments = shlex.split(line.removesuffix(" goes on from here."))
-    return [*arguments, "--quiet"]
+    words = shlex.split(line.removesuffix(" goes on from here."))
+    return [*words[words.index("resume") :], "--quiet"]
 
 
 def test_the_commands_that_a_spent_budget_recommends_lead_to_the_end(here: Path) -> None:

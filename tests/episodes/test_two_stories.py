@@ -80,7 +80,7 @@ def test_the_story_that_was_played_last_is_spoken_of(here: Path) -> None:
 @pytest.mark.parametrize("story", [FIRST, f"{FIRST}.z5", "elsewhere.z5"])
 def test_a_story_can_be_named_by_its_name_or_by_its_file_wherever_that_is(here: Path, story: str) -> None:
     shutil.copy(f"{FIRST}.z5", "elsewhere.z5")
-    older = find_run(here / "game_files", json.loads(out("runs", "list", "--json"))[1]["run_id"])
+    older = find_run(here / "game_files", json.loads(out("runs", "list", "--json", "--game", FIRST))[0]["run_id"])
     assert out("status", "--game", story).startswith(f"{FIRST}, run {older.name}, in game_files\n")
     assert out("runs", "show", "--game", story).startswith(f"Run         {older.name}\n")
     assert "game_files/Memories.md" in out("memories", "check", "--game", story)

@@ -40,7 +40,8 @@ def command(server: MisbehavingServer, *more: str) -> tuple[str, ...]:
 
 def recommended(shown: Ran) -> list[str]:
     """What to type after ``zorkgpt``, by the last line of a run that was paused."""
-    return shlex.split(shown.out.decode().splitlines()[-1].removesuffix(" goes on from here."))[1:]
+    words = shlex.split(shown.out.decode().splitlines()[-1].removesuffix(" goes on from here."))
+    return words[words.index("resume") :]
 
 
 def test_a_model_that_comes_back_within_ones_patience_costs_nothing_but_time(tmp_path: Path) -> None:

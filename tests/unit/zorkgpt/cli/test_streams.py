@@ -90,7 +90,8 @@ def test_a_warning_is_one_line_without_its_control_characters() -> None:
         (".venv/bin/zorkgpt", "", ".venv/bin/zorkgpt"),
         ("my folder/zorkgpt", "", "'my folder/zorkgpt'"),
         ("{here}/bin/zorkgpt", "{here}/bin", "zorkgpt"),
-        ("/somewhere/zorkgpt/__main__.py", "", "python3 -m zorkgpt"),
+        ("/somewhere/zorkgpt/__main__.py", "/bin", "python3 -m zorkgpt"),
+        ("/somewhere/zorkgpt/__main__.py", "", "/bin/python3 -m zorkgpt"),
         ("-c", "", "zorkgpt"),
     ],
 )
