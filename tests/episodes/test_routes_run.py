@@ -162,7 +162,8 @@ def test_without_routes_nothing_is_learnt_or_offered(own_story: Path, tmp_path: 
     play(own_story, tmp_path, model, routes={"enabled": False})
     assert not (tmp_path / "routes.json").exists()
     told = "".join(f"{call.prompt.system}{call.prompt.user}{call.schema.model_fields}" for call in model.calls)
-    assert "follow" not in told
+    assert "`follow`" not in told
+    assert "'follow'" not in told
     assert "ROUTES" not in told
 
 
