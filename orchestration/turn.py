@@ -132,8 +132,9 @@ class Turn:
             rejections=rejections,
             system=self.agent.system_prompt(assisted=valid_actions is not None),
         )
-        may_travel = self.routes is not None and self.routes.may_travel
-        return self.agent.propose(replace(context, routes=routes, may_travel=may_travel))
+        if self.routes is None or rejections:
+            return self.agent.propose(context)
+        return self.agent.propose(replace(context, routes=routes, may_travel=self.routes.may_travel))
 
     def _led(self, proposal: Proposal, before: Observation) -> _JudgedProposal | None:
         """Set out on the way that the agent wants, and propose its first command; ``None`` where it wants none."""

@@ -83,11 +83,10 @@ def is_told_and_repeated(events: list[Event], model: ScriptedLLM, folder: Path) 
     (failure,) = [event for event in events if isinstance(event, GameFailed)]
     turns = played(events)
     assert len(turns) == TURNS
-    failed = next(turn.record for turn in turns if turn.record.after.refusal)
-    assert failure.error in (failed.after.refusal or "")
+    failed = next(turn.record for turn in turns if failure.error in (turn.record.after.refusal or ""))
     assert failed.after.world_hash == failed.before.world_hash
-    after = [call.prompt.user for call in model.calls if call.role == "agent"][failed.turn]
-    assert f"The command did not work, and nothing has changed: {failure.error}" in after
+    told = [call.prompt.user for call in model.calls if call.role == "agent"]
+    assert any(f"The command did not work, and nothing has changed: {failure.error}" in prompt for prompt in told)
     is_repeated(folder)
 
 

@@ -107,19 +107,20 @@ def test_a_location_is_walked_to_by_the_map_and_one_that_it_does_not_know_is_not
         [
             *typed(*WAY),
             {"action": "wait", "go_to": 99},
+            {"action": "wait"},
             {"action": "wait", "go_to": 11},
+            {"action": "wait"},
             {"action": "wait", "go_to": 12},
-            *typed("wait", "wait", "wait"),
         ]
     )
     model = ScriptedLLM(lambda _role, _prompt, _schema: next(answers))
     run = play_mill(tmp_path, model)
     assert [(turn.action, turn.is_of_route) for turn in run.turns[3:]] == [
+        ("wait", False),
+        ("wait", False),
         ("up", True),
-        ("wait", False),
-        ("wait", False),
     ]
-    refused = [verdict.reason for verdict in run.turns[3].verdicts if not verdict.accepted]
+    refused = [verdict.reason for turn in run.turns[3:] for verdict in turn.verdicts if not verdict.accepted]
     assert refused == ["no way from here to location 99 is known", "you are there already"]
 
 
