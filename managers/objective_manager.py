@@ -212,6 +212,8 @@ class ObjectiveManager(BaseManager):
         if not self.config.objectives.enabled or self.game_state.game_over:
             return False
         turn, asked_turn = self.game_state.turn_count, self._state.asked_turn
+        if turn >= self.config.max_turns_per_episode:
+            return False  # the episode ends here, and its objectives with it
         is_first = asked_turn == 0 and self._knows_earlier_episodes()
         late = turn - asked_turn - (1 if is_first else self.config.objective_update_interval)
         return late > 0 or (late == 0 and turn != self.adaptive_knowledge_manager.asked_turn)

@@ -68,4 +68,4 @@ def _refused(graph: MapGraph, room: int) -> Iterable[str]:
         if exit_ not in walked:
             exits[words].append(plain_line(exit_))
     told = [", ".join(each) + (f" ({plain_line(words)})" if words else "") for words, each in exits.items()]
-    return [f"no way: {', '.join(told)}"] if told else []
+    return [f"led nowhere: {', '.join(told)}"] if told else []

@@ -13,26 +13,30 @@ if TYPE_CHECKING:
 
 
 class Gains:
-    """Follows the events of a run, for the line at its end."""
+    """Follows the events of a run, for the line at its end. A walk to a location is no route."""
 
     def __init__(self) -> None:
         self._ended: list[EpisodeEnded] = []
         self._locations: set[int] = set()
         self._route: int | None = None
         self._points = 0
+        self._follows = False
 
     def see(self, event: Event) -> None:
         """Take an event into account."""
         if isinstance(event, EpisodeStarted):
-            self._route, self._points = None, 0
+            self._route, self._points, self._follows = None, 0, False
         elif isinstance(event, EpisodeEnded):
             self._ended.append(event)
         elif isinstance(event, TurnPlayed):
             record = event.record
             if record.after.location is not None:
                 self._locations.add(record.after.location.num)
-            if record.is_of_route:
-                self._route = record.proposals[-1].follow or self._route
+            set_out = record.proposals[-1]
+            if not record.is_of_route or set_out.wants_way:
+                self._follows = record.is_of_route and set_out.follow is not None
+                self._route = set_out.follow or self._route
+            if self._follows:
                 self._points += record.score_change or 0
 
     def line(self, book: RouteBook) -> str:

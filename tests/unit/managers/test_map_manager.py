@@ -201,7 +201,9 @@ class TestWhatThePromptSaysOfExits:
         manager.note_exits(Location(49, "Hall"), ["south"])
         refused = said(49, "Hall", "You can't, since the oak door is in the way.\n\nCharles shrugs.")
         manager.learn(turn(HALL, "south", refused))
-        assert manager.local_view() == ("L49 Hall (here): no way: south (You can't, since the oak door is in the way.)")
+        assert manager.local_view() == (
+            "L49 Hall (here): led nowhere: south (You can't, since the oak door is in the way.)"
+        )
         manager.learn(turn(refused, "south", at(60, "Path")))
         assert manager.local_view() == "L49 Hall (here): south -> L60 Path"
 
@@ -209,14 +211,14 @@ class TestWhatThePromptSaysOfExits:
         manager = manager_in(tmp_path, here=49)
         for _ in range(5):
             manager.learn(turn(HALL, "north", said(49, "Hall", "Hall (in the barrel)\nAll alike.")))
-        assert manager.local_view() == "L49 Hall (here): no way: north (leads back here)"
+        assert manager.local_view() == "L49 Hall (here): led nowhere: north (leads back here)"
         assert not manager.game_map.is_pruned(49, "north")
 
     def test_an_exit_that_killed_says_so(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=1)
         manager.learn(death(1, "n", 7))
         manager.learn(death(1, "jump", 7))
-        assert manager.local_view() == "L1 Location #1 (here): no way: north (deadly)"
+        assert manager.local_view() == "L1 Location #1 (here): led nowhere: north (deadly)"
 
     @pytest.mark.parametrize("line", ["down. south", "wait. wait then look", "wait", "x shape", "look"])
     def test_several_commands_in_a_line_and_the_passing_of_time_make_no_edge(self, tmp_path: Path, line: str) -> None:

@@ -11,7 +11,7 @@ from zorkgpt.mapping.map_graph import MapGraph
 
 STUDY, ROOF, STORAGE, HALL, PATH = 32, 29, 41, 49, 60
 
-AROUND_THE_STUDY = """L32 Study (here): south -> L41; down -> L49; untried: up; no way: east, west (A wall is there.)
+AROUND_THE_STUDY = """L32 Study (here): south -> L41; down -> L49; untried: up; led nowhere: east, west (A wall.)
 L41 Storage: north -> L32; untried: west
 L49 Hall: up -> L32; south -> L60 Path"""
 
@@ -33,7 +33,7 @@ def tower() -> MapGraph:
     graph.add_exits(STUDY, ["up"])
     graph.add_exits(STORAGE, ["west"])
     for exit_ in ("west", "east"):
-        graph.record_refusal(STUDY, exit_, "A wall is there.")
+        graph.record_refusal(STUDY, exit_, "A wall.")
     return graph
 
 

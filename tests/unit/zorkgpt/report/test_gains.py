@@ -21,10 +21,12 @@ ROUTE = KnownRoute(0, Goal("score", 20), Waypoint(1, "Yard", 0), (RouteStep("nor
 BOOK = Learnt((ROUTE,)).apply_to(RouteBook())
 
 
-def episode(number: int, score: int | None, *, follows: int | None = None) -> Iterator[Event]:
+def episode(
+    number: int, score: int | None, *, follows: int | None = None, walks_to: int | None = None
+) -> Iterator[Event]:
     yield EpisodeStarted(number, 1, YARD)
-    if follows is not None:
-        proposal, verdict = Proposal("north", follow=follows), Verdict(accepted=True, source="route")
+    if follows is not None or walks_to is not None:
+        proposal, verdict = Proposal("north", follow=follows, go_to=walks_to), Verdict(accepted=True, source="route")
         yield TurnPlayed(TurnRecord(number, 1, YARD, (proposal,), (verdict,), HALL), 0.1)
     yield EpisodeEnded(number, "turn_limit", 1, score, score, None, 2, 0.1)
 
@@ -46,6 +48,10 @@ def test_the_points_on_a_route_are_told_with_the_episode_that_it_is_of() -> None
 def test_a_route_that_is_known_no_more_has_no_episode() -> None:
     told = line(episode(1, 1), episode(2, 20, follows=1), book=RouteBook())
     assert told == "Learnt: 1 location, 0 routes. Episode 1: 1 point; episode 2: 20, of which 20 by a route."
+
+
+def test_points_on_a_walk_to_a_location_are_no_routes() -> None:
+    assert line(episode(1, 5), episode(2, 20, walks_to=2)).endswith("Episode 1: 5 points; episode 2: 20.")
 
 
 def test_without_a_route_the_scores_stand_alone() -> None:
