@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PAIRS, EPISODES, TURNS = 20, 6, 30
 SEED = 20_001
 SAME_AGAIN = "map.shown=true"
-"""An arm that is the first one over again: the player does not look at the map, which is shown without being asked."""
+"""An arm that is the first one over again: the map is shown without being asked."""
 OTHER_SEED = "agent_sampling.seed=40001"
 """An arm that is the first one but for the player's own chance."""
 
