@@ -37,6 +37,11 @@ def is_whole(replayed: Replayed, turns: int) -> bool:
     return (replayed.is_whole, replayed.turns) == (True, turns)
 
 
+def turns_of(folder: Path) -> int:
+    """Turns of the newest run: who plays at random may die before an episode's last one."""
+    return sum(isinstance(line.event, TurnPlayed) for line in read_journal(find_run(folder)))
+
+
 def flip(path: Path, at: int) -> None:
     content = bytearray(path.read_bytes())
     content[at] ^= 1
@@ -107,7 +112,7 @@ def test_a_flipped_byte_anywhere_in_the_journal_is_found_in_its_line(copied: Pat
         with pytest.raises(StoreError, match=rf"journal\.jsonl:{line}:"):
             verify_run(STORY, copied)
         path.write_bytes(written)
-    assert is_whole(verify_run(STORY, copied), 30)
+    assert is_whole(verify_run(STORY, copied), turns_of(copied))
 
 
 @pytest.mark.parametrize("name", [SNAPSHOT, "manifest.json", "start/Memories.md"])
@@ -119,7 +124,7 @@ def test_a_flipped_byte_anywhere_in_what_a_run_keeps_is_found_and_its_file_named
             verify_run(STORY, copied)
         assert str(path) in str(raised.value), at
         flip(path, at)
-    assert is_whole(verify_run(STORY, copied), 30)
+    assert is_whole(verify_run(STORY, copied), turns_of(copied))
 
 
 def test_a_file_of_the_start_that_is_gone_is_found_and_named(copied: Path) -> None:
@@ -138,7 +143,7 @@ def test_a_flipped_byte_anywhere_in_the_story_is_found_and_the_file_named(record
             with pytest.raises((StoryError, StoreError), match=str(story)):
                 repeat(story, recorded)
         flip(story, at)
-    assert is_whole(verify_run(story, recorded), 30)
+    assert is_whole(verify_run(story, recorded), turns_of(recorded))
 
 
 def test_a_snapshot_of_a_journal_that_is_shorter_is_named(copied: Path) -> None:
@@ -227,7 +232,7 @@ def test_a_run_whose_files_were_edited_by_hand_meanwhile_is_repeated_exactly(tmp
     played = play_prompted(STORY, tmp_path, model=prompted(Before(effects)))
     noticed = {event.file for event in played.events if isinstance(event, FileEdited)}
     assert noticed == {"Memories.md", "knowledgebase.md", "map_state.json"}
-    assert is_whole(verify_run(STORY, tmp_path), 30)
+    assert is_whole(verify_run(STORY, tmp_path), turns_of(tmp_path))
 
 
 @pytest.mark.parametrize("kill_at", KILLS)
@@ -253,13 +258,13 @@ def test_a_paused_run_is_repeated_as_far_as_it_was_played_and_whole_once_it_was_
     replayed = verify_run(STORY, tmp_path)
     assert (replayed.turns, replayed.is_whole, replayed.difference) == (len(paused.turns), False, None)
     resume_with(STORY, tmp_path, budgets={})
-    assert is_whole(verify_run(STORY, tmp_path), 30)
+    assert is_whole(verify_run(STORY, tmp_path), turns_of(tmp_path))
 
 
 @pytest.mark.parametrize("kill_at", [300, 301, 650, 651])
 def test_a_killed_run_is_repeated_as_far_as_it_was_played(tmp_path: Path, kill_at: int) -> None:
     assert killed(tmp_path, kill_at=kill_at)
-    turns = [line for line in read_journal(find_run(tmp_path)) if isinstance(line.event, TurnPlayed)]
+    turns = turns_of(tmp_path)
     replayed = verify_run(STORY, tmp_path)
-    assert (replayed.turns, replayed.is_whole, replayed.difference) == (len(turns), False, None)
-    assert turns
+    assert (replayed.turns, replayed.is_whole, replayed.difference) == (turns, False, None)
+    assert turns > 0
