@@ -142,6 +142,10 @@ class RouteManager(BaseManager):
         number = under_way.done + 1
         return Proposal(under_way.steps[0].command, f"Command {number} of {under_way.length}. {under_way.name}.")
 
+    def times_tried(self, action: str) -> int:
+        """Return how often the command was chosen at the present location in earlier episodes."""
+        return self.book.tried.get(self.game_state.current_room_id or 0, {}).get(action, 0)
+
     def offers(self, observation: Observation) -> tuple[OfferedRoute, ...]:
         """Return the routes that can be followed now, best first."""
         routes = [route for route, _ in self._from_here(observation)]
@@ -180,8 +184,8 @@ class RouteManager(BaseManager):
         """Learn the routes of the episode; they go to the file with the next commit."""
         del end
         routes = tuple(self._trail.routes(self.game_state.episode))
-        if routes:
-            self._store.apply(Learnt(routes, self._wanted_rooms(routes)))
+        if self._trail.tried:
+            self._store.apply(Learnt(routes, self._wanted_rooms(routes), self._trail.tried))
         self._store.demand()
 
     def untried(self) -> list[KnownRoute]:
@@ -287,7 +291,7 @@ class RouteManager(BaseManager):
     def _wanted_rooms(self, routes: tuple[KnownRoute, ...]) -> tuple[int, ...]:
         """Return the rooms that routes are kept to: those with untried exits first, then those farthest away."""
         rooms = {route.goal.number for route in (*routes, *self.book.routes) if route.goal.kind == "room"}
-        start = next((route.start.location_id for route in routes), None)
+        start = next((route.start.location_id for route in (*routes, *self.book.routes)), None)
         if self._map is None or start is None:
             return tuple(sorted(rooms)[:MOST_ROOMS])
         ways = {room: self._map.route(start, room) for room in rooms}

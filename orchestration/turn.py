@@ -13,7 +13,6 @@ from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
 from session.command_reading import first_command
 from session.errors import LanguageModelError
-from session.game_state import GameState
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from session.vocabulary import Vocabulary
 from zorkgpt.players.agent import Agent
@@ -26,10 +25,11 @@ if TYPE_CHECKING:
     from orchestration.learning import Learning
     from session.context import OfferedRoute, PromptSection
     from session.game_configuration import GameConfiguration
+    from session.game_state import GameState
     from zorkgpt.llm.language_model import LanguageModel
 
-Offer = Callable[[tuple[str, ...], GameState], tuple[str, ...]]
-"""Chooses from the valid actions of a moment, and says in which order they are shown."""
+Offer = Callable[[tuple[str, ...], Callable[[str], int]], tuple[str, ...]]
+"""Chooses from the valid actions of a moment by how often each was played, and says in which order they are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Turn:
         what came of it.
         """
         routes = self.routes.offers(before) if self.routes else ()
-        valid_actions = self.offer(self.game.valid_actions(), state) if self.offer else None
+        valid_actions = self.offer(self.game.valid_actions(), partial(self._times, state)) if self.offer else None
         if valid_actions and not state.turn_count:
             valid_actions = (*(route.choice for route in routes if route.is_best), *valid_actions)
         rejections: list[Rejection] = []
@@ -116,6 +116,11 @@ class Turn:
                 verdict = Verdict(accepted=False, reason=unfit, source="parser")
             rejections.append(Rejection(proposal.action, verdict.reason))
             yield _JudgedProposal(proposal, verdict)
+
+    def _times(self, state: GameState, action: str) -> int:
+        """Return how often the action was played here, in this episode and, as far as routes are learnt, earlier."""
+        earlier = self.routes.times_tried(action) if self.routes else 0
+        return state.times_played[state.current_room_id, action] + earlier
 
     def _propose(
         self,
@@ -172,15 +177,15 @@ class _JudgedProposal(NamedTuple):
     verdict: Verdict
 
 
-def freshest_first(actions: tuple[str, ...], state: GameState) -> tuple[str, ...]:
-    """Sort the actions, the least played here in this episode first: small models favour what a list begins with."""
-    return tuple(sorted(actions, key=lambda action: state.times_played[state.current_room_id, action]))
+def freshest_first(actions: tuple[str, ...], times: Callable[[str], int]) -> tuple[str, ...]:
+    """Sort the actions, the least played here first: small models favour what a list begins with."""
+    return tuple(sorted(actions, key=times))
 
 
-def freshest(actions: tuple[str, ...], state: GameState) -> tuple[str, ...]:
-    """Return the actions that were played least here in this episode: small models do the same over and over."""
-    played = [state.times_played[state.current_room_id, action] for action in actions]
-    return tuple(action for action, times in zip(actions, played, strict=True) if times == min(played))
+def freshest(actions: tuple[str, ...], times: Callable[[str], int]) -> tuple[str, ...]:
+    """Return the actions that were played least here: small models do the same over and over."""
+    played = [times(action) for action in actions]
+    return tuple(action for action, number in zip(actions, played, strict=True) if number == min(played))
 
 
 def build_turn(

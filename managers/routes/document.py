@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
@@ -29,16 +31,20 @@ class RouteBook:
     """All routes that are kept.
 
     latest: the highest number that was ever given
+    tried: how often each command was chosen at each location, by its id, in all episodes that have ended
     """
 
     version: Literal[1] = 1
     latest: NonNegativeInt = 0
     routes: tuple[KnownRoute, ...] = ()
+    tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
 
     def render(self) -> str:
         """Return the text of the file, with each command on a line of its own."""
         routes = _listed(map(_rendered, self.routes), " ")
-        return f'{{"version": {self.version}, "latest": {self.latest}, "routes": {routes}}}\n'
+        tried = [f"{json.dumps(str(place))}: {json.dumps(counts)}" for place, counts in sorted(self.tried.items())]
+        counted = "".join(f"{mark}\n {line}" for mark, line in zip(["", *"," * len(tried)], tried, strict=False))
+        return f'{{"version": {self.version}, "latest": {self.latest}, "routes": {routes},\n"tried": {{{counted}}}}}\n'
 
     def find(self, number: int) -> KnownRoute | None:
         """Return the route of that number."""
@@ -50,10 +56,12 @@ class Learnt:
     """An edit: an episode taught these routes.
 
     rooms: those to which routes are wanted
+    tried: how often each command was chosen at each location in the episode
     """
 
     routes: tuple[KnownRoute, ...]
     rooms: tuple[int, ...] = ()
+    tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
     kind: Literal["learnt"] = "learnt"
 
     def apply_to(self, document: RouteBook) -> RouteBook:
@@ -67,7 +75,13 @@ class Learnt:
         for route in self.routes:
             if route.goal.number in wanted[route.goal.kind]:
                 book = _with(book, route)
-        return book
+        if not self.tried:
+            return book
+        places = [*document.tried, *(place for place in self.tried if place not in document.tried)]
+        every_time = {
+            place: dict(Counter(document.tried.get(place, {})) + Counter(self.tried.get(place, {}))) for place in places
+        }
+        return replace(book, tried=every_time)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from session.route import Goal, KnownRoute, RouteStep, Waypoint
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class Trail:
-    """What was played in an episode, from its opening to its first death: nobody wants to be led further."""
+    """What was played in an episode, from its opening to its first death: nobody wants to be led further.
+
+    tried: how often each command was chosen at each location, routes aside, death or not
+    """
 
     def __init__(self) -> None:
         self._start: Waypoint | None = None
@@ -22,12 +26,15 @@ class Trail:
         self._best: int | None = None
         self._met: set[tuple[str, int]] = set()
         self._is_over = False
+        self.tried: dict[int, Counter[str]] = {}
 
     def add(self, record: TurnRecord) -> None:
         """Add a turn, and note what was reached in it."""
         if self._start is None:
             self._start = Waypoint.of(record.before)
             self._reached(record.before)
+        if record.before.location is not None and not record.is_of_route:
+            self.tried.setdefault(record.before.location.num, Counter())[record.action] += 1
         self._is_over = self._is_over or record.after.died or record.after.lost
         if self._is_over:
             return

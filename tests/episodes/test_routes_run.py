@@ -183,3 +183,17 @@ def test_a_file_of_routes_that_is_broken_stops_the_run_with_a_line_and_stays_as_
     with pytest.raises(StoreError, match=r"routes\.json holds no routes that this version reads \(.*episode"):
         play(own_story, tmp_path, ScriptedLLM(Returning()))
     assert (tmp_path / "routes.json").read_text() == broken
+
+
+def test_what_an_episode_tried_is_offered_to_the_next_one_last(own_story: Path, tmp_path: Path) -> None:
+    chosen: list[str] = []
+
+    def first(_role: Role, _prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        action = schema.model_json_schema()["properties"]["action"]
+        offered = [each for each in action.get("enum", [action.get("const")]) if not each.startswith("follow route")]
+        chosen.append(offered[0])
+        return {"reasoning": "", "action": offered[0]}
+
+    play(own_story, tmp_path, ScriptedLLM(first), assist="fresh-actions", max_turns_per_episode=2)
+    assert chosen[0] == chosen[2]  # the only one that there is at the opening
+    assert chosen[1] != chosen[3]

@@ -55,6 +55,13 @@ def test_the_shortest_route_to_a_goal_is_kept_and_one_that_carries_more_in_few_c
     assert commands_of(book(route("abcd", carried=2), route("ab"))) == ["ab"]
 
 
+def test_what_was_tried_adds_up_and_is_written() -> None:
+    once = Learnt((), tried={7: {"up": 1}}).apply_to(RouteBook())
+    twice = Learnt((), tried={7: {"up": 2, "down": 1}, 9: {"wait": 1}}).apply_to(once)
+    assert twice.tried == {7: {"up": 3, "down": 1}, 9: {"wait": 1}}
+    assert parse_routes(twice.render(), FILE) == twice
+
+
 def test_what_cannot_be_trusted_gives_way_to_any_other() -> None:
     failing = route("ab", proof=Proof(0, 5))
     assert commands_of(book(failing, route("abcdefg"))) == ["abcdefg"]
