@@ -23,12 +23,6 @@ _NEW_GAME = re.compile(
     re.IGNORECASE,
 )
 """Quitting alone is offered by every menu."""
-_QUESTION = re.compile(r"\bRESTART\b.{0,200}\b(?:RESTORE|QUIT)\b[^.]{0,200}$", re.DOTALL)
-_END_WORDS = (
-    *("***", "restart", "restore", "quit", "try again", "play again", "start again", "start over", "another game"),
-    *("new game", "end of session", "end of the", "the end", "game over", "dead", "die", "killed"),
-)
-"""What stories end with, and much else holds too; in lower case."""
 _QUESTION = re.compile(r"\?|\b(?:yes or no|y/n|please (?:answer|choose|enter|press|type))\b", re.IGNORECASE)
 _TO_LEAVE = re.compile(
     r"\b(?:quit|restart|stop playing|give up"
