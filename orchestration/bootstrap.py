@@ -15,13 +15,13 @@ from orchestration.guarded_model import Asked, GuardedModel, unwatched
 from orchestration.managers import shared_files
 from orchestration.restoring_game import RestoringGame
 from orchestration.route_proof import build_route_proof
-from orchestration.run_log import open_log
+from orchestration.run_log import logged, open_log
 from orchestration.run_record import ContinuedRecord, FileWatch, Record, Show, new_manifest, started
 from orchestration.story import bind_to_story
 from orchestration.turn import build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, RunPosition, ZorkOrchestrator
 from session.files.journal import Journal, Manifest
-from session.files.run_folders import AT_END, RUNS, claimed
+from session.files.run_folders import AT_END, RUN_LOG, RUNS, claimed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,10 +103,10 @@ def assemble(
     journal: the run's journal; without one the run is only repeated, in a work folder of its own, without snapshots
     """
     recording = record.recording
-    model = GuardedModel(configuration, parts.model, recording, record.emit, asked)
-    game = RestoringGame(parts.game, model.emit, recording)
     folder = journal.folder if journal else configuration.zork_game_workdir
-    with open_log(folder / "log.jsonl") as log:
+    with open_log(folder / RUN_LOG) as log:
+        model = GuardedModel(configuration, parts.model, recording, record.emit, logged(log, asked))
+        game = RestoringGame(parts.game, model.emit, recording)
         learning = build_learning(configuration, model.door, log, game.facts, parts.vocabulary, model.tokens)
         committer = Committer(journal, game, learning, model, shared_files(configuration), FileWatch(record))
         yield Run(

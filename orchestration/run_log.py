@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import logging
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from typing import TYPE_CHECKING, BinaryIO
 
 import structlog
+from pydantic import BaseModel, ValidationError
 
 from session.errors import StoreError
 from session.files.shared_files import open_to_append
+from session.values import Role
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,8 +20,40 @@ if TYPE_CHECKING:
 
     from structlog.typing import EventDict, FilteringBoundLogger
 
+    from zorkgpt.llm.journaled import Asked
+    from zorkgpt.llm.language_model import Prompt
+
 _PROGRAM = logging.getLogger("zorkgpt")
 _TOLD = logging.getLogger("zorkgpt.run")
+_MODELS = logging.getLogger("zorkgpt.llm")
+
+
+class Activity(BaseModel):
+    """What an entry of the log says of what goes on: who is being asked, or why somebody is asked again."""
+
+    timestamp: datetime
+    event: str
+    role: Role | None = None
+    logger: str = ""
+
+
+def logged(log: FilteringBoundLogger, asked: Asked) -> Asked:
+    """Return what writes down that a model is being asked, before it tells ``asked`` so."""
+
+    def tell(role: Role, prompt: Prompt) -> None:
+        log.info("a model is asked", role=role)
+        asked(role, prompt)
+
+    return tell
+
+
+def activity_in(line: bytes) -> Activity | None:
+    """Return what a line of the log says of what goes on, ``None`` where it is about something else."""
+    try:
+        activity = Activity.model_validate_json(line)
+    except ValidationError:
+        return None
+    return activity if activity.role is not None or activity.logger.startswith(_MODELS.name) else None
 
 
 @contextmanager
@@ -26,7 +61,7 @@ def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
     """Open a logger that appends its lines to ``path``. Raises ``StoreError``.
 
     Its errors are told by ``logging`` too, in a line without particulars; warnings that the program tells by
-    ``logging`` meanwhile are in the file.
+    ``logging`` meanwhile are in the file, and so is why a model is asked again.
 
     Once it is open, a line that the disk refuses is lost: what a run cannot do without is in its journal, whose
     refusal does end the run, and logging often happens while another error is on its way.
@@ -46,9 +81,12 @@ def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
     )
     forward = _Forward(log)
     _PROGRAM.addHandler(forward)
+    level = _MODELS.level
+    _MODELS.setLevel(logging.INFO)
     try:
         yield log
     finally:
+        _MODELS.setLevel(level)
         _PROGRAM.removeHandler(forward)
         with suppress(OSError):
             file.close()
@@ -64,13 +102,14 @@ class _Forward(logging.Handler):
     """Writes what the program tells by ``logging`` into the run's log."""
 
     def __init__(self, log: FilteringBoundLogger) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__(logging.INFO)
         self._log = log
         self.addFilter(lambda record: record.name != _TOLD.name)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write the message with the module that it comes from."""
-        self._log.warning(record.getMessage(), logger=record.name)
+        tell = self._log.info if record.levelno < logging.WARNING else self._log.warning
+        tell(record.getMessage(), logger=record.name)
 
 
 class _LineWriter:

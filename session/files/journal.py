@@ -27,6 +27,7 @@ from pydantic_core import PydanticSerializationError
 from session.errors import StoreError
 from session.events import EVENTS, EpisodeStarted, Event, TurnPlayed
 from session.files.atomic_write import force_to_disk, write_atomically
+from session.files.growing_file import GrowingFile
 from session.files.shared_files import open_to_append, read_whole
 from session.values import Observation, Seed
 
@@ -249,14 +250,45 @@ def read_lines(folder: Path, read: Callable[[bytes, str], L]) -> Iterator[L]:
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
     for number, line in enumerate(lines[:-1], start=1):
-        place = f"{path}:{number}"
-        try:
-            found = read(line, place)
-        except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
-            raise StoreError(f"{place}: not a line of a journal") from error
-        yield found
+        yield _understood(read, line, f"{path}:{number}")
     if _is_whole(lines[-1][:-1]):
         raise StoreError(f"{path}:{len(lines)}: not what was written: its line end was changed")
+
+
+def _understood(read: Callable[[bytes, str], L], line: bytes, place: str) -> L:
+    try:
+        return read(line, place)
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreError(f"{place}: not a line of a journal") from error
+
+
+class JournalFollower:
+    """Reads the journal of a run that another process plays, each line once; it changes nothing."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / JOURNAL_FILE
+        self._seen: set[str] = set()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._reader = _LineReader()
+        self._file = GrowingFile(self._path)
+
+    def new_lines(self) -> list[JournalLine]:
+        """Return the lines that were written since the last call, in order.
+
+        Where the run was resumed and lines were cut off, those that took their place are among them. Raises
+        ``StoreError``.
+        """
+        if self._file.was_cut:
+            self._begin()
+        found = []
+        for line in self._file.new_lines():
+            read = _understood(self._reader.read, line, str(self._path))
+            if read.sum not in self._seen:
+                found.append(read)
+        self._seen.update(line.sum for line in found)
+        return found
 
 
 class _LineReader:

@@ -90,7 +90,7 @@ def test_a_corrupt_map_is_one_line_on_the_screen_and_every_line_of_json_output_i
         "map_state.json.corrupt.backup is the version before: to go on with it, copy it to map_state.json now"
     )
     assert (tmp_path / "work" / "map_state.json.corrupt.backup").read_text() == '{"rooms": {}}'
-    (logged,) = (run_folder(tmp_path) / "log.jsonl").read_text().splitlines()
+    logged, *_ = (run_folder(tmp_path) / "log.jsonl").read_text().splitlines()
     assert json.loads(logged)["event"] == "corrupt map kept aside, starting empty"
 
 

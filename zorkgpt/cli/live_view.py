@@ -83,41 +83,50 @@ class LiveView:
 
     def __enter__(self) -> Self:
         self._log.begin()
-        self._look()
+        self.look()
         self._live.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.look()
         self._live.stop()
         self._log.end()
 
     def asked(self, role: Role, _prompt: Prompt) -> None:
         """Show that a model is being asked."""
-        self._look()
-        self._now(THINKERS[role])
+        self.look()
+        self.asks(role)
+
+    def asks(self, role: Role, ago: float = 0.0) -> None:
+        """Show who thinks, and since how many seconds."""
+        self._does(THINKERS[role], ago)
 
     def show(self, event: Event) -> None:
         """Print the event if it concerns a person, and bring what stands below up to date."""
+        self.note(event)
+        self._screen.show(event)
+
+    def note(self, event: Event) -> None:
+        """Bring what stands below up to date."""
         if isinstance(event, ModelAnswered | ModelFailed):
             self._prompt_tokens += event.prompt_tokens
             self._cached_tokens += event.cached_tokens
-            self._now("the story answers")
+            self._does("the story answers")
         elif isinstance(event, EpisodeStarted):
             self._episode, self._turn, self._seen, self._scores = event.episode, 0, event.opening, []
         elif isinstance(event, TurnPlayed):
             self._turn, self._seen = event.record.turn, event.record.after
-            self._scores += [] if self._seen.score is None else [self._seen.score]
-            self._now("what it showed is learnt")
-        self._screen.show(event)
+            self._scores[self._turn - 1 :] = [] if self._seen.score is None else [self._seen.score]
+            self._does("what it showed is learnt")
 
     def tell(self, line: str) -> None:
         """Print a line above what stands below."""
         self._console.print(Text(printable(line), style="magenta"))
 
-    def _now(self, activity: str) -> None:
-        self.activity, self._since, self.trouble = activity, time.monotonic(), ""
+    def _does(self, activity: str, ago: float = 0.0) -> None:
+        self.activity, self._since, self.trouble = activity, time.monotonic() - ago, ""
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Read what is known by now, and tell what is new of it. What cannot be read stays as it was shown last."""
         try:
             self._state = read_current_state(self._workdir)

@@ -27,6 +27,7 @@ from zorkgpt.cli import (
     run,
     runs,
     status,
+    watch,
 )
 from zorkgpt.cli.streams import LogToStderr, discard_stdout, open_missing_streams, print_error
 
@@ -40,6 +41,7 @@ app = typer.Typer(
 )
 app.command()(run.run)
 app.command()(resume.resume)
+app.command()(watch.watch)
 app.command()(replay.replay)
 app.command()(prompt.prompt)
 app.command()(ablate.ablate)

@@ -16,7 +16,7 @@ import typer
 from managers.route_manager import RouteManager
 from managers.routes.document import RouteBook
 from session.events import Event
-from session.files.journal import JOURNAL_FILE
+from session.files.journal import JOURNAL_FILE, read_journal
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.download_bar import DownloadBar
 from zorkgpt.cli.live_view import LiveView
@@ -97,6 +97,9 @@ class Watching:
             return
         spending = run.committer.model.spending
         with LiveView(self.configuration, run.folder, spending, self.stop, screen.console) as view:
+            for line in read_journal(run.folder):
+                if line.event is not None:
+                    view.note(line.event)
             self._view = self.screen.screen = view
             try:
                 yield
@@ -126,7 +129,7 @@ def watching(
     A second Ctrl-C leaves at once, with the status of an interruption.
     """
     stop = Flag()
-    screen = WatchedScreen(_screen(quiet=quiet, as_json=as_json), stop)
+    screen = WatchedScreen(screen_for(quiet=quiet, as_json=as_json), stop)
     try:
         with DownloadBar(quiet=quiet or as_json) as bar, open_listener(configuration) as trace:
             again = tuple(str(part) for option in repeated.items() if option[1] is not None for part in option)
@@ -157,7 +160,8 @@ def _stopping_on_interrupt(stop: Flag, *, is_shown: bool) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _screen(*, quiet: bool, as_json: bool) -> Screen:
+def screen_for(*, quiet: bool, as_json: bool) -> Screen:
+    """Return the screen for whoever reads stdout: a person, a pipe or a program."""
     if as_json:
         return JsonScreen()
     if quiet or not sys.stdout.isatty():

@@ -1,0 +1,150 @@
+"""``zorkgpt watch``: shows a run that another process plays, from what that process writes."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from datetime import datetime, timezone
+from threading import Event as Flag
+from typing import TYPE_CHECKING
+
+import typer
+
+from zorkgpt.cli import common_options
+from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, story_file
+from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_line, program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.events import Event
+    from session.game_configuration import GameConfiguration
+    from zorkgpt.cli.live_view import LiveView
+
+TURNS_BEFORE = 2  # so many of those that were played already are shown
+POLL, SILENCE = 0.2, 2.0  # seconds between looks at the files, and after which is asked whether anybody plays yet
+
+
+def watch(
+    run: common_options.RunOrLatest = None,
+    as_json: common_options.EventsAsJson = False,
+    game: StoryOfRun = None,
+    workdir: common_options.Workdir = None,
+) -> None:
+    """Watch a run that another process plays, until it ends; Ctrl-C leaves it playing."""
+    from orchestration.resumption import configuration_of
+    from session.files.journal import read_manifest
+    from zorkgpt.report.run_summary import summarise
+
+    now = common_options.resolve({"zork_game_workdir": workdir, "game.file": story_file(game)}).configuration
+    folder = chosen_run(now.zork_game_workdir, run, game)
+    manifest = read_manifest(folder)
+    is_live = summarise(folder).state == "playing"
+    if not as_json:
+        print_line(f"Run {folder.name} of {manifest.story}{', live; Ctrl-C leaves it playing' if is_live else ''}")
+    with ExitStack() as stack:
+        watched = _WatchedRun(folder, configuration_of(manifest, folder, now), as_json=as_json)
+        try:
+            if is_live:
+                watched.draw_below(stack)
+            watched.begin()
+            while is_live and not watched.is_over:
+                time.sleep(POLL)
+                watched.look()
+        except KeyboardInterrupt:
+            raise typer.Exit(EXIT_STATUS["interrupted"]) from None
+    summary = summarise(folder)
+    if not as_json:
+        reason = f": {summary.reason}" if summary.reason else ""
+        what, command = ("shows what came of it", "runs show") if summary.state == "done" else ("goes on", "resume")
+        print_line(f"The run is {summary.state}{reason}. {program()} {command} {folder.name} {what}.")
+
+
+class _WatchedRun:
+    """Shows what the process that plays a run writes into its folder."""
+
+    def __init__(self, folder: Path, configuration: GameConfiguration, *, as_json: bool) -> None:
+        from session.files.growing_file import GrowingFile
+        from session.files.journal import JournalFollower
+        from session.files.run_folders import RUN_LOG
+        from zorkgpt.cli.watching import screen_for
+        from zorkgpt.llm.budget import Spending
+
+        self._folder = folder
+        self._configuration = configuration
+        self._journal = JournalFollower(folder)
+        self._log = GrowingFile(folder / RUN_LOG)
+        self._spending = Spending(configuration)
+        self._is_unseen = Flag()
+        self._screen = WatchedScreen(screen_for(quiet=False, as_json=as_json), self._is_unseen)
+        self._view: LiveView | None = None
+        self._heard_at, self._heard = datetime.fromtimestamp(0, timezone.utc), time.monotonic()
+        self._has_ended = False
+
+    def draw_below(self, stack: ExitStack) -> None:
+        """Show below the story what goes on, if that is drawn in a terminal."""
+        from zorkgpt.cli.live_view import LiveView
+        from zorkgpt.cli.screens import LiveScreen
+
+        screen = self._screen.screen
+        if isinstance(screen, LiveScreen):
+            view = LiveView(self._configuration, self._folder, self._spending, Flag(), screen.console)
+            self._view = self._screen.screen = stack.enter_context(view)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has ended, nobody plays it any more, or nobody reads what is shown."""
+        from session.files.run_folders import is_claimed
+
+        if time.monotonic() > self._heard + SILENCE:
+            self._heard = time.monotonic()
+            if not is_claimed(self._folder):
+                self.look()
+                return True
+        return self._has_ended or self._is_unseen.is_set()
+
+    def begin(self) -> None:
+        """Show how the run began, and the latest of its turns."""
+        from session.events import EpisodeStarted, RunStarted, TurnPlayed
+
+        events = self._new_events()
+        turns = [place for place, event in enumerate(events) if isinstance(event, TurnPlayed | EpisodeStarted)]
+        first = turns[-TURNS_BEFORE] if len(turns) >= TURNS_BEFORE else 0
+        for place, event in enumerate(events):
+            if place >= first or isinstance(event, RunStarted):
+                self._screen.show(event)
+            elif self._view is not None:
+                self._view.note(event)
+        self._has_ended = False
+        self.look()
+
+    def look(self) -> None:
+        """Show what is new."""
+        for event in self._new_events():
+            self._screen.show(event)
+        if self._view is not None:
+            self._view.look()
+            self._show_activity(self._view)
+
+    def _new_events(self) -> list[Event]:
+        from session.events import RunEnded, RunPaused
+
+        lines = self._journal.new_lines()
+        if lines:
+            self._heard_at, self._heard = datetime.fromisoformat(lines[-1].at), time.monotonic()
+        events = [line.event for line in lines if line.event is not None]
+        for event in events:
+            self._spending.count(event)
+            self._has_ended = isinstance(event, RunEnded | RunPaused)
+        return events
+
+    def _show_activity(self, view: LiveView) -> None:
+        """Show whom the run asks, for how long, and why again, where its log says so."""
+        from orchestration.run_log import activity_in
+
+        for activity in filter(None, map(activity_in, self._log.new_lines())):
+            if activity.role is None:
+                view.trouble = activity.event
+            elif activity.timestamp >= self._heard_at:
+                ago = datetime.now(timezone.utc) - activity.timestamp
+                view.asks(activity.role, ago.total_seconds())
