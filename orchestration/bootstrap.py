@@ -105,7 +105,8 @@ def assemble(
     recording = record.recording
     folder = journal.folder if journal else configuration.zork_game_workdir
     with open_log(folder / RUN_LOG) as log:
-        model = GuardedModel(configuration, parts.model, recording, record.emit, logged(log, asked))
+        told = logged(log, asked)
+        model = GuardedModel(configuration, manifest.configuration, parts.model, recording, record.emit, told)
         game = RestoringGame(parts.game, model.emit, recording)
         learning = build_learning(configuration, model.door, log, game.facts, parts.vocabulary, model.tokens)
         committer = Committer(journal, game, learning, model, shared_files(configuration), FileWatch(record))

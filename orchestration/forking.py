@@ -18,6 +18,7 @@ from session.events import (
     MemoryRemoved,
     ModelAnswered,
     ModelFailed,
+    OptionsChanged,
     RunEnded,
     RunPaused,
     TurnPlayed,
@@ -137,7 +138,8 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
         end += 1
     if end < len(lines) and isinstance(lines[end].event, RunEnded):
         raise ConfigurationError(f"the run ends with turn {branch.turn} of episode {branch.episode}")
-    return [line.event for line in lines[1:end] if line.event is not None]
+    events = [line.event for line in lines[1:end] if line.event is not None]
+    return [event for event in events if not isinstance(event, OptionsChanged)]  # the fork's manifest has them
 
 
 def _is_beyond(event: Event | None) -> bool:

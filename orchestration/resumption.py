@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -15,10 +16,11 @@ from orchestration.committer import SessionState, journal_line_of
 from orchestration.managers import shared_files
 from orchestration.run_record import ContinuedRecord, started
 from orchestration.zork_orchestrator import Episode, RunPosition
+from session.changed_options import changed
 from session.errors import ConfigurationError, StoreError, first_problem
-from session.events import EpisodeStarted, RunEnded, RunStarted, TurnPlayed
+from session.events import EVENTS, EpisodeStarted, OptionsChanged, RunEnded, RunStarted, TurnPlayed
 from session.file_owner import writers_besides_user
-from session.files.journal import Journal, read_journal, read_manifest
+from session.files.journal import JOURNAL_FILE, Journal, read_journal, read_lines, read_manifest
 from session.files.recording import Recording
 from session.files.run_folders import (
     AT_END,
@@ -51,16 +53,18 @@ _LOG = logging.getLogger("zorkgpt")
 
 
 def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:
-    """Return the configuration of the run of ``folder`` as it was begun, its latest budgets, and prices of ``now``.
+    """Return the configuration of the run of ``folder``: as it was begun, then changed, its latest budgets.
 
-    A run keeps no keys, and gets none here. Raises ``StoreError`` where the manifest is not what it was, or of another
-    version.
+    Prices are those of ``now``. A run keeps no keys, and gets none here. Raises ``StoreError`` where the manifest is
+    not what it was, or of another version.
     """
     _require_unchanged(folder)
     try:
         then = GameConfiguration.model_validate(manifest.configuration)
     except ValidationError as error:
         raise StoreError(f"{folder / MANIFEST} is of another version: {first_problem(error)}") from error
+    for change in filter(None, read_lines(folder, _change)):
+        then = changed(then, change.options)
     game = then.game.model_copy(update={"file": now.game.file or Path(manifest.story_path)})
     if folder.absolute().parent.name != RUNS:
         raise ConfigurationError(f"{folder} is in no work folder: a run folder lies in WORKDIR/{RUNS}")
@@ -82,12 +86,13 @@ def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> 
     keys = {role: getattr(now.llm, role).api_key for role in ROLES}
     if now.llm.api_key is None and not any(keys.values()):
         return then
-    writers = writers_besides_user((folder / MANIFEST).stat())
-    if writers:
-        raise ConfigurationError(
-            f"{folder / MANIFEST} is not used with a key, for {writers}: keys are sent only to addresses from "
-            "files that nobody but you can write"
-        )
+    for path in (folder / MANIFEST, folder / JOURNAL_FILE):
+        writers = writers_besides_user(path.stat())
+        if writers:
+            raise ConfigurationError(
+                f"{path} is not used with a key, for {writers}: keys are sent only to addresses from "
+                "files that nobody but you can write"
+            )
     is_served = then.llm.base_url is not None or then.agent_model is not None  # else the embedded model plays
     update: dict[str, object] = {"api_key": now.llm.api_key if is_served else None}
     for role, key in keys.items():
@@ -95,6 +100,12 @@ def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> 
         if is_served or own.base_url is not None:
             update[role] = own.model_copy(update={"api_key": key})
     return then.model_copy(update={"llm": then.llm.model_copy(update=update)})
+
+
+def _change(line: bytes, _place: str) -> OptionsChanged | None:
+    """Return the change of options that a line of a journal tells of, if it does; other lines are not read."""
+    event = EVENTS.validate_python(json.loads(line)["event"]) if b'"options_changed"' in line else None
+    return event if isinstance(event, OptionsChanged) else None
 
 
 @contextmanager

@@ -11,6 +11,9 @@ from pydantic import Field, TypeAdapter
 from session.route import KnownRoute
 from session.values import Observation, Seed, StoryFacts, TurnRecord
 
+OptionValue = str | int | float | None
+"""Of an option that may change within a run."""
+
 EpisodeEnd = Literal["won", "lost", "over", "crashed", "turn_limit"]
 
 
@@ -145,6 +148,19 @@ class FileEdited:
 
 
 @dataclass(frozen=True, slots=True)
+class OptionsChanged:
+    """The run goes on with other models, other servers or another sampling: it was resumed so.
+
+    options: the new values, by the options' names
+    model: which model plays from here on, in words
+    """
+
+    options: Mapping[str, OptionValue]
+    model: str
+    kind: Literal["options_changed"] = "options_changed"
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryRemoved:
     """The memories with that title were removed before the next turn: a fork was asked to go on without them."""
 
@@ -210,6 +226,7 @@ Event = Annotated[
     | EpisodeEnded
     | GameFailed
     | FileEdited
+    | OptionsChanged
     | MemoryRemoved
     | RoutesProven
     | RunPaused

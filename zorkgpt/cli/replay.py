@@ -13,7 +13,7 @@ from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, read_turn, story_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable
 
     from orchestration.forking import Branch
     from orchestration.verification import Replayed
@@ -73,8 +73,7 @@ def replay(
     folder = chosen_run(now.zork_game_workdir, run, game)
     if fork_at is not None:
         branch = _branch(folder, fork_at, without_memory or [])
-        again = {"--game": game}
-        _fork(folder, now, branch, quiet=quiet, as_json=as_json, repeated=again)
+        _fork(folder, now, branch, quiet=quiet, as_json=as_json, repeated=[("--game", game)])
     else:
         _report(folder, repeat(folder, now, from_actions=from_actions))
 
@@ -132,7 +131,7 @@ def _fork(
     *,
     quiet: bool,
     as_json: bool,
-    repeated: Mapping[str, object],
+    repeated: Iterable[tuple[str, object]],
 ) -> None:
     from orchestration.forking import open_fork
     from orchestration.opening import open_parts

@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from session.errors import ConfigurationError
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import StoryOfRun, resumable_run, story_file
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.streams import print_line, program
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from session.game_configuration import GameConfiguration
+
+BUDGETS = "budgets."
 
 
 def resume(
@@ -20,11 +25,16 @@ def resume(
     ] = None,
     workdir: common_options.Workdir = None,
     game: StoryOfRun = None,
-    base_url: Annotated[str | None, typer.Option(help="Where the models are served now.")] = None,
+    model: Annotated[str | None, typer.Option(help="Model that plays from here on.", metavar="M")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Where the models are served from here on.")] = None,
     max_cost: common_options.MaxCost = None,
     max_tokens: common_options.MaxTokens = None,
     max_time: common_options.MaxTime = None,
     patience: common_options.Patience = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Option of models, servers or sampling, from here on.", metavar="OPTION=VALUE"),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it ended.")] = False,
     as_json: common_options.EventsAsJson = False,
 ) -> None:
@@ -34,24 +44,31 @@ def resume(
     from session.files.journal import read_manifest
     from zorkgpt.cli.watching import watching
 
-    options = {
-        "zork_game_workdir": workdir,
-        "game.file": story_file(game),
+    settings = common_options.settings(set_)
+    given: dict[str, object] = {
+        "agent_model": model,
         "llm.base_url": base_url,
         "llm.patience": patience,
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
-    now = common_options.resolve(options).configuration
+    options = {"zork_game_workdir": workdir, "game.file": story_file(game), **given}
+    now = common_options.resolve(common_options.with_settings(options, set_)).configuration
     folder = resumable_run(now.zork_game_workdir, run, game)
-    given = {name for name, value in options.items() if value is not None}
-    then = with_keys(configuration_of(read_manifest(folder), folder, now), folder, now)
-    configuration = _updated(then, now, given)
+    then = configuration_of(read_manifest(folder), folder, now)
+    names = [*(name for name, value in given.items() if value is not None), *settings]
+    configuration = with_keys(_updated(then, now, names), folder, now)
     with (
         watching(
             configuration,
             quiet=quiet,
             as_json=as_json,
-            repeated={"--game": game, "--base-url": base_url, "--patience": patience},
+            repeated=[
+                ("--game", game),
+                ("--model", model),
+                ("--base-url", base_url),
+                ("--patience", patience),
+                *(("--set", each) for each in set_ or ()),
+            ],
         ) as watch,
         open_parts(configuration, watch.bar, watch.stop) as parts,
         open_resumed_run(configuration, parts, folder, show=watch.show, stop=watch.stop, asked=watch.asked) as resumed,
@@ -63,16 +80,21 @@ def resume(
         watch.play(resumed)
 
 
-def _updated(then: GameConfiguration, now: GameConfiguration, given: set[str]) -> GameConfiguration:
-    """Return the run's own configuration with what the command line says now."""
-    budgets = {
-        name: getattr(now.budgets, name)
-        for name in ("max_cost", "max_tokens", "max_time")
-        if f"budgets.{name}" in given
-    }
-    update: dict[str, object] = {"budgets": then.budgets.model_copy(update=budgets)}
-    llm: dict[str, object] = {"patience": now.llm.patience} if "llm.patience" in given else {}
-    if "llm.base_url" in given:
-        llm |= {"base_url": now.llm.base_url, "api_key": now.llm.api_key}
-    update["llm"] = then.llm.model_copy(update=llm)
-    return then.model_copy(update=update)
+def _updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str]) -> GameConfiguration:
+    """Return the run's own configuration with the values that these options have now.
+
+    Raises ``ConfigurationError`` for one that would make it another run.
+    """
+    from session.changed_options import changeable_options, changed, changes_between
+
+    chosen = [type(now).aliases.get(name, name) for name in names]
+    for name in chosen:
+        if name not in changeable_options() and not name.startswith(BUDGETS):
+            raise ConfigurationError(
+                f"--set {name}: within a run only models, servers, sampling and budgets can change; "
+                f"{program()} run --set {name}=... begins another one"
+            )
+    budgets = [name.removeprefix(BUDGETS) for name in chosen if name.startswith(BUDGETS)]
+    update = {"budgets": then.budgets.model_copy(update={name: getattr(now.budgets, name) for name in budgets})}
+    changes = {name: value for name, value in changes_between(then, now).items() if name in chosen}
+    return changed(then, changes).model_copy(update=update)

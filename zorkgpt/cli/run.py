@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.errors import ConfigurationError
 from zorkgpt.cli import common_options
 
 if TYPE_CHECKING:
@@ -59,11 +58,7 @@ def run(
         "llm.patience": patience,
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
-    for name, value in common_options.settings(set_).items():
-        if options.get(name) is not None:
-            raise ConfigurationError(f"--set {name}: the command line sets it a second time")
-        options[name] = value
-    resolved = common_options.resolve(options)
+    resolved = common_options.resolve(common_options.with_settings(options, set_))
     with (
         watching(resolved.configuration, quiet=quiet, as_json=as_json) as watch,
         open_parts(resolved.configuration, watch.bar, watch.stop) as parts,

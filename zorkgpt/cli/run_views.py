@@ -63,6 +63,7 @@ def _facts(figures: RunFigures) -> list[str]:
             ("Begun", _moment(run.created)),
             ("Story", f"{manifest.story} (sha256 {manifest.story_sha256})"),
             ("Model", manifest.model),
+            *[("Changed", change.describe()) for change in run.changes],
             ("Assistance", ", ".join(manifest.assistance) or "none"),
             ("Seeds", ", ".join(map(str, manifest.seeds))),
             ("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())),

@@ -9,6 +9,7 @@ from rich.console import Console, Group
 from rich.panel import Panel
 from rich.text import Text
 
+from session.changed_options import as_settings
 from session.events import (
     EVENTS,
     EpisodeEnded,
@@ -17,6 +18,7 @@ from session.events import (
     FileEdited,
     GameFailed,
     ModelFailed,
+    OptionsChanged,
     ProvenRoute,
     RoutesProven,
     RunPaused,
@@ -121,6 +123,8 @@ def _news(event: Event) -> list[str]:
         ]
     if isinstance(event, EpisodeEnded):
         return [_summary(event)]
+    if isinstance(event, OptionsChanged):
+        return [f"From here on {event.model} plays, with {as_settings(event.options)}"]
     return _trouble(event)
 
 

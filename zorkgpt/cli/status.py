@@ -44,6 +44,8 @@ def status(
         for run in latest_runs([folder])[:1]:
             summary = summarise(run)
             print_line(f"The run is {summary.state}{f': {summary.reason}' if summary.reason else ''}.")
+            for change in summary.changes:
+                print_line(f"Changed {change.describe()}.")
         print_line(_moment(state))
         for title, manager in LISTS.items():
             for each in state.present.get(manager, []):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event as Flag
@@ -26,12 +26,10 @@ from zorkgpt.report.gains import Gains
 from zorkgpt.telemetry.listener import open_listener
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from orchestration.bootstrap import Run
     from zorkgpt.llm.language_model import Prompt, Role
-
-NOTHING: Mapping[str, object] = {}
 
 
 @dataclass(slots=True)
@@ -120,7 +118,7 @@ class Watching:
 
 @contextmanager
 def watching(
-    configuration: GameConfiguration, *, quiet: bool, as_json: bool, repeated: Mapping[str, object] = NOTHING
+    configuration: GameConfiguration, *, quiet: bool, as_json: bool, repeated: Iterable[tuple[str, object]] = ()
 ) -> Iterator[Watching]:
     """Open the screen for whoever watches, and the trace where one is asked for.
 
@@ -132,7 +130,7 @@ def watching(
     screen = WatchedScreen(screen_for(quiet=quiet, as_json=as_json), stop)
     try:
         with DownloadBar(quiet=quiet or as_json) as bar, open_listener(configuration) as trace:
-            again = tuple(str(part) for option in repeated.items() if option[1] is not None for part in option)
+            again = tuple(str(part) for option in repeated if option[1] is not None for part in option)
             yield Watching(configuration, screen, trace, stop, bar, again)
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None

@@ -8,13 +8,14 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from genai_prices import Usage, calc_price
 
+from session.changed_options import changed
 from session.errors import BudgetSpent
-from session.events import ModelAnswered, ModelFailed, TurnPlayed
+from session.events import ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.game_configuration import GameConfiguration
 
 if TYPE_CHECKING:
@@ -57,18 +58,26 @@ class Limit:
 class Spending:
     """What a run has spent so far, summed from its events, so that a resumed run counts on from its journal.
 
+    begun_with: the configuration before all changes that events tell of; unless given, ``configuration``
+    in_force: the configuration at the event that was counted last, by which calls are priced
     dollars: for the calls whose price is known
     tokens: of prompts, cached or not, and of answers, usable or not
     unpriced, uncounted: by model, how many calls had no known price, or no count of tokens
     """
 
     configuration: GameConfiguration
+    begun_with: InitVar[GameConfiguration | None] = None
+    in_force: GameConfiguration = field(init=False)
     dollars: float = 0.0
     tokens: int = 0
     unpriced: Counter[str] = field(default_factory=Counter)
     uncounted: Counter[str] = field(default_factory=Counter)
     _turns_seconds: float = 0.0
     _calls_seconds: float = 0.0
+
+    def __post_init__(self, begun_with: GameConfiguration | None) -> None:
+        """Begin with the prices of ``begun_with``."""
+        self.in_force = begun_with or self.configuration
 
     @property
     def seconds(self) -> float:
@@ -96,6 +105,8 @@ class Spending:
             self._calls_seconds += event.seconds
             if isinstance(event, ModelAnswered) or event.prompt_tokens or event.completion_tokens:
                 self._count_tokens(event)
+        if isinstance(event, OptionsChanged):
+            self.in_force = changed(self.in_force, event.options)
         if isinstance(event, TurnPlayed):
             self._turns_seconds += max(event.seconds, self._calls_seconds)
             self._calls_seconds = 0.0
@@ -109,7 +120,7 @@ class Spending:
         self.tokens += tokens
         if not tokens:
             self.uncounted[call.model] += 1
-        dollars = cost_of(call, self.configuration)
+        dollars = cost_of(call, self.in_force)
         if dollars is None:
             self.unpriced[call.model] += 1
         else:

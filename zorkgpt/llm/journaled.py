@@ -99,6 +99,19 @@ class RecordedModel:
 
 
 @dataclass(frozen=True, slots=True)
+class AnnouncedModel:
+    """Passes calls on to ``inner``, and calls ``announce`` before each."""
+
+    inner: LanguageModel
+    announce: Callable[[], None]
+
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        """Return the inner model's answer."""
+        self.announce()
+        return self.inner.complete(role, prompt, schema)
+
+
+@dataclass(frozen=True, slots=True)
 class ReplayedModel:
     """Answers from ``recording`` as long as the prompts are the recorded ones, then from ``live``.
 

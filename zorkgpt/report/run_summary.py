@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
+from session.changed_options import as_settings
 from session.errors import StoreError
+from session.events import OptionValue
 from session.files.journal import read_lines, read_manifest, require_known_version
 from session.files.run_folders import is_claimed
 
@@ -25,6 +28,21 @@ KILLED = "its journal has no end: it can be resumed"
 
 
 @dataclass(frozen=True, slots=True)
+class OptionsChange:
+    """Options that a run went on with when it was resumed, and the last turn before that."""
+
+    episode: int
+    turn: int
+    options: Mapping[str, OptionValue]
+    model: str
+
+    def describe(self) -> str:
+        """Return the change in words."""
+        moment = f"after turn {self.turn} of episode {self.episode}" if self.turn else "before the first turn"
+        return f"{moment}: {as_settings(self.options)}"
+
+
+@dataclass(frozen=True, slots=True)
 class RunSummary:
     """One run at a glance.
 
@@ -34,6 +52,7 @@ class RunSummary:
     best_score, max_score: points; ``None`` where the story keeps none
     tokens: of all answers, prompts included; ``None`` where no model has answered
     reason: why it is not done
+    changes: of options since it began, oldest first; ``model`` is that of the last one
     """
 
     run_id: str
@@ -50,6 +69,7 @@ class RunSummary:
     tokens: int | None
     state: RunState
     reason: str = ""
+    changes: tuple[OptionsChange, ...] = ()
 
 
 def summarise(folder: Path) -> RunSummary:
@@ -70,7 +90,7 @@ def summarise(folder: Path) -> RunSummary:
         folder=folder,
         created=manifest.created if manifest else "",
         story=manifest.story if manifest else "",
-        model=manifest.model if manifest else "",
+        model=counts.changes[-1].model if counts.changes else manifest.model if manifest else "",
         assistance=manifest.assistance if manifest else (),
         episodes=counts.episodes,
         planned=len(manifest.seeds) if manifest else None,
@@ -80,6 +100,7 @@ def summarise(folder: Path) -> RunSummary:
         tokens=counts.tokens,
         state=state,
         reason=reason,
+        changes=tuple(counts.changes),
     )
 
 
@@ -97,6 +118,8 @@ class _Seen(BaseModel):
 
 
 class _RecordHead(BaseModel):
+    episode: int = 0
+    turn: int = 0
     after: _Seen
 
 
@@ -107,6 +130,8 @@ class _Event(BaseModel):
     opening: _Seen | None = None
     record: _RecordHead | None = None
     reason: str = ""
+    model: str = ""
+    options: dict[str, OptionValue] = {}
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
@@ -134,6 +159,8 @@ class _Counts:
     max_score: int | None = None
     tokens: int | None = None
     latest: _Event | None = None
+    latest_turn: _RecordHead | None = None
+    changes: list[OptionsChange] = field(default_factory=list)
 
     @property
     def standing(self) -> tuple[RunState, str]:
@@ -148,11 +175,16 @@ class _Counts:
         self.latest = event
         if event.kind == "episode_ended":
             self.episodes += 1
+        elif event.kind == "options_changed":
+            turn = self.latest_turn
+            moment = (turn.episode, turn.turn) if turn else (0, 0)
+            self.changes.append(OptionsChange(*moment, event.options, event.model))
         tokens = event.prompt_tokens + event.completion_tokens
         if tokens or event.kind == "model_answered":
             self.tokens = (self.tokens or 0) + tokens
         if event.record is not None:
             self.turns += 1
+            self.latest_turn = event.record
         if event.observation is not None and event.observation.score is not None:
             score = event.observation.score
             self.best_score = score if self.best_score is None else max(self.best_score, score)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
-from session.events import ModelAnswered, ModelFailed
+from session.changed_options import changed
+from session.events import ModelAnswered, ModelFailed, OptionsChanged
 from session.game_configuration import GameConfiguration
 from session.values import ROLES
 from zorkgpt.llm.budget import cost_of
@@ -47,16 +48,29 @@ class RoleUsage:
 def usage_by_role(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> tuple[RoleUsage, ...]:
     """Return the usage of every role that was asked, in the order of ``ROLES``; ``prices`` stand above the run's."""
     configuration = _configuration(run.manifest.configuration, prices)
-    by_role: dict[str, list[ModelCall]] = {role: [] for role in ROLES}
+    by_role: dict[str, list[_PricedCall]] = {role: [] for role in ROLES}
     for event in run.events:
-        if isinstance(event, ModelAnswered | ModelFailed):
-            by_role.setdefault(event.role, []).append(event)
-    return tuple(_usage(role, calls, configuration) for role, calls in by_role.items() if calls)
+        if isinstance(event, OptionsChanged) and configuration is not None:
+            configuration = _with_key(changed(configuration, event.options))
+        elif isinstance(event, ModelAnswered | ModelFailed):
+            dollars = None if configuration is None else cost_of(event, configuration)
+            by_role.setdefault(event.role, []).append(_PricedCall(event, dollars))
+    return tuple(_usage(role, calls) for role, calls in by_role.items() if calls)
 
 
-def _usage(role: str, calls: Sequence[ModelCall], configuration: GameConfiguration | None) -> RoleUsage:
-    paid = [call for call in calls if isinstance(call, ModelAnswered) or call.prompt_tokens or call.completion_tokens]
-    costs = [None if configuration is None else cost_of(call, configuration) for call in paid]
+class _PricedCall(NamedTuple):
+    call: ModelCall
+    dollars: float | None
+
+    @property
+    def is_paid(self) -> bool:
+        call = self.call
+        return isinstance(call, ModelAnswered) or bool(call.prompt_tokens or call.completion_tokens)
+
+
+def _usage(role: str, priced: Sequence[_PricedCall]) -> RoleUsage:
+    calls = [each.call for each in priced]
+    costs = [each.dollars for each in priced if each.is_paid]
     known = [cost for cost in costs if cost is not None]
     return RoleUsage(
         role=role,
@@ -72,13 +86,18 @@ def _usage(role: str, calls: Sequence[ModelCall], configuration: GameConfigurati
 
 
 def _configuration(options: dict[str, Any], prices: Mapping[str, PriceOptions]) -> GameConfiguration | None:
-    """Return the configuration of a manifest, with these prices; ``None`` where it is of another version.
-
-    A manifest holds no keys, but only with a key can a model be named that is no file; so a word stands in for it.
-    """
-    key = "left out" if options.get("agent_model") else None
+    """Return the configuration of a manifest, with these prices; ``None`` where it is of another version."""
     try:
-        then = GameConfiguration.model_validate({**options, "llm": {**options.get("llm", {}), "api_key": key}})
+        then = GameConfiguration.model_validate(options)
     except ValidationError:
         return None
-    return then.model_copy(update={"prices": {**then.prices, **prices}})
+    return _with_key(then.model_copy(update={"prices": {**then.prices, **prices}}))
+
+
+def _with_key(configuration: GameConfiguration) -> GameConfiguration:
+    """Return the configuration with a word for the key, which a run does not keep, where there must have been one.
+
+    Only with a key can a model be named that is no file.
+    """
+    key = SecretStr("left out") if configuration.agent_model else None
+    return configuration.model_copy(update={"llm": configuration.llm.model_copy(update={"api_key": key})})

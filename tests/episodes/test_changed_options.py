@@ -1,0 +1,153 @@
+"""``zorkgpt resume`` with another model or sampling: the run's journal tells of the change, and whoever reads it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.events import OptionsChanged, TurnPlayed
+from session.files.journal import read_journal, read_manifest
+from session.files.run_folders import find_run
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.run_traces import contents_of
+from tests.fixtures.troubled_server import Answers
+from tests.fixtures.typed_command import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.fixtures.command_line import Ran
+
+FIRST, SECOND = "first-model", "second-model"
+ENOUGH = ("--max-tokens", "1000000")
+CHANGES = ("--model", SECOND, "--set", "agent_sampling.temperature=0.5")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MisbehavingServer]:
+    with MisbehavingServer(Answers()) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def paused(tmp_path_factory: pytest.TempPathFactory, server: MisbehavingServer) -> Path:
+    """A folder with a run that has spent its tokens in its second turn or later. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("paused")
+    with pytest.MonkeyPatch.context() as here:
+        here.chdir(folder)
+        options = ("--model", FIRST, "--base-url", server.base_url, "--workdir", "work", "--quiet")
+        assert typed("run", "--max-turns", "12", "--max-tokens", "50", *options).status == 1
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def work(paused: Path, tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+    """The work folder in a copy of that folder, which is the current one."""
+    folder = shutil.copytree(paused, tmp_path / "here")
+    clean_environment.chdir(folder)
+    return folder / "work"
+
+
+def resume(*arguments: str) -> Ran:
+    return typed("resume", "--workdir", "work", "--quiet", *arguments)
+
+
+def asked_since(server: MisbehavingServer) -> list[tuple[str, float | None]]:
+    """Model and temperature of every question that has come since somebody looked last."""
+    found = [(asked.body["model"], asked.body.get("temperature")) for asked in server.asked if asked.body]
+    server.asked.clear()
+    return found
+
+
+def changes_in(work: Path) -> list[OptionsChanged]:
+    return [line.event for line in read_journal(find_run(work)) if isinstance(line.event, OptionsChanged)]
+
+
+def out(*arguments: str) -> str:
+    shown = typed(*arguments, "--workdir", "work")
+    assert shown.status == 0, shown
+    return shown.out.decode()
+
+
+def test_what_changes_is_asked_for_written_down_once_and_told(work: Path, server: MisbehavingServer) -> None:
+    asked_since(server)
+    played = sum(isinstance(line.event, TurnPlayed) for line in read_journal(find_run(work)))
+    shown = resume(*CHANGES, *ENOUGH)
+    assert shown.status == 0, shown
+    asked = asked_since(server)
+    assert {model for model, _ in asked} == {SECOND}
+    assert 0.5 in {temperature for _, temperature in asked}
+    (change,) = changes_in(work)
+    assert change.options == {"agent_model": SECOND, "agent_sampling.temperature": 0.5}
+    words = f"after turn {played} of episode 1: agent_model = {SECOND}, agent_sampling.temperature = 0.5"
+    assert f"Changed     {words}\n" in out("runs", "show")
+    assert f"Changed {words}.\n" in out("status")
+    assert SECOND in json.loads(out("runs", "list", "--json"))[0]["model"]
+    assert f"From here on {SECOND}" in shown.out.decode()
+
+
+def test_a_changed_run_is_repeated_exactly_and_its_prompts_are_rebuilt() -> None:
+    resume(*CHANGES, *ENOUGH)
+    assert "is repeated exactly: 12 turns" in out("replay")
+    assert "the checksums of all its prompts are the recorded ones" in out("prompt")
+
+
+def test_a_change_holds_until_the_next_one(work: Path, server: MisbehavingServer) -> None:
+    assert resume(*CHANGES, "--max-tokens", "80").status == 1
+    asked_since(server)
+    assert resume("--max-tokens", "110").status == 1
+    assert {model for model, _ in asked_since(server)} == {SECOND}
+    assert resume("--model", FIRST, *ENOUGH).status == 0
+    assert {model for model, _ in asked_since(server)} == {FIRST}
+    assert [change.options["agent_model"] for change in changes_in(work)] == [SECOND, FIRST]
+    assert "is repeated exactly: 12 turns" in out("replay")
+
+
+def test_what_is_the_same_as_before_is_no_change(work: Path) -> None:
+    assert resume("--model", FIRST, *ENOUGH).status == 0
+    assert changes_in(work) == []
+
+
+def test_a_fork_goes_on_as_its_run_did_last(work: Path, server: MisbehavingServer) -> None:
+    resume(*CHANGES, *ENOUGH)
+    asked_since(server)
+    assert typed("replay", "--workdir", "work", "--fork-at", "5", "--quiet").status == 0
+    assert {model for model, _ in asked_since(server)} == {SECOND}
+    (fork,) = (work / "forks").iterdir()
+    assert read_manifest(find_run(fork)).configuration["agent_model"] == SECOND
+    assert changes_in(fork) == []
+    assert "is repeated exactly: 12 turns" in typed("replay", "--workdir", str(fork)).out.decode()
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("critic.mode=llm", "within a run only models, servers, sampling and budgets can change; "),
+        ("game.seed=2", "within a run only models, servers, sampling and budgets can change; "),
+        ("memory_sampling.memory_history_window=4", "within a run only models, servers, sampling and budgets"),
+        ("llm.api_key=sk-0123456789", "others can read a command line; set ZORKGPT_LLM__API_KEY for a key"),
+        ("agent_model", "an option is set as in --set critic.mode=llm"),
+    ],
+)
+def test_what_would_make_it_another_run_is_refused_in_one_line(work: Path, setting: str, words: str) -> None:
+    before = contents_of(work)
+    shown = resume("--set", setting)
+    (line,) = shown.lines
+    assert shown.status == 2
+    assert line.startswith(f"zorkgpt: --set {setting.partition('=')[0]}: {words}")
+    assert contents_of(work) == before
+
+
+def test_budgets_may_be_set_by_their_names_too(work: Path) -> None:
+    assert resume("--set", "budgets.max_tokens=1000000").status == 0
+    assert changes_in(work) == []
+
+
+def test_a_run_keeps_no_key_from_its_command_line() -> None:
+    shown = typed("run", "--workdir", "other", "--set", "llm.critic.api_key=sk-0123456789")
+    assert (shown.status, "set ZORKGPT_LLM__CRITIC__API_KEY for a key" in shown.err.decode()) == (2, True)
+    assert "sk-0123456789" not in shown.err.decode()
