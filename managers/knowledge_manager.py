@@ -161,6 +161,10 @@ class KnowledgeManager(BaseManager):
         """Return all of ``knowledgebase.md``, with what is not written yet; "" where this run has no knowledge base."""
         return self._base.document.render() if self.config.knowledge.enabled else ""
 
+    def entries(self) -> tuple[KnowledgeEntry, ...]:
+        """Return every line that is known, in the order of the file; none where this run has no knowledge base."""
+        return self._base.document.entries() if self.config.knowledge.enabled else ()
+
     def insights(self) -> dict[str, tuple[KnowledgeLine, ...]]:
         """Return the lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
         entries = self._base.document.entries()

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from game_interface.core.game import Game
+    from managers.base_manager import BaseManager
     from orchestration.opening import Parts
     from session.events import Event
     from session.game_configuration import GameConfiguration
@@ -61,10 +62,12 @@ def verify(
     folder: Path,
     show: Callable[[Event], None],
     asked: Callable[[RepeatedCall], None] | None = None,
+    meet: Callable[[Sequence[BaseManager]], None] | None = None,
 ) -> Replayed:
     """Play a run again with its recorded answers, in a temporary work folder, and compare.
 
     asked: told of every prompt, the first one that is not the recorded one included
+    meet: given the managers before the first episode, to look at what they know whenever it is told of something
     Every prompt, observation, verdict and shared file has to be the recorded one. Raises ``StoreError`` where the
     story, the journal, the snapshot or what the run began with is not what it was, naming it.
     """
@@ -96,6 +99,8 @@ def verify(
         shared_files(unlimited).restore_from(folder / AT_START)
         record = CheckedRecord(Recording(lines[1:]), count)
         with assemble(unlimited, replace(parts, model=None), manifest, record, Flag(), asked=tell) as run:
+            if meet is not None:
+                meet(run.orchestrator.learning.managers)
             try:
                 run.play()
             except RecordingEnded:

@@ -22,6 +22,7 @@ from zorkgpt.cli import (
     model,
     prompt,
     replay,
+    report,
     resume,
     routes,
     run,
@@ -44,6 +45,7 @@ app.command()(resume.resume)
 app.command()(watch.watch)
 app.command()(replay.replay)
 app.command()(prompt.prompt)
+app.command()(report.report)
 app.command()(ablate.ablate)
 app.command()(doctor.doctor)
 app.command()(status.status)

@@ -13,8 +13,9 @@ from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, read_turn, story_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
+    from managers.base_manager import BaseManager
     from orchestration.forking import Branch
     from orchestration.verification import Replayed
     from session.events import Event
@@ -83,10 +84,13 @@ def repeat(
     now: GameConfiguration,
     *,
     from_actions: bool = False,
+    show: Callable[[Event], None] | None = None,
     asked: Callable[[RepeatedCall], None] | None = None,
+    meet: Callable[[Sequence[BaseManager]], None] | None = None,
 ) -> Replayed:
-    """Play the run of that folder again without a model, and compare; ``asked`` is told of every prompt.
+    """Play the run of that folder again without a model, and compare.
 
+    show, asked, meet: told of every event and every prompt, and given the managers, as in ``verify``
     Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
     """
     from orchestration.opening import open_story
@@ -98,7 +102,7 @@ def repeat(
     with open_story(configuration) as parts:
         if from_actions:
             return verify_actions(parts, folder, _nothing)
-        return verify(configuration, parts, folder, _nothing, asked)
+        return verify(configuration, parts, folder, show or _nothing, asked, meet)
 
 
 def _report(folder: Path, replayed: Replayed) -> None:

@@ -14,7 +14,7 @@ from session.values import ROLES
 from zorkgpt.llm.budget import cost_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from session.configuration.option_groups import PriceOptions
     from zorkgpt.report.played_run import ModelCall, PlayedRun
@@ -47,28 +47,36 @@ class RoleUsage:
 
 def usage_by_role(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> tuple[RoleUsage, ...]:
     """Return the usage of every role that was asked, in the order of ``ROLES``; ``prices`` stand above the run's."""
-    configuration = _configuration(run.manifest.configuration, prices)
-    by_role: dict[str, list[_PricedCall]] = {role: [] for role in ROLES}
-    for event in run.events:
-        if isinstance(event, OptionsChanged) and configuration is not None:
-            configuration = _with_key(changed(configuration, event.options))
-        elif isinstance(event, ModelAnswered | ModelFailed):
-            dollars = None if configuration is None else cost_of(event, configuration)
-            by_role.setdefault(event.role, []).append(_PricedCall(event, dollars))
+    by_role: dict[str, list[PricedCall]] = {role: [] for role in ROLES}
+    for priced in priced_calls(run, prices):
+        by_role.setdefault(priced.call.role, []).append(priced)
     return tuple(_usage(role, calls) for role, calls in by_role.items() if calls)
 
 
-class _PricedCall(NamedTuple):
+class PricedCall(NamedTuple):
+    """A model call and its dollars, ``None`` where these are not known."""
+
     call: ModelCall
     dollars: float | None
 
     @property
     def is_paid(self) -> bool:
+        """Whether a model answered, usably or not."""
         call = self.call
         return isinstance(call, ModelAnswered) or bool(call.prompt_tokens or call.completion_tokens)
 
 
-def _usage(role: str, priced: Sequence[_PricedCall]) -> RoleUsage:
+def priced_calls(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> Iterator[PricedCall]:
+    """Yield every model call of the run, in order; ``prices`` stand above the run's."""
+    configuration = _configuration(run.manifest.configuration, prices)
+    for event in run.events:
+        if isinstance(event, OptionsChanged) and configuration is not None:
+            configuration = _with_key(changed(configuration, event.options))
+        elif isinstance(event, ModelAnswered | ModelFailed):
+            yield PricedCall(event, None if configuration is None else cost_of(event, configuration))
+
+
+def _usage(role: str, priced: Sequence[PricedCall]) -> RoleUsage:
     calls = [each.call for each in priced]
     costs = [each.dollars for each in priced if each.is_paid]
     known = [cost for cost in costs if cost is not None]

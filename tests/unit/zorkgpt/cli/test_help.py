@@ -13,7 +13,20 @@ HEAVY = {
     *("filelock", "httpx", "httpx2", "jericho", "numpy", "openai", "scipy", "structlog", "xllamacpp"),
 }
 LOADED_BY_TYPER = {"pydantic"}  # as soon as a command has options
-COMMANDS = ("run", "resume", "watch", "replay", "ablate", "doctor", "status", "config", "memories", "model", "runs")
+COMMANDS = (
+    "run",
+    "resume",
+    "watch",
+    "replay",
+    "ablate",
+    "doctor",
+    "status",
+    "config",
+    "memories",
+    "model",
+    "runs",
+    "report",
+)
 SCRIPT = """
 import sys
 from zorkgpt.cli.main import main

@@ -1,0 +1,137 @@
+"""``zorkgpt report`` as typed: a page for every run, whatever became of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session.events import ModelAnswered, ModelFailed, TurnPlayed
+from session.files.journal import JOURNAL_FILE, read_journal
+from tests.fixtures.report_data import data_in, text_of
+from tests.fixtures.typed_command import typed
+
+RECORDED = Path(__file__).parents[1] / "recorded"
+NEWEST, EARLIER = RECORDED / "0.1.0-journal-3", RECORDED / "0.1.0"
+
+
+@pytest.fixture(autouse=True)
+def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clean_environment.chdir(tmp_path)
+
+
+def copied(recorded: Path) -> Path:
+    """A copy of the work folder in the current one; its run folder."""
+    shutil.copytree(recorded, "work")
+    (run,) = Path("work/runs").iterdir()
+    return run
+
+
+def reported(run: Path, own_story: Path) -> dict[str, Any]:
+    """What the page of the run is told."""
+    shown = typed("report", str(run), "-o", "page.html", "--game", str(own_story))
+    assert shown.status == 0, shown
+    (told,) = data_in(Path("page.html").read_text(encoding="utf-8"))["runs"]
+    assert [f"Run {run.name}: {note['text']}" for note in told["notes"]] == shown.out.decode().splitlines()[:-1]
+    return dict(told)
+
+
+def turns(told: dict[str, Any]) -> list[dict[str, Any]]:
+    return [turn for episode in told["episodes"] for turn in episode["turns"]]
+
+
+def test_every_call_is_there_with_the_prompt_that_its_checksum_is_of(own_story: Path) -> None:
+    run = copied(NEWEST)
+    told = reported(run, own_story)
+    events = [line.event for line in read_journal(run)]
+    asked = [event for event in events if isinstance(event, ModelAnswered | ModelFailed)]
+    calls = [call for turn in turns(told) for call in turn["calls"]]
+    assert (told["prompts"], told["notes"], told["learnt_known"]) == ("rebuilt", [], True)
+    assert sorted(call["sha256"] for call in calls) == sorted(event.prompt_sha256 for event in asked)
+    for call in calls:
+        prompt = "\x00".join(text_of(call[part], told["lines"]) for part in ("system", "user"))
+        assert (call["agrees"], sha256(prompt.encode()).hexdigest()) == (True, call["sha256"])
+    played = [turn["command"] for turn in turns(told) if turn["turn"]]
+    assert played == [event.record.action for event in events if isinstance(event, TurnPlayed)]
+
+
+def test_what_was_known_at_the_start_and_every_change_come_to_what_was_known_at_the_end(own_story: Path) -> None:
+    told = reported(copied(NEWEST), own_story)
+    known = {item["key"]: item for item in told["start"]}
+    for change in (change for turn in turns(told) for change in turn["changes"]):
+        assert known.get(change["key"]) == change["before"]
+        known[change["key"]] = change["after"]
+    assert [item for item in known.values() if item is not None] != []
+    assert sorted(filter(None, known.values()), key=str) == sorted(told["end"], key=str)
+    assert {item["kind"] for item in told["end"]} == {"memory", "knowledge", "route", "objective"}
+    read = {key for turn in turns(told) for key in turn["read"]}
+    assert {key.partition(":")[0] for key in read} == {"m", "k", "o", "r"}
+    assert read <= {*known}
+
+
+def test_of_a_run_of_an_earlier_version_all_is_shown_but_the_prompts_that_are_others_now(own_story: Path) -> None:
+    told = reported(copied(EARLIER), own_story)
+    (note,) = told["notes"]
+    assert "plays the run differently from here on" in note["text"]
+    assert (told["prompts"], told["learnt_known"]) == ("partly", False)
+    assert any(item["kind"] == "memory" for item in told["end"])
+    assert told["map"]["rooms"] != []
+    agree = [call["agrees"] for turn in turns(told) for call in turn["calls"]]
+    assert agree.count(False) == 1
+    assert None in agree
+
+
+def test_without_its_story_a_run_is_shown_without_prompts() -> None:
+    run = copied(NEWEST)
+    shown = typed("report", str(run), "--game", "gone.z5")
+    (told,) = data_in(Path("report.html").read_text(encoding="utf-8"))["runs"]
+    assert shown.status == 0
+    assert "could not be repeated" in told["notes"][0]["text"]
+    played = sum(isinstance(line.event, TurnPlayed) for line in read_journal(run))
+    assert (told["prompts"], sum(turn["turn"] > 0 for turn in turns(told))) == ("none", played)
+    assert told["map"]["rooms"] != []
+
+
+@pytest.mark.parametrize("harm", ["cut", "changed", "no snapshot", "other snapshot", "no copies"])
+def test_of_a_damaged_run_what_can_be_shown_is_shown_and_the_rest_is_said(harm: str, own_story: Path) -> None:
+    run = copied(NEWEST)
+    whole = turns(reported(run, own_story))
+    journal = run / JOURNAL_FILE
+    lines = journal.read_bytes().splitlines(keepends=True)
+    if harm == "cut":
+        journal.write_bytes(b"".join(lines[:60]) + lines[60][:100])
+    elif harm == "changed":
+        journal.write_bytes(b"".join([*lines[:60], lines[60].replace(b'"event"', b'"tneve"', 1), *lines[61:]]))
+    elif harm == "no snapshot":
+        shutil.rmtree(run / "snapshots")
+    elif harm == "other snapshot":
+        (run / "snapshots/last.json").write_text("{}")
+    else:
+        shutil.rmtree(run / "end")
+    told = reported(run, own_story)
+    shown = [(turn["command"], turn["text"]) for turn in turns(told) if not turn["unplayed"]]
+    assert shown == [(turn["command"], turn["text"]) for turn in whole][: len(shown)]
+    assert len(shown) == len(whole) if harm not in ("cut", "changed") else 10 < len(shown) < len(whole)
+    assert (told["notes"] != []) == (harm in ("cut", "changed", "other snapshot"))
+
+
+def test_without_a_manifest_there_is_an_error_in_one_line(own_story: Path) -> None:
+    run = copied(NEWEST)
+    (run / "manifest.json").write_text("{}")
+    shown = typed("report", str(run), "--game", str(own_story))
+    assert (shown.status, shown.err.count(b"\n")) == (1, 1)
+    assert not Path("report.html").exists()
+
+
+def test_two_runs_are_on_one_page(own_story: Path) -> None:
+    shutil.copytree(EARLIER, "earlier")
+    runs = [str(copied(NEWEST)), *map(str, Path("earlier/runs").iterdir())]
+    shown = typed("report", *runs, "--game", str(own_story))
+    told = data_in(Path("report.html").read_text(encoding="utf-8"))
+    assert shown.out.decode().splitlines()[-1].startswith("2 runs in report.html, 0.")
+    assert [run["id"] for run in told["runs"]] == [Path(run).name for run in runs]
+    assert json.dumps(told)

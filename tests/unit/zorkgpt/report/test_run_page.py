@@ -1,0 +1,139 @@
+"""What a page is told of a run: all that was recorded, at the turn that it belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from session.events import Event, FileEdited, GameFailed, RunPaused
+from session.values import GameObject, Proposal, Verdict
+from tests.fixtures.run_events import answered
+from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, after, ended, played, started, turn, write_run
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.report.files_at_end import AtEnd
+from zorkgpt.report.played_run import read_run
+from zorkgpt.report.repetition import Repetition
+from zorkgpt.report.run_page import page_of_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from zorkgpt.report.page_data import PageRun, PageTurn
+
+MORDANT = GameObject(7, "mordant")
+UP = turn(1, "up", location=LOFT, score=5)
+FALL = turn(2, "jump", UP.after, location=VATS, died=True, ending="lost")
+
+
+def page(workdir: Path, *events: Event, graph: MapGraph | None = None) -> PageRun:
+    return page_of_run(read_run(write_run(workdir, events)), Repetition(), AtEnd({}, graph))
+
+
+def turns(told: PageRun) -> tuple[PageTurn, ...]:
+    return told.episodes[0].turns
+
+
+def test_calls_are_at_the_turn_that_they_led_to_or_learnt_from(tmp_path: Path) -> None:
+    events: tuple[Event, ...] = (
+        started(),
+        *(answered(role=role, prompt=10, completion=1) for role in ("agent", "critic", "info_ext")),
+        played(UP),
+        *(answered(role=role, prompt=100) for role in ("memory", "analysis")),
+        answered(role="agent", prompt=10),
+        played(FALL),
+        answered(role="analysis"),
+        ended(end="lost"),
+    )
+    told = turns(page(tmp_path, *events))
+    roles = [[call.role for call in each.calls] for each in told]
+    assert roles == [[], ["agent", "critic", "info_ext", "memory", "analysis"], ["agent", "analysis"]]
+    assert [(each.tokens.prompt, each.tokens.completion) for each in told] == [(0, 0), (230, 3), (10, 0)]
+
+
+def test_what_was_asked_for_a_turn_that_was_never_played_is_shown(tmp_path: Path) -> None:
+    told = turns(page(tmp_path, started(), played(UP), answered(), RunPaused("no server", 1, 1)))
+    assert [(each.turn, each.command, each.unplayed) for each in told] == [
+        (0, None, False),
+        (1, "up", False),
+        (2, None, True),
+    ]
+    assert [happening.text for happening in told[1].events] == ["no server"]
+    assert len(told[2].calls) == 1
+
+
+def test_other_events_stand_at_their_turns(tmp_path: Path) -> None:
+    failed, edited = GameFailed("xyzzy", "it hung"), FileEdited("Memories.md", 2, "text")
+    told = turns(page(tmp_path, started(), failed, played(UP), edited, played(FALL)))
+    assert [[happening.text for happening in each.events] for each in told] == [
+        [],
+        ["xyzzy: it hung", "Memories.md"],
+        [],
+    ]
+
+
+def test_a_turn_has_every_proposal_with_its_verdict(tmp_path: Path) -> None:
+    proposals = (Proposal("fly", "I can."), Proposal("up", "I walk."))
+    verdicts = (Verdict(accepted=False, reason="No wings.", source="llm", confidence=0.9), Verdict(accepted=True))
+    record = replace(UP, proposals=proposals, verdicts=verdicts)
+    (_, told) = turns(page(tmp_path, started(), played(record, seconds=2.5)))
+    assert [(each.command, each.accepted, each.reason, each.source, each.confidence) for each in told.attempts] == [
+        ("fly", False, "No wings.", "llm", 0.9),
+        ("up", True, "", "none", None),
+    ]
+    assert (told.command, told.reasoning, told.seconds) == ("up", "I walk.", 2.5)
+    assert (told.from_id, told.place, told.place_name, told.score, told.score_change) == (31, 44, "Drying Loft", 5, 5)
+
+
+def test_what_is_not_known_is_not_made_up(tmp_path: Path) -> None:
+    nowhere = replace(SEEN, location=None, score=None, inventory=None)
+    (told,) = turns(page(tmp_path, started(opening=nowhere)))
+    assert (told.place, told.score, told.inventory, told.visible, told.dollars) == (None, None, None, None, None)
+    run = page(tmp_path / "other", started(), answered(), played(UP))
+    (call,) = turns(run)[1].calls
+    assert (call.system, call.user, call.agrees, run.prompts, run.learnt_known) == (None, None, None, "none", False)
+    assert run.map is None
+
+
+def test_deaths_discoveries_scores_and_ends_are_marked(tmp_path: Path) -> None:
+    told = page(tmp_path, started(), played(UP), played(FALL), ended(end="lost"))
+    assert [(*mark.moment, mark.kind, mark.label) for mark in told.marks] == [
+        (1, 0, "room", "Blue Vats"),
+        (1, 1, "room", "Drying Loft"),
+        (1, 1, "score", "5 points"),
+        (1, 2, "death", "Blue Vats"),
+        (1, 2, "lost", "Blue Vats"),
+    ]
+
+
+def test_milestones_say_when_each_episode_had_them(tmp_path: Path) -> None:
+    carried = turn(1, "take mordant", inventory=(MORDANT,))
+    again = replace(UP, episode=2, turn=2, before=after(carried.after), after=replace(UP.after, inventory=(MORDANT,)))
+    events = (started(), played(UP), ended(), started(2), played(replace(carried, episode=2)), played(again), ended(2))
+    told = page(tmp_path, *events)
+    assert {each.key: (each.label, each.turns) for each in told.milestones} == {
+        "score:5": ("5 points", {1: 1, 2: 2}),
+        "room:31": ("Blue Vats", {1: 0, 2: 0}),
+        "room:44": ("Drying Loft", {1: 1, 2: 2}),
+        "thing:7": ("mordant", {2: 1}),
+    }
+
+
+def test_the_map_has_cells_first_visits_and_exits_that_lead_nowhere_known(tmp_path: Path) -> None:
+    graph = MapGraph()
+    graph.add_connection(31, "north", 44)
+    graph.add_connection(44, "east", 99)
+    graph.add_exits(31, ("west", "down"))
+    graph.record_refusal(31, "west", "A wall.")
+    drawn = page(tmp_path, started(), played(UP), graph=graph).map
+    assert drawn is not None
+    rooms = {room.id: room for room in drawn.rooms}
+    assert {room.id: (room.x, room.y, room.first) for room in drawn.rooms} == {
+        31: (0, 1, (1, 0)),
+        44: (0, 0, (1, 1)),
+        99: (1, 0, None),
+    }
+    assert (rooms[31].untried, rooms[31].refused) == (("down",), {"west": "A wall."})
+    assert [(way.from_id, way.to_id, way.there, way.back, way.first) for way in drawn.ways] == [
+        (31, 44, ("north",), (), (1, 1)),
+        (44, 99, ("east",), (), None),
+    ]

@@ -1,0 +1,95 @@
+"""What playing a run again shows that its journal does not tell: the prompts, and what was known at each moment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from managers.map_manager import MapManager
+from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
+from zorkgpt.report.learnt import ItemChange, Known, changes_between, keys_shown, known_by
+from zorkgpt.report.line_table import LineTable, Ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from managers.base_manager import BaseManager
+    from session.events import Event
+    from zorkgpt.llm.journaled import RepeatedCall
+    from zorkgpt.mapping.map_graph import MapGraph
+
+
+class RunMoment(NamedTuple):
+    """A turn of an episode; 0 is the opening."""
+
+    episode: int
+    turn: int
+
+
+class RebuiltPrompt(NamedTuple):
+    """A prompt in the lines of a table; ``agrees``: its checksum is the recorded one."""
+
+    system: Ranges
+    user: Ranges
+    agrees: bool
+
+
+class Repetition:
+    """Watches a run that is played again.
+
+    prompts: of every model call, in the order of the journal, as far as the run was repeated; in the lines of ``table``
+    start, known: what was known before the first episode, and what is known now
+    changes: what was learnt from each turn
+    shown: the keys of the items that the agent's prompt of a turn showed
+    is_whole: whether the run was repeated as far as it was recorded
+    moment: how far it was
+    """
+
+    def __init__(self) -> None:
+        self.table = LineTable()
+        self.prompts: list[RebuiltPrompt] = []
+        self.start: Known = {}
+        self.known: Known = {}
+        self.changes: defaultdict[RunMoment, list[ItemChange]] = defaultdict(list)
+        self.shown: dict[RunMoment, tuple[str, ...]] = {}
+        self.is_whole = False
+        self.moment = RunMoment(0, 0)
+        self._managers: Sequence[BaseManager] = ()
+
+    @property
+    def map(self) -> MapGraph | None:
+        """The map as it is now."""
+        return next((each.game_map for each in self._managers if isinstance(each, MapManager)), None)
+
+    def meet(self, managers: Sequence[BaseManager]) -> None:
+        """Take the managers of the repeated run, before it begins."""
+        self._managers = managers
+        self.start = self.known = known_by(managers)
+
+    def hear(self, call: RepeatedCall) -> None:
+        """Take a call as it is made again."""
+        prompt = call.prompt
+        kept = RebuiltPrompt(self.table.keep(prompt.system), self.table.keep(prompt.user), call.is_as_recorded)
+        self.prompts.append(kept)
+        if call.role == "agent":
+            self._look()
+            self.shown[RunMoment(call.episode, call.turn)] = keys_shown(self.known, prompt.user)
+
+    def see(self, event: Event) -> None:
+        """Take an event as it happens again; nobody has learnt from it yet, but all from the one before."""
+        if isinstance(event, EpisodeStarted):
+            self.moment = RunMoment(event.episode, 0)
+        if isinstance(event, EpisodeStarted | TurnPlayed | EpisodeEnded):
+            self._look()
+        if isinstance(event, TurnPlayed):
+            self.moment = RunMoment(event.record.episode, event.record.turn)
+
+    def end(self, *, is_whole: bool) -> None:
+        """Take what the last turn taught."""
+        self._look()
+        self.is_whole = is_whole
+
+    def _look(self) -> None:
+        now = known_by(self._managers)
+        self.changes[self.moment] += changes_between(self.known, now)
+        self.known = now
