@@ -34,8 +34,8 @@ model: $(VENV)/.playable  ## fetch the embedded model, once
 play: model  ## play three short episodes, watched live: what does the first one teach the others?
 	$(BIN)/zorkgpt run --episodes 3 --max-turns 40
 
-test: setup model  ## the tests of every day (under eight minutes on two cores)
-	$(PYTEST) -m "not slow"
+test: setup model  ## the tests of every day, on every core (JOBS=1: one after the other)
+	$(PYTEST) -m "not slow" -n $(or $(JOBS),logical) --dist loadscope
 
 test-slow: setup model  ## the tests that take minutes
 	$(PYTEST) -m slow

@@ -31,7 +31,7 @@ OPTIONS: dict[str, Any] = {
     "objectives": {"enabled": False},
     "simple_memory": {"enabled": False},
     "knowledge": {"enabled": False},
-    "routes": {"proof_seeds": 2},
+    "routes": {"proof_seeds": 2, "proof_seconds": 600},  # however busy the machine is
 }
 
 
