@@ -100,7 +100,8 @@ def _role_settings(
             server.model, server.base_url, server.api_key, sampling, limits, SAMPLING_EXTRAS, compact=True
         )
     if options.base_url is None and options.model is None:
-        raise ConfigurationError("a key is set, but no model is named for it: name one with --model or agent_model")
+        key_alone = "a key is set, but no model is named for it" if options.api_key else "no model is named"
+        raise ConfigurationError(f"{key_alone}: name one with --model or agent_model")
     key = options.api_key.get_secret_value() if options.api_key else None
     return RoleSettings(options.model, options.base_url, key, sampling, limits)
 

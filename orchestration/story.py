@@ -17,9 +17,11 @@ from session.files.story_folders import STORY_FILE, BoundStory, story_folders
 
 if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
+    from session.resolved_configuration import ResolvedConfiguration
     from session.values import StoryFacts
 
 USERS_OWN = Path("infrastructure") / "zork.z5"
+_WORKDIR = "zork_game_workdir"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,17 @@ def folder_for_story(configuration: GameConfiguration, facts: StoryFacts) -> Pat
     taken |= {folder.path.name.casefold() for folder in others}
     is_free = is_plain_name(facts.name) and not is_reserved(facts.name) and facts.name.casefold() not in taken
     return workdir / (facts.name if is_free else f"story-{facts.sha256[:8]}")
+
+
+def in_folder_of_story(resolved: ResolvedConfiguration, facts: StoryFacts) -> GameConfiguration:
+    """Return the configuration with a work folder of this story's own.
+
+    A work folder that nobody named and that belongs to another story gives way to one within it. Raises ``StoreError``.
+    """
+    configuration = resolved.configuration
+    if _WORKDIR in resolved.origins:
+        return configuration
+    return configuration.model_copy(update={_WORKDIR: folder_for_story(configuration, facts)})
 
 
 def bind_to_story(workdir: Path, facts: StoryFacts) -> None:

@@ -10,11 +10,12 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar
 
 from session.configuration.options import Options, options_of
+from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
 from session.values import ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from session.events import OptionValue
 
@@ -22,6 +23,7 @@ Group = TypeVar("Group", bound=Options)
 
 _MODELS = frozenset(f"{role}_model" for role in ROLES)
 _SAMPLING = frozenset(f"{role}_sampling" for role in ROLES)
+_BUDGETS = "budgets."
 _IN_PROMPTS = frozenset({"memory_sampling.memory_history_window"})
 
 
@@ -47,6 +49,23 @@ def changed(configuration: GameConfiguration, values: Mapping[str, OptionValue])
             raise ValueError(f"{name} cannot change within a run")
         configuration = _with_value(configuration, name.split("."), value)
     return configuration
+
+
+def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str]) -> GameConfiguration:
+    """Return the configuration ``then`` of a run with the values that ``now`` has of these options, or of budgets.
+
+    Raises ``ConfigurationError`` for an option that would make it another run.
+    """
+    chosen = [type(now).aliases.get(name, name) for name in names]
+    for name in chosen:
+        if name not in changeable_options() and not name.startswith(_BUDGETS):
+            raise ConfigurationError(
+                f"{name}: within a run only models, servers, sampling and budgets can change; set it for a new run"
+            )
+    budgets = [name.removeprefix(_BUDGETS) for name in chosen if name.startswith(_BUDGETS)]
+    changes = {name: value for name, value in changes_between(then, now).items() if name in chosen}
+    update = {"budgets": then.budgets.model_copy(update={name: getattr(now.budgets, name) for name in budgets})}
+    return changed(then, changes).model_copy(update=update)
 
 
 def as_settings(values: Mapping[str, OptionValue]) -> str:

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from session.errors import ConfigurationError
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import StoryOfRun, resumable_run, story_file
-from zorkgpt.cli.streams import print_line, program
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from session.game_configuration import GameConfiguration
-
-BUDGETS = "budgets."
+from zorkgpt.cli.streams import print_line
 
 
 def resume(
@@ -41,6 +33,7 @@ def resume(
     """Go on with a run that was paused, interrupted or killed, as if it had never stopped."""
     from orchestration.opening import open_parts
     from orchestration.resumption import configuration_of, open_resumed_run, with_keys
+    from session.changed_options import updated
     from session.files.journal import read_manifest
     from zorkgpt.cli.watching import watching
 
@@ -56,7 +49,7 @@ def resume(
     folder = resumable_run(now.zork_game_workdir, run, game)
     then = configuration_of(read_manifest(folder), folder, now)
     names = [*(name for name, value in given.items() if value is not None), *settings]
-    configuration = with_keys(_updated(then, now, names), folder, now)
+    configuration = with_keys(updated(then, now, names), folder, now)
     with (
         watching(
             configuration,
@@ -78,23 +71,3 @@ def resume(
             story = parts.game.facts.name
             print_line(f"Going on with run {folder.name} of {story}{resumed.position.describe()}: {player} plays")
         watch.play(resumed)
-
-
-def _updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str]) -> GameConfiguration:
-    """Return the run's own configuration with the values that these options have now.
-
-    Raises ``ConfigurationError`` for one that would make it another run.
-    """
-    from session.changed_options import changeable_options, changed, changes_between
-
-    chosen = [type(now).aliases.get(name, name) for name in names]
-    for name in chosen:
-        if name not in changeable_options() and not name.startswith(BUDGETS):
-            raise ConfigurationError(
-                f"--set {name}: within a run only models, servers, sampling and budgets can change; "
-                f"{program()} run --set {name}=... begins another one"
-            )
-    budgets = [name.removeprefix(BUDGETS) for name in chosen if name.startswith(BUDGETS)]
-    update = {"budgets": then.budgets.model_copy(update={name: getattr(now.budgets, name) for name in budgets})}
-    changes = {name: value for name, value in changes_between(then, now).items() if name in chosen}
-    return changed(then, changes).model_copy(update=update)

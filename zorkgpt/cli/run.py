@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from zorkgpt.cli import common_options
 
-if TYPE_CHECKING:
-    from session.game_configuration import GameConfiguration
-    from session.resolved_configuration import ResolvedConfiguration
-    from session.values import StoryFacts
-
-WORKDIR = "zork_game_workdir"
 Workdir = Annotated[Path | None, typer.Option(help="Folder for all that is written.", metavar="DIR")]
 
 
@@ -45,13 +39,14 @@ def run(
     """Play a story with a language model and watch it."""
     from orchestration.bootstrap import open_run
     from orchestration.opening import open_parts
+    from orchestration.story import in_folder_of_story
     from zorkgpt.cli.watching import watching
 
     options = {
         "max_turns_per_episode": max_turns,
         "game.file": game,
         "game.seed": seed,
-        WORKDIR: workdir,
+        "zork_game_workdir": workdir,
         "agent_model": model,
         "llm.base_url": base_url,
         "assist": assist,
@@ -63,7 +58,7 @@ def run(
         watching(resolved.configuration, quiet=quiet, as_json=as_json) as watch,
         open_parts(resolved.configuration, watch.bar, watch.stop) as parts,
         open_run(
-            _in_folder_of_story(resolved, parts.game.facts),
+            in_folder_of_story(resolved, parts.game.facts),
             parts,
             episodes=episodes,
             show=watch.show,
@@ -72,16 +67,3 @@ def run(
         ) as played,
     ):
         watch.play(played)
-
-
-def _in_folder_of_story(resolved: ResolvedConfiguration, facts: StoryFacts) -> GameConfiguration:
-    """Return the configuration with a work folder of this story's own.
-
-    A work folder that nobody named and that belongs to another story gives way to one within it.
-    """
-    from orchestration.story import folder_for_story
-
-    configuration = resolved.configuration
-    if WORKDIR in resolved.origins:
-        return configuration
-    return configuration.model_copy(update={WORKDIR: folder_for_story(configuration, facts)})

@@ -1,0 +1,71 @@
+"""What is installed from the wheel works by itself, wherever it is called, and tells type checkers what it is."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.fixtures.command_line import environment
+from tests.fixtures.hostile_folder import HostileFolder, ran_and_watched
+from tests.fixtures.installed_package import SHIPPED, Installed, install
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.troubled_server import Answers
+
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+EXAMPLES = re.findall(r"^```python(?: server)?\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return install(tmp_path_factory.mktemp("installed"))
+
+
+def test_the_wheel_has_our_packages_with_their_types_and_nothing_of_the_checkout(installed: Installed) -> None:
+    with ZipFile(installed.wheel) as wheel:
+        names = wheel.namelist()
+    assert {name.split("/")[0] for name in names} == {*SHIPPED, "zorkgpt-0.1.0.dist-info"}
+    assert {f"{package}/py.typed" for package in SHIPPED} <= set(names)
+    assert "game_interface/stories/tidehouse.z5" in names
+    assert "zorkgpt/prompts/agent.md" in names
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="this system has no /proc to see processes in")
+def test_modules_of_the_current_folder_with_names_of_ours_break_nothing(installed: Installed, tmp_path: Path) -> None:
+    """What is installed at top level is session, managers and so on, and a user may have modules of these names."""
+    folder = HostileFolder(tmp_path / "project")
+    with MisbehavingServer(Answers()) as server:
+        there = ("--base-url", server.base_url, "--max-turns", "2", "--workdir", "work")
+        ran, _ = ran_and_watched(folder.path, (str(installed.zorkgpt), "run", *there), environment())
+        assert (ran.status, folder.sprung) == (0, []), ran
+        ran, _ = ran_and_watched(folder.path, (str(installed.zorkgpt), "replay", "--workdir", "work"), environment())
+    assert (ran.status, folder.sprung) == (0, []), ran
+    assert "is repeated exactly" in ran.out.decode()
+
+
+@pytest.mark.slow
+def test_a_program_in_another_folder_plays_and_has_its_types_checked(installed: Installed, tmp_path: Path) -> None:
+    (tmp_path / "examples.py").write_text("\n".join(EXAMPLES), encoding="utf-8")
+    strict = ("-m", "mypy", "--strict", "--cache-dir", "cache", "--python-executable", str(installed.python))
+    checked = _run(installed, tmp_path, *strict, "examples.py")
+    assert checked.stdout == "Success: no issues found in 1 source file\n"
+
+    (tmp_path / "wrong.py").write_text("from zorkgpt import api\napi.play(agent=len)\napi.read_run().score\n")
+    refused = _run(installed, tmp_path, *strict, "wrong.py")
+    assert refused.returncode == 1
+    assert 'Argument "agent" to "play" has incompatible type' in refused.stdout
+    assert '"PlayedRun" has no attribute "score"' in refused.stdout
+
+    (tmp_path / "program.py").write_text(
+        "from zorkgpt import api\nprint(api.play(agent=lambda _: 'look', max_turns=3).summary.turns)\n"
+    )
+    assert _run(installed, tmp_path, "program.py").stdout == "3\n"
+
+
+def _run(installed: Installed, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(installed.python), *arguments], cwd=folder, env=environment(), capture_output=True, text=True, check=False
+    )

@@ -1,0 +1,142 @@
+"""A Python program plays, resumes, replays and reads runs with ``zorkgpt.api``, and ``docs/python.md`` shows it."""
+
+from __future__ import annotations
+
+import re
+from itertools import cycle, islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import zorkgpt.api
+from session.errors import ConfigurationError
+from session.events import ModelAnswered
+from zorkgpt.api import Situation, open_game, play, read_run, replay, resume
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PAGE = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+COMMANDS = ("north", "look", "south", "take all", "look")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+    clean_environment.chdir(tmp_path)
+    return tmp_path
+
+
+class Player:
+    """Plays commands over and over; ``seen`` holds what it was shown, and after ``last`` commands it gives up."""
+
+    def __init__(self, last: int = 100) -> None:
+        self.seen: list[Situation] = []
+        self._commands: Iterator[str] = islice(cycle(COMMANDS), last)
+
+    def __call__(self, situation: Situation) -> str:
+        self.seen.append(situation)
+        return next(self._commands)
+
+
+def test_every_example_of_the_page_runs_and_one_drives_an_agent_function_for_ten_turns() -> None:
+    namespace: dict[str, object] = {"__name__": "examples"}
+    for example in EXAMPLES:
+        exec(compile(example, "docs/python.md", "exec"), namespace)
+    assert len(EXAMPLES) >= 7
+    first = min(Path("game_files/runs").iterdir())
+    assert read_run(first).summary.turns == 10
+
+
+def test_a_function_is_shown_what_the_machine_says_and_what_a_model_would_read() -> None:
+    player = Player()
+    run = play(agent=player, max_turns=4)
+    records = [turn.played.record for turn in run.episodes[0].turns]
+    assert [record.action for record in records] == list(COMMANDS[:4])
+    assert [situation.observation for situation in player.seen] == [record.before for record in records]
+    assert records[1].before.text in player.seen[1].prompt
+    assert run.summary.model == "function Player"
+
+
+def test_what_a_function_returns_is_played_without_a_model_and_without_a_critic() -> None:
+    run = play(agent=lambda _: "take the unseen elephant", max_turns=2)
+    turns = run.episodes[0].turns
+    assert [len(turn.played.record.proposals) for turn in turns] == [1, 1]
+    assert {event.role for event in run.events if isinstance(event, ModelAnswered)} == {"agent"}
+
+
+def test_a_function_may_be_given_commands_to_choose_from() -> None:
+    def last(situation: Situation) -> str:
+        return situation.choices[-1]
+
+    run = play(agent=last, max_turns=3, options={"assist": "valid-actions"})
+    assert run.summary.assistance == ("valid-actions",)
+    with pytest.raises(ValueError, match="'dance', which is no command to choose from"):
+        play(agent=lambda _: "dance", max_turns=1, options={"assist": "valid-actions"})
+
+
+def test_what_a_function_raises_is_raised_and_the_run_goes_on_behind_the_turns_before() -> None:
+    with pytest.raises(RuntimeError):  # StopIteration, as a generator's end, would mean something else
+        play(agent=given_up_after(2), max_turns=4)
+    assert (read_run().summary.state, read_run().summary.turns) == ("killed", 2)
+    run = resume(agent=Player())
+    assert (run.summary.state, run.summary.turns) == ("done", 4)
+    assert replay().turns == 4
+    assert replay().difference is None
+
+
+def given_up_after(turns: int) -> zorkgpt.api.Agent:
+    commands = iter(COMMANDS[:turns])
+
+    def agent(_situation: Situation) -> str:
+        command = next(commands, None)
+        if command is None:
+            raise RuntimeError("nothing is left to try")
+        return command
+
+    return agent
+
+
+def test_a_function_that_returns_no_text_is_told_so() -> None:
+    with pytest.raises(TypeError, match="returned None: a command is a text"):
+        play(agent=lambda _: None, max_turns=1)  # type: ignore[arg-type, return-value]  # what a type checker refuses
+    with pytest.raises(ValueError, match="''"):
+        play(agent=lambda _: "", max_turns=1)
+
+
+def test_a_run_of_a_function_is_not_gone_on_with_by_a_model() -> None:
+    with pytest.raises(RuntimeError):
+        play(agent=given_up_after(1), max_turns=2)
+    with pytest.raises(ConfigurationError, match="was begun with a function agent: give resume one"):
+        resume()
+
+
+def test_a_resumed_run_takes_new_budgets_and_nothing_that_would_make_it_another() -> None:
+    with pytest.raises(RuntimeError):
+        play(agent=given_up_after(1), max_turns=2)
+    with pytest.raises(ConfigurationError, match="only models, servers, sampling and budgets"):
+        resume(agent=Player(), options={"critic.mode": "llm"})
+    assert resume(agent=Player(), options={"budgets.max_time": "1h"}).summary.state == "done"
+
+
+def test_a_wrong_option_is_named() -> None:
+    with pytest.raises(ConfigurationError, match=r"critic\.mood"):
+        play(agent=Player(), options={"critic.mood": "llm"})
+    with pytest.raises(ConfigurationError, match="episodes is 0"):
+        play(agent=Player(), episodes=0)
+
+
+def test_a_second_story_gets_a_folder_of_its_own_where_nobody_named_one(own_story: Path) -> None:
+    play(agent=Player(), max_turns=1)
+    other = Path("other.z5")
+    other.write_bytes((Path(__file__).parents[1] / "stories" / "exits.z5").read_bytes())
+    play(agent=Player(), max_turns=1, game=other)
+    assert read_run().summary.folder.parent == Path("game_files/other/runs")
+    with open_game(own_story) as game:
+        assert game.facts.name == "tidehouse"
+
+
+def test_everything_that_is_promised_is_there() -> None:
+    assert sorted(zorkgpt.api.__all__) == zorkgpt.api.__all__
+    assert all(hasattr(zorkgpt.api, name) for name in zorkgpt.api.__all__)

@@ -1,0 +1,258 @@
+"""What a Python program may call: play, resume, replay, open a game, read a run (docs/python.md has examples).
+
+What ``__all__`` names stays as it is from version to version, and so do the fields of the values that come back. All
+errors that the program raises on purpose are a ``ZorkGPTError``.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Event as Flag
+from typing import TYPE_CHECKING
+
+from game_interface.core.game import Game
+from game_interface.core.isolated import IsolatedGame
+from orchestration.bootstrap import open_run
+from orchestration.model_choice import ChosenModel, choose_model
+from orchestration.opening import open_parts, open_story
+from orchestration.resumption import configuration_of, open_resumed_run, with_keys
+from orchestration.story import choose_story, in_folder_of_story
+from orchestration.verification import Replayed, verify
+from session.changed_options import updated
+from session.errors import (
+    BudgetSpent,
+    ConfigurationError,
+    GameError,
+    LanguageModelError,
+    StoreError,
+    StoryError,
+    ZorkGPTError,
+)
+from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
+from session.files.journal import read_manifest
+from session.files.recording import Difference
+from session.files.run_folders import find_run
+from session.game_configuration import GameConfiguration
+from session.resolved_configuration import load_configuration
+from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
+from zorkgpt.llm.function_model import FUNCTION, Agent, FunctionModel, Situation
+from zorkgpt.report import played_run
+from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
+from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
+from zorkgpt.report.run_summary import RunSummary
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from orchestration.opening import Parts
+    from session.resolved_configuration import ResolvedConfiguration
+
+__all__ = [
+    "Agent",
+    "BudgetSpent",
+    "ConfigurationError",
+    "Difference",
+    "EpisodeEnded",
+    "EpisodeFigures",
+    "EpisodeStarted",
+    "Event",
+    "Game",
+    "GameError",
+    "GameObject",
+    "LanguageModelError",
+    "Location",
+    "Metrics",
+    "Observation",
+    "PlayedEpisode",
+    "PlayedRun",
+    "PlayedTurn",
+    "Replayed",
+    "RunFigures",
+    "RunSummary",
+    "Seed",
+    "Situation",
+    "StoreError",
+    "StoryError",
+    "StoryFacts",
+    "TurnPlayed",
+    "TurnRecord",
+    "ZorkGPTError",
+    "figures_of",
+    "open_game",
+    "play",
+    "read_run",
+    "replay",
+    "resume",
+]
+
+WITHOUT_MODEL: Mapping[str, object] = {
+    "llm.engine": "openai",  # no defaults of the embedded model, and no download of it
+    "critic.mode": "object_tree",
+    "knowledge.enabled": False,
+    "objectives.enabled": False,
+    "simple_memory.enabled": False,
+}
+"""Options where a function plays and no model is named: nothing that would ask one."""
+
+OF_FUNCTION: Mapping[str, object] = {
+    "agent.reasoning_length": 0,
+    "critic.max_rejections": 0,
+    "extractor.mode": "none",
+}
+"""Options where a function plays: what it returns is played, and it returns nothing else."""
+
+_NONE: Mapping[str, object] = {}
+
+
+def _ignore(_event: Event) -> None:
+    pass
+
+
+def play(
+    *,
+    agent: Agent | None = None,
+    model: str | None = None,
+    game: Path | str | None = None,
+    episodes: int = 1,
+    max_turns: int | None = None,
+    seed: Seed | None = None,
+    workdir: Path | str | None = None,
+    options: Mapping[str, object] = _NONE,
+    show: Callable[[Event], None] = _ignore,
+) -> PlayedRun:
+    """Play a story, as ``zorkgpt run`` does, and return the run.
+
+    agent: a function that returns the next command; ``None``: a model plays
+    model: of all roles, by its name at the server, or a ``.gguf`` file. Beside a function it learns (memories,
+        knowledge, objectives); a function without one has map, routes and history alone
+    game: the story file; ``None``: the one that ``zorkgpt run`` would play
+    episodes, max_turns: how many to play, and the turns after which each ends
+    seed: of the story's chance; each further episode takes the next
+    workdir: folder for all that is written and learnt
+    options: any others by their names in docs/configuration.md, as in ``{"llm.base_url": "http://localhost:8080/v1"}``
+    show: called with each event as it happens
+
+    What is not given comes from the environment and the files of the current folder, as on the command line.
+
+    A run that cannot go on (a model is down, a budget is spent) is returned as well: ``summary.state`` is then
+    ``paused`` and ``summary.reason`` says why. What ``agent`` or ``show`` raises is raised, and so is Ctrl-C; the turns
+    played so far are kept, and :func:`resume` goes on behind them. Raises ``ConfigurationError``, ``StoryError`` or
+    ``LanguageModelError`` where the run cannot begin, ``StoreError`` where it cannot be written.
+    """
+    if episodes < 1:
+        raise ConfigurationError(f"episodes is {episodes}: at least one is played")
+    defaults = {} if agent is None else OF_FUNCTION if model else {**OF_FUNCTION, **WITHOUT_MODEL}
+    given = {
+        "agent_model": model,
+        "game.file": game,
+        "max_turns_per_episode": max_turns,
+        "game.seed": seed,
+        "zork_game_workdir": workdir,
+    }
+    resolved = _resolved({**defaults, **given, **options})
+    if agent is not None and model is None:
+        resolved = replace(resolved, configuration=resolved.configuration.model_copy(update={"agent_model": None}))
+    with _parts(resolved.configuration, agent) as parts:
+        configuration = in_folder_of_story(resolved, parts.game.facts)
+        with open_run(configuration, parts, episodes=episodes, show=show, stop=Flag()) as run:
+            run.play()
+    return played_run.read_run(run.folder)
+
+
+def resume(
+    run: Path | str | None = None,
+    *,
+    agent: Agent | None = None,
+    workdir: Path | str | None = None,
+    options: Mapping[str, object] = _NONE,
+    show: Callable[[Event], None] = _ignore,
+) -> PlayedRun:
+    """Go on with a run after its latest turn, as ``zorkgpt resume`` does, and return the whole run.
+
+    run: its folder, or its id in ``workdir``; ``None``: the one that was played last
+    agent: the function that plays on; a run that a function began has to be given one
+    options: new budgets (``budgets.max_tokens`` and the like), models, servers and sampling; all else stays as it was
+
+    Raises what :func:`play` does; ``StoreError`` where the run has ended or another process plays it.
+    """
+    now = _resolved({"zork_game_workdir": workdir, **options}).configuration
+    folder = find_run(now.zork_game_workdir, None if run is None else str(run))
+    manifest = read_manifest(folder)
+    if agent is None and manifest.model.startswith(FUNCTION):
+        raise ConfigurationError(f"run {folder.name} was begun with a {manifest.model}: give resume one, as its agent")
+    then = configuration_of(manifest, folder, now)
+    configuration = with_keys(updated(then, now, options), folder, now)
+    with (
+        _parts(configuration, agent) as parts,
+        open_resumed_run(configuration, parts, folder, show=show, stop=Flag()) as resumed,
+    ):
+        resumed.play()
+    return played_run.read_run(folder)
+
+
+def replay(run: Path | str | None = None, *, workdir: Path | str | None = None) -> Replayed:
+    """Play a run again with its recorded answers, without a model, and compare every prompt, observation and file.
+
+    run, workdir: as for :func:`resume`
+
+    The result says after how many turns what differed, if anything did. Raises ``StoreError`` where story or run folder
+    are not what they were.
+    """
+    now = _resolved({"zork_game_workdir": workdir}).configuration
+    folder = find_run(now.zork_game_workdir, None if run is None else str(run))
+    configuration = configuration_of(read_manifest(folder), folder, now)
+    with open_story(configuration) as parts:
+        return verify(configuration, parts, folder, _ignore)
+
+
+def open_game(story: Path | str | None = None, *, seed: Seed = 1, time_limit: float = 10.0) -> Game:
+    """Open a story in a process of its own, ready to be played; close it, or use it in a ``with`` block.
+
+    story: the file; ``None``: the one that ships with the program
+    time_limit: seconds in which every answer has to come
+
+    Raises ``StoryError`` for what is no story, ``ConfigurationError`` for what is no seed. Where the interpreter dies
+    or hangs the game raises ``GameError``; ``restore`` and ``reset`` then begin with a fresh process.
+    """
+    path = choose_story(GameConfiguration()).path if story is None else Path(story)
+    return IsolatedGame(path, seed=seed, time_limit=time_limit)
+
+
+def read_run(run: Path | str | None = None, *, workdir: Path | str | None = None) -> PlayedRun:
+    """Read a run: what was planned, its episodes with their turns, all its events, and what was remembered.
+
+    run, workdir: as for :func:`resume`
+
+    It needs neither story nor model, and may be played meanwhile. :func:`figures_of` counts what came of it. Raises
+    ``StoreError`` where there is no such run; of a damaged one all is returned that can be read.
+    """
+    now = _resolved({"zork_game_workdir": workdir}).configuration
+    return played_run.read_run(find_run(now.zork_game_workdir, None if run is None else str(run)))
+
+
+def _resolved(options: Mapping[str, object]) -> ResolvedConfiguration:
+    return load_configuration(options, os.environ, Path.cwd())
+
+
+@contextmanager
+def _parts(configuration: GameConfiguration, agent: Agent | None) -> Iterator[Parts]:
+    """Open the story and whoever plays: the models, or a function with the models that learn beside it, if any."""
+    if agent is None:
+        with open_parts(configuration) as parts:
+            yield parts
+    elif configuration.agent_model is None:
+        with open_story(configuration) as parts:
+            yield _played_by(agent, parts)
+    else:
+        with open_story(configuration) as parts, choose_model(configuration) as learning:
+            yield _played_by(agent, parts, learning)
+
+
+def _played_by(agent: Agent, parts: Parts, learning: ChosenModel | None = None) -> Parts:
+    model = FunctionModel(agent, lambda: parts.game.observation, learning.model if learning else None)
+    if learning is None:
+        return replace(parts, model=ChosenModel(model, model.name))
+    return replace(parts, model=replace(learning, model=model, description=f"{model.name}; {learning.description}"))
