@@ -11,7 +11,7 @@ COMPILE := .lock-venv/bin/uv pip compile --quiet --universal --python-version 3.
 	--no-emit-index-url --no-header --no-annotate $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model play test test-slow check mutants format lock story clean
+.PHONY: help setup model play test test-slow check mutants format lock story page clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -74,5 +74,8 @@ story:  ## compile the stories of our own (needs inform6-compiler and inform6-li
 	inform tests/stories/radio.inf tests/stories/radio.z3
 	inform tests/stories/sleeper.inf tests/stories/sleeper.z5
 
+page:  ## build the page of reports from web (needs nodejs and npm)
+	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && npm run --silent build
+
 clean:  ## remove what the targets above have made
-	rm -rf $(VENV) .lock-venv .mutants-venv mutants build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .lock-venv .mutants-venv mutants build web/node_modules *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

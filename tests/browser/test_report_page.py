@@ -1,0 +1,234 @@
+"""Reading a report in a browser: turns, search, rooms, curves, two runs side by side, links; by mouse and by keys."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.fixtures.unplayed_report import HOSTILE, ablation_of, report_of, run_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.conftest import OpenReport
+
+pytestmark = pytest.mark.slow
+
+VIEWS = ("turn", "map", "curves", "learnt", "compare")
+
+
+def turn_shown(page: Page) -> str:
+    """The name of the turn that is read, as a screen reader says it."""
+    return str(page.get_by_role("article").first.get_attribute("aria-label"))
+
+
+def test_the_heading_says_what_was_played_by_whom_and_with_what_help(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40)))
+    heading = page.get_by_role("banner")
+    for told in ("The Square", "model 1", "valid-actions", "2 of 50", "zorkgpt 0.1.0", "$0.04", "The log has a gap."):
+        expect(heading).to_contain_text(told)
+
+
+def test_the_slider_moves_through_the_turns(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40)))
+    page.get_by_role("slider", name="Turn").fill("17")
+    expect(page.get_by_role("article")).to_contain_text("You are at 17 of run 1.")
+    expect(page.get_by_role("article")).to_contain_text("Because of 17.")
+    page.get_by_role("button", name="Next turn").click()
+    assert turn_shown(page) == "Episode 1, turn 18"
+
+
+def test_the_list_of_turns_goes_to_the_one_that_is_clicked(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40)))
+    page.get_by_role("option", name="go 6 ").click()
+    assert turn_shown(page) == "Episode 1, turn 6"
+
+
+def test_keys_alone_are_enough(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(300)))
+    for key, turn in (("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1), ("End", 50), ("Home", 0)):
+        page.keyboard.press(key)
+        expect(page.get_by_role("article")).to_have_attribute("aria-label", re.compile(rf", turn {turn}$"))
+    page.keyboard.press("e")
+    assert turn_shown(page) == "Episode 2, turn 0"
+    page.keyboard.press("Shift+E")
+    assert turn_shown(page) == "Episode 1, turn 0"
+    page.keyboard.press("/")
+    page.keyboard.type("because of 33.")
+    page.keyboard.press("Enter")
+    assert turn_shown(page) == "Episode 1, turn 33"
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("next episode")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.keyboard.press("2")
+    page.get_by_role("button", name="Room 7", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Room", exact=True)).to_contain_text("Room 7")
+
+
+def test_a_search_leaves_the_turns_that_have_the_words(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40)))
+    page.get_by_role("searchbox", name="Search the turns").fill("YOU ARE AT 12 OF")
+    expect(page.get_by_role("status").first).to_contain_text("1 turn found")
+    page.get_by_role("option", name="go 12").click()
+    expect(page.locator("mark")).to_have_text(["You are at 12 of"])
+
+
+@pytest.mark.parametrize(
+    ("choose", "turns"),
+    [
+        (lambda page: page.get_by_label("Score changed").check(), 2),
+        (lambda page: page.get_by_label("Memory used").check(), 7),
+        (lambda page: page.get_by_role("combobox", name="Room").select_option(label="Room 3 (4)"), 2),
+        (lambda page: page.get_by_label("Role asked").select_option("agent"), 40),
+    ],
+)
+def test_filters_leave_the_turns_that_pass(open_report: OpenReport, choose: Any, turns: int) -> None:
+    page = open_report(report_of(run_of(40)))
+    page.get_by_text("Filter", exact=True).click()
+    choose(page)
+    expect(page.get_by_role("status").first).to_contain_text(f"{turns} turns found")
+
+
+def test_a_link_leads_to_a_moment_and_the_address_names_it(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(300)), "#e2t47")
+    assert turn_shown(page) == "Episode 2, turn 47"
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**#e2t48")
+    page.evaluate("location.hash = '#e1t3'")
+    expect(page.get_by_role("article")).to_have_attribute("aria-label", "Episode 1, turn 3")
+
+
+def test_a_model_call_opens_into_its_prompt_with_what_changed_marked(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40)), "#e1t2")
+    page.locator("summary", has_text="agent").click()
+    call = page.locator(".call")
+    expect(call.locator("ins").first).to_contain_text("Line 41 of a prompt")
+    expect(call.locator("del").first).to_contain_text("Line 1 ")
+    expect(call).to_contain_text('"action": "go 2"')
+    call.get_by_label("mark what changed since this role was last asked").uncheck()
+    expect(call.locator("ins")).to_have_count(0)
+    expect(call.locator("pre").nth(1)).to_contain_text("Line 2 of a prompt")
+
+
+def test_what_was_learnt_and_what_stood_in_the_prompt_are_shown(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40)), "#e1t5")
+    expect(page.get_by_role("article").locator("ins")).to_contain_text("What turn 5 taught")
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("article")).to_contain_text("1 thing learnt before stood in the prompt")
+
+
+def test_a_room_that_is_clicked_tells_its_memories_and_its_turns(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40)), "#e1t38/map")
+    page.get_by_role("button", name="Room 5", exact=True).click()
+    panel = page.get_by_label("Room", exact=True)
+    expect(panel).to_contain_text("What turn 5 taught")
+    expect(panel).to_contain_text("A wall.")
+    panel.get_by_role("link", name="e1 t35").click()
+    assert turn_shown(page) == "Episode 1, turn 35"
+
+
+def test_rooms_not_yet_seen_are_told_from_those_that_were(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40)), "#e1t4/map")
+    expect(page.locator(".room.unknown")).to_have_count(25)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".room.unknown")).to_have_count(24)
+
+
+def test_a_click_on_a_curve_or_a_mark_goes_there(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40)), "#e1t0/curves")
+    page.get_by_role("img", name=re.compile("^Score")).click(position={"x": 300, "y": 60})
+    assert turn_shown(page) != "Episode 1, turn 0"
+    page.keyboard.press("3")
+    page.get_by_role("link", name="2 points (episode 1, turn 40)").click()
+    assert turn_shown(page) == "Episode 1, turn 40"
+
+
+def test_two_runs_stand_side_by_side_at_the_same_milestone(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40), run_of(40, number=2)), "#compare")
+    row = page.get_by_role("row", name="2 points")
+    expect(row).to_contain_text("turn 5turn 6+1")
+    row.get_by_role("button").click()
+    expect(page.get_by_label("Left, turns")).to_contain_text("You are at 5 of run 1.")
+    expect(page.get_by_label("Right, turns")).to_contain_text("You are at 6 of run 2.")
+    row.get_by_role("link", name="turn 6").click()
+    expect(page.get_by_role("article")).to_contain_text("You are at 6 of run 2.")
+
+
+def test_a_run_that_stopped_before_its_first_episode_is_shown(open_report: OpenReport) -> None:
+    page = open_report(report_of({**run_of(1), "episodes": [], "map": None, "milestones": [], "marks": []}))
+    expect(page.get_by_role("main")).to_contain_text("No episode of this run was begun.")
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_whatever_a_story_or_a_model_wrote_is_shown_and_does_nothing(open_report: OpenReport, view: str) -> None:
+    words = HOSTILE + "\ud800"
+    page = open_report(
+        report_of(run_of(40, words=words, reasoning=words * 1000), run_of(40, number=2, words=words)), f"#e1t10/{view}"
+    )
+    page.locator("summary").evaluate_all("all => all.forEach(each => each.parentElement.open = true)")
+    expect(page.locator("body")).to_contain_text("<script>document.title = 'taken'</script>")
+    assert "taken" not in page.title().split("<script>", maxsplit=1)[0]
+    assert page.locator("#page script, #page img").count() == 0
+    shown = page.locator("body").inner_text()
+    assert "U+202E" in shown
+    assert not set("\u202e\x1b\x07") & set(shown)
+
+
+@pytest.mark.parametrize(("turns", "seconds"), [(1000, 2.0), (5000, 10.0)])
+def test_a_long_run_opens_soon_and_draws_only_what_is_in_sight(
+    open_report: OpenReport, turns: int, seconds: float
+) -> None:
+    report = report_of(run_of(turns, reasoning="Long thought. " * 100))
+    open_report(report_of(run_of(1)))
+    begun = time.perf_counter()
+    page = open_report(report, f"#e{turns // 250}t200")
+    expect(page.get_by_role("article")).to_contain_text("You are at 200")
+    assert time.perf_counter() - begun < seconds
+    assert page.locator(".row").count() < 60
+    page.get_by_role("slider", name="Turn").fill("777")
+    expect(page.get_by_role("article")).to_have_attribute("aria-label", "Episode 4, turn 24")
+
+
+def test_an_ablation_shows_every_pair_and_every_episode_as_a_point(open_report: OpenReport) -> None:
+    page = open_report(ablation_of(pairs=6, episodes=4))
+    expect(page.get_by_role("main")).to_contain_text("full scored 2.5 points more than no-memory.")
+    expect(page.locator(".point")).to_have_count(6)
+    expect(page.locator(".dot")).to_have_count(2 * 6 * 4)
+    expect(page.get_by_role("link", name="runs/full-3")).to_have_attribute("href", "full-3.html")
+    page.get_by_label("Measure").select_option("rooms")
+    expect(page.locator(".point")).to_have_count(0)
+
+
+def test_a_hostile_ablation_does_nothing(open_report: OpenReport) -> None:
+    page = open_report(ablation_of(pairs=2, episodes=2, words=HOSTILE))
+    expect(page.get_by_role("main")).to_contain_text("<script>document.title = 'taken'</script>")
+    assert not set("\u202e\x1b\x07") & set(page.locator("body").inner_text())
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [375, 1440])
+@pytest.mark.parametrize("view", [*VIEWS, "ablation"])
+def test_no_view_has_a_serious_fault_of_accessibility_or_is_wider_than_the_screen(
+    open_report: OpenReport, pictures: Path, axe: str, view: str, width: int, scheme: str
+) -> None:
+    runs = report_of(run_of(300), run_of(300, number=2))
+    report = ablation_of(pairs=20, episodes=5) if view == "ablation" else runs
+    page = open_report(report, f"#e1t41/{view}", width=width, scheme=scheme)
+    page.screenshot(path=pictures / f"{view}-{width}-{scheme}.png", full_page=True)
+    page.locator("summary").evaluate_all("all => all.forEach(each => each.parentElement.open = true)")
+    page.evaluate(axe)
+    found: dict[str, Any] = page.evaluate("axe.run()")
+    serious = [
+        (fault["id"], [node["html"][:200] for node in fault["nodes"][:3]])
+        for fault in found["violations"]
+        if fault["impact"] in {"serious", "critical"}
+    ]
+    assert serious == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

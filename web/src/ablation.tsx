@@ -1,0 +1,181 @@
+import { scaleLinear, type ScaleLinear } from "d3-scale";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { useWidth } from "./chart";
+import type { Ablation, ComparedRun, Comparison } from "./data";
+import { count, endInWords, plural, short, signed } from "./figures";
+import { Fact } from "./heading";
+import { spelled, Written } from "./written";
+
+const LABELS = 190; // pixels to the left of a row of points, on a wide screen
+const ROW = 54;
+const BOTTOM = 26;
+
+/** The page of an ablation: what differs between the arms, and every pair and every episode that this was taken from. */
+export function AblationPage({ ablation, program }: { ablation: Ablation; program: string }) {
+  useEffect(() => void (document.title = `Ablation: ${spelled(ablation.title)}`), [ablation]);
+  const [measure, setMeasure] = useState(ablation.decisive);
+  const comparisons = ablation.comparisons.filter((each) => each.measure === measure);
+  return (
+    <>
+      <header class="heading">
+        <h1><Written text={ablation.title} /></h1>
+        <dl class="facts">
+          <Fact name="Models"><Written text={ablation.models.join(", ")} /></Fact>
+          <Fact name="Assistance"><Written text={ablation.assistance || "none"} /></Fact>
+          <Fact name="Arms"><Written text={ablation.arms.join(", ")} /></Fact>
+          <Fact name="Pairs">{count(ablation.pairs)}</Fact>
+          <Fact name="Episodes of a run">{count(ablation.episodes)}</Fact>
+          <Fact name="Versions"><Written text={[program, ...ablation.versions].join("; ")} /></Fact>
+        </dl>
+        {ablation.notes.map((note, each) => <p key={each} class="note"><Written text={note.text} /></p>)}
+        {ablation.command && <p class="labels"><code><Written text={ablation.command} /></code></p>}
+      </header>
+      <main class="page ablation">
+        <section>
+          <h2>What came of it</h2>
+          {ablation.conclusions.map((sentence, each) => <p key={each} class="conclusion"><Written text={sentence} /></p>)}
+          <p class="label"><Written text={ablation.unit} /></p>
+        </section>
+        <section>
+          <h2>Differences, pair by pair</h2>
+          <label class="field">
+            Measure
+            <select value={measure} onChange={(event) => setMeasure(event.currentTarget.value)}>
+              {ablation.measures.map((each) => <option key={each} value={each}>{each.replaceAll("_", " ")}</option>)}
+            </select>
+          </label>
+          {comparisons.map((each, row) => <Difference key={row} comparison={each} />)}
+        </section>
+        {Object.keys(ablation.stories).map((story) => (
+          <section key={story}>
+            <h2>Every episode <span class="label"><Written text={story} /></span></h2>
+            <Episodes story={story} ablation={ablation} />
+          </section>
+        ))}
+        <section>
+          <h2>Runs</h2>
+          <RunTable runs={ablation.runs} />
+        </section>
+      </main>
+    </>
+  );
+}
+
+function Difference({ comparison: each }: { comparison: Comparison }) {
+  const { box, width } = useWidth();
+  const values = each.points.flatMap((point) => (point.difference === null ? [] : [point.difference]));
+  const bounds = [0, ...values, each.low ?? 0, each.high ?? 0];
+  const x = scaleLinear([Math.min(...bounds), Math.max(...bounds)], [16, width - 16]).nice();
+  const unit = each.is_share ? "% of the maximum" : "";
+  const found = each.difference === null ? "" : `mean ${signed(each.difference)}${each.low === null || each.high === null ? "" : `, 95 % from ${signed(each.low)} to ${signed(each.high)}`}`;
+  return (
+    <figure class="strip" ref={box}>
+      <figcaption>
+        <strong><Written text={`${each.first} − ${each.other}`} /></strong> <span class="label"><Written text={each.story} /> {unit}</span>
+        <span class="strip-found">{found}{each.p !== null && `, p = ${short(each.p)}`}, {plural(each.pairs, "pair")}</span>
+        {each.why_not && <span class="label"> <Written text={each.why_not} /></span>}
+      </figcaption>
+      {values.length > 0 && (
+        <svg width={width} height={ROW + BOTTOM} role="img" aria-label={spelled(`${each.first} minus ${each.other}: ${found}`)}>
+          <XAxis x={x} height={ROW} />
+          <line class="zero" x1={x(0)} x2={x(0)} y1={0} y2={ROW} />
+          {spread(each.points, (point) => (point.difference === null ? null : x(point.difference))).map(({ item, at, level }) => (
+            <circle key={`${item.story} ${item.pair}`} class="point" cx={at} cy={16 - level * 4} r={4.5}>
+              <title>{spelled(`pair ${item.pair}, ${item.story}: ${short(item.first)} against ${short(item.other)}, ${signed(item.difference ?? 0)}`)}</title>
+            </circle>
+          ))}
+          {each.low !== null && each.high !== null && <line class="interval" x1={x(each.low)} x2={x(each.high)} y1={38} y2={38} />}
+          {each.difference !== null && <circle class="mean" cx={x(each.difference)} cy={38} r={5} />}
+        </svg>
+      )}
+    </figure>
+  );
+}
+
+/** Give points that would hide each other levels of their own; at most four, above and below. */
+function spread<T>(items: T[], place: (item: T) => number | null) {
+  const taken = new Map<number, number>();
+  return items.flatMap((item) => {
+    const at = place(item);
+    if (at === null) return [];
+    const order = taken.get(Math.round(at / 4)) ?? 0;
+    taken.set(Math.round(at / 4), order + 1);
+    return [{ item, at, level: ((order % 7) - 3) }];
+  }).map((each, _, all) => (all.length === 1 ? { ...each, level: 0 } : each));
+}
+
+function XAxis({ x, height }: { x: ScaleLinear<number, number>; height: number }) {
+  const ticks = x.ticks(5);
+  return (
+    <g class="tick">
+      {ticks.map((tick) => (
+        <g key={tick}>
+          <line x1={x(tick)} x2={x(tick)} y1={0} y2={height} />
+          <text x={x(tick)} y={height + 16} text-anchor="middle">{short(tick)}</text>
+        </g>
+      ))}
+    </g>
+  );
+}
+
+/** A row for each arm, a point for each episode by its score; the shade tells how late in its run it was. */
+function Episodes({ story, ablation }: { story: string; ablation: Ablation }) {
+  const { box, width } = useWidth();
+  const runs = ablation.runs.filter((run) => run.story === story);
+  const scores = runs.flatMap((run) => run.episodes.flatMap((episode) => (episode.score === null ? [] : [episode.score])));
+  const left = width > 600 ? LABELS : 16;
+  const x = scaleLinear([Math.min(0, ...scores), Math.max(1, ...scores)], [left, width - 16]).nice();
+  const top = left === 16 ? 20 : 0;
+  const height = ablation.arms.length * (ROW + top);
+  return (
+    <figure class="strip" ref={box}>
+      <figcaption class="label">Points at the end of each episode; from dark, the first of a run, to light, its last. The bar is the mean of the arm, with its 95 % interval.</figcaption>
+      <svg width={width} height={height + BOTTOM} role="img" aria-label={`Points at the end of every episode, by arm: ${spelled(ablation.arms.join(", "))}`}>
+        <XAxis x={x} height={height} />
+        {ablation.arms.map((arm, row) => {
+          const middle = row * (ROW + top) + top + ROW / 2;
+          const mean = ablation.scores.find((each) => each.story === story && each.arm === arm && each.measure === ablation.decisive);
+          const points = runs.filter((run) => run.arm === arm).flatMap((run) => run.episodes.map((episode, number) => ({ run, episode, number })));
+          return (
+            <g key={arm}>
+              <text class="arm" x={left === 16 ? 16 : 0} y={left === 16 ? middle - ROW / 2 - 4 : middle + 4}>{spelled(arm)}</text>
+              {spread(points, ({ episode }) => (episode.score === null ? null : x(episode.score))).map(({ item, at, level }) => (
+                <circle key={`${item.run.pair} ${item.number}`} class="dot" cx={at} cy={middle - 6 + level * 4} r={4} style={{ "--age": `${Math.round((100 * item.number) / Math.max(1, item.run.episodes.length - 1))}%` }}>
+                  <title>{spelled(`${arm}, pair ${item.run.pair}, episode ${item.number + 1}: ${short(item.episode.score)} points, ${endInWords(item.episode.end)}`)}</title>
+                </circle>
+              ))}
+              {mean?.low != null && mean.high != null && <line class="interval" x1={x(mean.low)} x2={x(mean.high)} y1={middle + 16} y2={middle + 16} />}
+              {mean?.score != null && <circle class="mean" cx={x(mean.score)} cy={middle + 16} r={4.5} />}
+            </g>
+          );
+        })}
+      </svg>
+    </figure>
+  );
+}
+
+function RunTable({ runs }: { runs: ComparedRun[] }) {
+  const [text, setText] = useState("");
+  const shown = useMemo(() => runs.filter((run) => `${run.story} ${run.arm} pair ${run.pair}`.toLowerCase().includes(text.trim().toLowerCase())), [runs, text]);
+  return (
+    <>
+      <input type="search" aria-label="Search the runs" placeholder="Search the runs" value={text} onInput={(event) => setText(event.currentTarget.value)} />
+      <div class="wide" tabIndex={0} role="region" aria-label="Runs">
+        <table>
+          <thead><tr><th scope="col">Run</th><th scope="col">Arm</th><th scope="col">Pair</th><th scope="col">Seed</th><th scope="col">Points by episode</th><th scope="col">Best</th><th scope="col">Rooms</th></tr></thead>
+          <tbody>
+            {shown.map((run) => (
+              <tr key={run.folder}>
+                <th scope="row">{run.href ? <a href={run.href}><Written text={run.folder} /></a> : <Written text={run.folder} />}</th>
+                <td><Written text={run.arm} /></td><td>{run.pair}</td><td>{run.seed}</td>
+                <td>{run.episodes.map((episode) => short(episode.score)).join(", ")}</td>
+                <td>{short(Math.max(...run.episodes.map((episode) => episode.best_score ?? -Infinity)))}</td>
+                <td>{Math.max(0, ...run.episodes.map((episode) => episode.rooms))}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}

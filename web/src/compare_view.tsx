@@ -1,0 +1,156 @@
+import { useMemo, useState } from "preact/hooks";
+import { addressOf } from "./address";
+import { Chart, type Series } from "./chart";
+import type { Episode, Milestone, Turn } from "./data";
+import { count, dollars, endInWords, plural, short, signed } from "./figures";
+import type { Journey } from "./journey";
+import { spelled, Written } from "./written";
+
+interface Side {
+  run: number;
+  episode: number;
+}
+
+/** Two episodes side by side, of two runs or of one, aligned by what both of them reached. */
+export function CompareView({ journeys }: { journeys: Journey[] }) {
+  const [sides, setSides] = useState<[Side, Side]>(() => startingSides(journeys));
+  const [chosen, setChosen] = useState<string | null>(null);
+  const episodes = sides.map((side) => episodeOf(journeys, side)) as [Episode, Episode];
+  const milestones = useMemo(() => aligned(journeys, sides), [journeys, sides]);
+  const series = sides.map((_, each): Series => ({
+    name: each ? "right" : "left",
+    shade: each,
+    points: episodes[each]!.turns.flatMap((turn): [number, number][] => (turn.score === null ? [] : [[turn.turn, turn.score]])),
+  }));
+  const row = milestones.find((each) => each.key === chosen) ?? milestones.find(({ turns: [one, other] }) => one !== other) ?? milestones[0];
+  const set = (each: number, side: Side) => setSides((before) => (each ? [before[0], side] : [side, before[1]]));
+  const stories = new Set(sides.map((side) => journeys[side.run]!.run.story_sha256));
+
+  return (
+    <div class="compare-view">
+      {stories.size > 1 && <p class="note">These are runs of two stories; what they reached cannot be compared.</p>}
+      <div class="two-sides">
+        {sides.map((side, each) => <SideChoice key={each} name={each ? "Right" : "Left"} journeys={journeys} side={side} set={(to) => set(each, to)} />)}
+      </div>
+      <div class="two-sides">
+        <section>
+          <h2>Milestones</h2>
+          {milestones.length === 0 && <p class="label">Neither of the two reached anything.</p>}
+          <div class="wide milestones" tabIndex={0} role="region" aria-label="Milestones">
+            <table>
+              <thead><tr><th scope="col">Reached</th><th scope="col">Left</th><th scope="col">Right</th><th scope="col">Turns later on the right</th></tr></thead>
+              <tbody>
+                {milestones.map(({ key, label, turns: [one, other] }) => (
+                  <tr key={key} class={key === row?.key ? "chosen" : ""}>
+                    <th scope="row"><button type="button" class="quiet" aria-pressed={key === row?.key} onClick={() => setChosen(key)}><Written text={label} /></button></th>
+                    <td>{one === undefined ? "–" : <a href={addressOf(sides[0].run, [sides[0].episode, one])}>turn {one}</a>}</td>
+                    <td>{other === undefined ? "–" : <a href={addressOf(sides[1].run, [sides[1].episode, other])}>turn {other}</a>}</td>
+                    <td>{one === undefined || other === undefined ? "–" : signed(other - one)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </section>
+        <Chart title="Score by turn: left in blue, right in amber" height={180} series={series.filter((each) => each.points.length)} across="turn" />
+      </div>
+      {row && (
+        <div class="two-sides">
+          {sides.map((side, each) => <SideTurns key={each} name={each ? "Right" : "Left"} episode={episodes[each]!} run={side.run} turn={row.turns[each]} label={row.label} />)}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function startingSides(journeys: Journey[]): [Side, Side] {
+  const last = (run: number) => journeys[run]!.run.episodes.at(-1)!.episode;
+  if (journeys.length > 1) return [{ run: 0, episode: last(0) }, { run: 1, episode: last(1) }];
+  return [{ run: 0, episode: journeys[0]!.run.episodes[0]!.episode }, { run: 0, episode: last(0) }];
+}
+
+const episodeOf = (journeys: Journey[], side: Side) => journeys[side.run]!.run.episodes.find((each) => each.episode === side.episode)!;
+
+interface Aligned {
+  key: string;
+  label: string;
+  turns: [number | undefined, number | undefined];
+}
+
+/** The milestones of either side in the order in which they were reached. */
+function aligned(journeys: Journey[], sides: [Side, Side]): Aligned[] {
+  const all = new Map<string, Milestone>();
+  for (const side of sides) for (const each of journeys[side.run]!.run.milestones) if (!all.has(each.key)) all.set(each.key, each);
+  const turnOf = (side: Side, key: string) => journeys[side.run]!.run.milestones.find((each) => each.key === key)?.turns[side.episode];
+  return [...all.values()]
+    .map(({ key, label }): Aligned => ({ key, label, turns: [turnOf(sides[0], key), turnOf(sides[1], key)] }))
+    .filter(({ turns }) => turns.some((turn) => turn !== undefined))
+    .sort((one, other) => earliest(one) - earliest(other));
+}
+
+const earliest = ({ turns: [one, other] }: Aligned) => Math.min(one ?? Infinity, other ?? Infinity);
+
+function SideChoice({ name, journeys, side, set }: { name: string; journeys: Journey[]; side: Side; set: (side: Side) => void }) {
+  const { run } = journeys[side.run]!;
+  const episode = episodeOf(journeys, side);
+  const played = episode.turns.filter((turn) => turn.turn > 0 && !turn.unplayed);
+  const tokens = episode.turns.reduce((sum, turn) => sum + turn.tokens.prompt + turn.tokens.completion, 0);
+  const cost = episode.turns.reduce<number | null>((sum, turn) => (sum === null || (turn.dollars === null && turn.calls.length) ? null : sum + (turn.dollars ?? 0)), 0);
+  return (
+    <section class="side" aria-label={name}>
+      <div class="side-fields">
+        {journeys.length > 1 && (
+          <label class="field">
+            {name}: run
+            <select value={side.run} onChange={(event) => {
+              const chosen = Number(event.currentTarget.value);
+              set({ run: chosen, episode: journeys[chosen]!.run.episodes.at(-1)!.episode });
+            }}>
+              {journeys.map((each, number) => <option key={each.run.id} value={number}>{number + 1}: {spelled(each.run.model)}, {spelled(each.run.id)}</option>)}
+            </select>
+          </label>
+        )}
+        <label class="field">
+          {name}: episode
+          <select value={side.episode} onChange={(event) => set({ ...side, episode: Number(event.currentTarget.value) })}>
+            {run.episodes.map((each) => <option key={each.episode} value={each.episode}>{each.episode}</option>)}
+          </select>
+        </label>
+      </div>
+      <dl class="facts">
+        <div><dt>Model</dt><dd><Written text={run.model} /></dd></div>
+        <div><dt>Assistance</dt><dd><Written text={run.assistance.join(", ") || "none"} /></dd></div>
+        <div><dt>Score</dt><dd>{short(episode.score)}{episode.best_score !== episode.score && ` (best ${short(episode.best_score)})`}</dd></div>
+        <div><dt>End</dt><dd>{endInWords(episode.end)}</dd></div>
+        <div><dt>Turns</dt><dd>{count(played.length)}</dd></div>
+        <div><dt>Rooms</dt><dd>{count(episode.rooms)}</dd></div>
+        <div><dt>Tokens</dt><dd>{short(tokens)}</dd></div>
+        <div><dt>Cost</dt><dd>{dollars(cost)}</dd></div>
+      </dl>
+    </section>
+  );
+}
+
+const LEADING = 3; // turns that are shown before a milestone
+
+function SideTurns({ name, episode, run, turn, label }: { name: string; episode: Episode; run: number; turn: number | undefined; label: string }) {
+  if (turn === undefined) return <section class="side" aria-label={`${name}, turns`}><p class="label">Did not reach <Written text={label} />.</p></section>;
+  const shown = episode.turns.slice(Math.max(0, turn - LEADING), turn + 1);
+  return (
+    <section class="side" aria-label={`${name}, turns`}>
+      <p class="labels">{plural(shown.length, "turn")} up to <Written text={label} /></p>
+      {shown.map((each) => <ShortTurn key={each.turn} turn={each} href={addressOf(run, [episode.episode, each.turn])} />)}
+    </section>
+  );
+}
+
+function ShortTurn({ turn, href }: { turn: Turn; href: string }) {
+  return (
+    <article class="short-turn">
+      <p class="labels"><a href={href}>turn {turn.turn}</a> <span><Written text={turn.place_name} /></span>{turn.score_change ? <strong class={turn.score_change > 0 ? "gain" : "loss"}>{signed(turn.score_change)}</strong> : null}</p>
+      {turn.command !== null && <p class="command"><span aria-hidden="true">&gt; </span><Written text={turn.command} /></p>}
+      <div class="story"><Written text={turn.text.trim()} /></div>
+      {turn.reasoning && <blockquote><Written text={turn.reasoning} /></blockquote>}
+    </article>
+  );
+}

@@ -1,0 +1,148 @@
+import { useMemo, useState } from "preact/hooks";
+import { addressOf } from "./address";
+import { Chart, Lanes, type Lane, type Series } from "./chart";
+import type { Moment } from "./data";
+import { dollars, short } from "./figures";
+import type { Journey, Step } from "./journey";
+import { LongList } from "./long_list";
+import { Written } from "./written";
+
+const AXES = { row: "one after another", over: "laid over each other", ends: "at each episode's end" } as const;
+type Axis = keyof typeof AXES;
+
+interface Measure {
+  title: string;
+  of: (step: Step, opening: Step) => number | null;
+  format: (value: number) => string;
+}
+
+const MEASURES: Measure[] = [
+  { title: "Score", of: (step) => step.turn.score, format: short },
+  { title: "Rooms seen in the episode", of: (step) => step.rooms, format: short },
+  { title: "Tokens", of: (step, opening) => step.tokens - opening.tokens + tokensOf(opening), format: short },
+  { title: "Cost", of: (step, opening) => (step.dollars === null || opening.dollars === null ? null : step.dollars - opening.dollars + (opening.turn.dollars ?? 0)), format: dollars },
+];
+
+const tokensOf = (step: Step) => step.turn.tokens.prompt + step.turn.tokens.completion;
+
+export const LANES: [string, string][] = [
+  ["death", "Deaths"], ["won", "Victories"], ["lost", "Defeats"], ["score", "Points"], ["room", "Rooms discovered"],
+  ["memory", "Memories learnt"], ["knowledge", "Knowledge"], ["route", "Routes"], ["objective", "Objectives"],
+];
+
+/** Score, rooms, tokens and dollars along the run, with what happened marked. */
+export function CurvesView({ journey, index, goTo, run }: { journey: Journey; index: number; goTo: (moment: Moment) => void; run: number }) {
+  const [axis, setAxis] = useState<Axis>("row");
+  const { steps } = journey;
+  const step = steps[index]!;
+  const episodes = useMemo(() => byEpisode(steps), [steps]);
+  const charts = useMemo(() => MEASURES.map((measure) => seriesOf(episodes, measure, axis)), [episodes, axis]);
+  const borders = axis === "row" ? episodes.slice(1).map(([opening]) => opening!.index) : [];
+  const now = { row: index, over: step.turn.turn, ends: step.episode }[axis];
+  const lanes = useMemo(() => lanesOf(journey, axis, run), [journey, axis, run]);
+  const longest = Math.max(...episodes.map((each) => each.length - 1));
+
+  function pick(at: number) {
+    if (axis === "row") {
+      const to = steps[Math.round(Math.min(steps.length - 1, Math.max(0, at)))]!;
+      goTo([to.episode, to.turn.turn]);
+    } else if (axis === "over") goTo([step.episode, Math.max(0, Math.round(at))]);
+    else goTo([Math.round(at), Infinity]);
+  }
+
+  return (
+    <div class="curves-view">
+      <fieldset class="choice">
+        <legend>Episodes</legend>
+        {Object.entries(AXES).map(([each, name]) => (
+          <label key={each} class="check"><input type="radio" name="axis" checked={axis === each} onChange={() => setAxis(each as Axis)} /> {name}</label>
+        ))}
+      </fieldset>
+      <div class="curves-columns">
+        <div>
+          {MEASURES.map((measure, each) => (
+            <Chart
+              key={measure.title} title={measure.title} height={each === 0 ? 210 : 130} series={charts[each]!} format={measure.format}
+              across={{ row: "turns of the run", over: "turn", ends: "episode" }[axis]} now={now} borders={borders} pick={pick} steps={axis !== "ends"}
+            />
+          ))}
+          {axis !== "ends" && <Lanes lanes={lanes} from={0} to={axis === "row" ? steps.length - 1 : longest} />}
+        </div>
+        <Happenings journey={journey} goTo={goTo} index={index} />
+      </div>
+    </div>
+  );
+}
+
+function byEpisode(steps: Step[]): Step[][] {
+  const episodes: Step[][] = [];
+  for (const step of steps) {
+    if (step.turn.turn === 0 || !episodes.length) episodes.push([]);
+    episodes.at(-1)!.push(step);
+  }
+  return episodes;
+}
+
+function seriesOf(episodes: Step[][], measure: Measure, axis: Axis): Series[] {
+  const value = (step: Step, episode: Step[]) => measure.of(step, episode[0]!);
+  if (axis === "ends") {
+    const points = episodes.flatMap((episode): [number, number][] => {
+      const at = value(episode.at(-1)!, episode);
+      return at === null ? [] : [[episode[0]!.episode, at]];
+    });
+    return points.length ? [{ name: "episodes", shade: 0, points, dots: true }] : [];
+  }
+  return episodes.flatMap((episode, order): Series[] => {
+    const points = episode.flatMap((step): [number, number][] => {
+      const at = value(step, episode);
+      return at === null ? [] : [[axis === "row" ? step.index : step.turn.turn, at]];
+    });
+    const shade = axis === "row" || episodes.length < 2 ? 0 : order / (episodes.length - 1);
+    return points.length ? [{ name: `episode ${episode[0]!.episode}`, shade, points }] : [];
+  });
+}
+
+function lanesOf(journey: Journey, axis: Axis, run: number): Lane[] {
+  return LANES.flatMap(([kind, name]): Lane[] => {
+    const marks = journey.run.marks.filter((mark) => mark.kind === kind).map(({ moment, label }) => ({
+      x: axis === "row" ? journey.indexOf(moment) : moment[1],
+      label: `${label} (episode ${moment[0]}, turn ${moment[1]})`,
+      href: addressOf(run, moment),
+    }));
+    return marks.length ? [{ name, kind, marks }] : [];
+  });
+}
+
+/** Everything that is marked, as a list for the keyboard. */
+function Happenings({ journey, goTo, index }: { journey: Journey; goTo: (moment: Moment) => void; index: number }) {
+  const [kind, setKind] = useState("");
+  const marks = useMemo(
+    () => journey.run.marks.filter((mark) => !kind || mark.kind === kind).map((mark) => ({ ...mark, at: journey.indexOf(mark.moment) })).sort((one, other) => one.at - other.at),
+    [journey, kind],
+  );
+  const [chosen, setChosen] = useState(() => marks.findLastIndex((mark) => mark.at <= index));
+  const there = LANES.filter(([each]) => journey.run.marks.some((mark) => mark.kind === each));
+  const mark = marks[chosen];
+  return (
+    <section class="happenings" aria-label="What happened, as a list">
+      <label class="field">
+        What happened
+        <select value={kind} onChange={(event) => { setKind(event.currentTarget.value); setChosen(-1); }}>
+          <option value="">everything</option>
+          {there.map(([each, name]) => <option key={each} value={each}>{name}</option>)}
+        </select>
+      </label>
+      <LongList
+        count={marks.length} chosen={chosen} height={34} label="What happened" choose={setChosen}
+        row={(at) => (
+          <>
+            <span class="row-number">e{marks[at]!.moment[0]} t{marks[at]!.moment[1]}</span>
+            <span class={`sign mark-${marks[at]!.kind}`} />
+            <span class="row-command"><Written text={marks[at]!.label} /></span>
+          </>
+        )}
+      />
+      <button type="button" disabled={!mark} onClick={() => mark && goTo(mark.moment)}>Go to that turn</button>
+    </section>
+  );
+}

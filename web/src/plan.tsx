@@ -1,0 +1,204 @@
+import { select } from "d3-selection";
+import { zoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Room, StoryMap, Way } from "./data";
+import type { Journey } from "./journey";
+import { spelled } from "./written";
+
+const CELL = { x: 124, y: 76 };
+const BOX = { x: 96, y: 40 };
+const LETTERS = 15; // of a room's name, on one of its two lines
+const LATEST = 12; // steps of the path that stand out
+const STUB = 13; // length of an exit that leads nowhere yet
+
+const DIRECTIONS: Record<string, [number, number]> = {
+  north: [0, -1], south: [0, 1], east: [1, 0], west: [-1, 0],
+  northeast: [1, -1], northwest: [-1, -1], southeast: [1, 1], southwest: [-1, 1],
+  n: [0, -1], s: [0, 1], e: [1, 0], w: [-1, 0], ne: [1, -1], nw: [-1, -1], se: [1, 1], sw: [-1, 1],
+  up: [0.45, -1], u: [0.45, -1], down: [0.45, 1], d: [0.45, 1],
+};
+
+interface Drawn {
+  journey: Journey;
+  index: number;
+  chosen: number | null;
+  choose: (room: number) => void;
+  small?: boolean;
+}
+
+const centre = (room: Room): [number, number] => [room.x * CELL.x, room.y * CELL.y];
+
+/** The map as it was known at a moment, with the way that the episode had taken. */
+export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
+  const map = journey.run.map!;
+  const svg = useRef<SVGSVGElement>(null);
+  const drawing = useRef<SVGGElement>(null);
+  const zooming = useRef<ZoomBehavior<SVGSVGElement, unknown>>(null);
+  const rooms = useMemo(() => new Map(map.rooms.map((room) => [room.id, room])), [map]);
+  const ages = useMemo(() => agesOf(map, journey), [map, journey]);
+  const here = journey.steps[index]!.turn.place;
+  const frame = small ? around(rooms.get(here ?? -1) ?? map.rooms[0]) : whole(map.rooms);
+  const path = useMemo(() => pathOf(journey, index, rooms), [journey, index, rooms]);
+  const isKnown = (first: Room["first"]) => first === null || journey.indexOf(first) <= index;
+
+  useEffect(() => {
+    if (small) return undefined;
+    const target = select(svg.current!);
+    const group = drawing.current!;
+    zooming.current = zoom<SVGSVGElement, unknown>()
+      .scaleExtent([0.4, 8])
+      .on("zoom", (event: { transform: { toString(): string } }) => group.setAttribute("transform", event.transform.toString()));
+    target.call(zooming.current).on("dblclick.zoom", null);
+    return () => void target.on(".zoom", null);
+  }, [small]);
+
+  const scale = (by: number) => zooming.current!.scaleBy(select(svg.current!), by);
+  return (
+    <div class={small ? "plan plan-small" : "plan"}>
+      <svg ref={svg} viewBox={frame.join(" ")} style={small ? {} : { aspectRatio: `${frame[2]} / ${frame[3]}` }} role="group" aria-label={`Map of ${map.rooms.length} rooms`}>
+        <defs>
+          <marker id={small ? "arrow-small" : "arrow"} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+            <path class="arrow" d="M0,0L8,4L0,8Z" />
+          </marker>
+        </defs>
+        <g ref={drawing}>
+          {map.ways.map((way) => <WayLine key={`${way.from_id} ${way.to_id} ${way.there.join()}`} way={way} rooms={rooms} known={isKnown(way.first)} marker={small ? "arrow-small" : "arrow"} />)}
+          <polyline class="path" points={path.map((at) => at.join()).join(" ")} />
+          <polyline class="path path-latest" points={path.slice(-LATEST).map((at) => at.join()).join(" ")} />
+          {map.rooms.map((room) => (
+            <RoomBox key={room.id} room={room} age={ages.get(room.id)} known={isKnown(room.first)} here={room.id === here} chosen={room.id === chosen} choose={choose} focusable={!small} />
+          ))}
+        </g>
+      </svg>
+      {!small && (
+        <div class="plan-buttons">
+          <button type="button" aria-label="Larger" onClick={() => scale(1.4)}>+</button>
+          <button type="button" aria-label="Smaller" onClick={() => scale(1 / 1.4)}>−</button>
+          <button type="button" onClick={() => zooming.current!.transform(select(svg.current!), zoomIdentity)}>Whole map</button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** How early each room was first visited: 0 for the first room of the run, 1 for the latest. */
+function agesOf(map: StoryMap, journey: Journey): Map<number, number> {
+  const visited = map.rooms.filter((room) => room.first !== null).sort((one, other) => journey.indexOf(one.first!) - journey.indexOf(other.first!));
+  return new Map(visited.map((room, order) => [room.id, visited.length > 1 ? order / (visited.length - 1) : 0]));
+}
+
+function pathOf(journey: Journey, index: number, rooms: Map<number, Room>): [number, number][] {
+  const path: [number, number][] = [];
+  let last: number | null = null;
+  for (const { turn } of journey.soFar(index)) {
+    const room = turn.place === null ? undefined : rooms.get(turn.place);
+    if (room && room.id !== last) path.push(centre(room));
+    last = room?.id ?? last;
+  }
+  return path;
+}
+
+function whole(rooms: Room[]): [number, number, number, number] {
+  const [xs, ys] = [rooms.map((room) => room.x), rooms.map((room) => room.y)];
+  const [left, top] = [Math.min(0, ...xs), Math.min(0, ...ys)];
+  const [right, bottom] = [Math.max(0, ...xs), Math.max(0, ...ys)];
+  return [(left - 0.7) * CELL.x, (top - 0.7) * CELL.y, (right - left + 1.4) * CELL.x, (bottom - top + 1.4) * CELL.y];
+}
+
+function around(room: Room | undefined): [number, number, number, number] {
+  const [x, y] = room ? centre(room) : [0, 0];
+  return [x - 1.6 * CELL.x, y - 1.7 * CELL.y, 3.2 * CELL.x, 3.4 * CELL.y];
+}
+
+function WayLine({ way, rooms, known, marker }: { way: Way; rooms: Map<number, Room>; known: boolean; marker: string }) {
+  const [one, other] = [rooms.get(way.from_id), rooms.get(way.to_id)];
+  if (!one || !other || one === other) return null;
+  const [from, to] = [edge(one, other), edge(other, one)];
+  const isCompass = [...way.there, ...way.back].every((command) => command in DIRECTIONS);
+  return (
+    <line
+      class={`way ${isCompass ? "" : "way-other"} ${known ? "" : "unknown"}`}
+      x1={from[0]} y1={from[1]} x2={to[0]} y2={to[1]}
+      marker-end={way.back.length ? undefined : `url(#${marker})`}
+    >
+      <title>{spelled(`${one.name} – ${way.there.join(", ")} – ${other.name}${way.back.length ? `, back ${way.back.join(", ")}` : ""}`)}</title>
+    </line>
+  );
+}
+
+/** Where the line between the middles of two rooms leaves the first one's box. */
+function edge(room: Room, other: Room): [number, number] {
+  const [[x, y], [toX, toY]] = [centre(room), centre(other)];
+  const [dx, dy] = [toX - x, toY - y];
+  const share = Math.min(BOX.x / 2 / Math.abs(dx || 1e-9), BOX.y / 2 / Math.abs(dy || 1e-9));
+  return [x + dx * share, y + dy * share];
+}
+
+interface Box {
+  room: Room;
+  age: number | undefined;
+  known: boolean;
+  here: boolean;
+  chosen: boolean;
+  choose: (room: number) => void;
+  focusable: boolean;
+}
+
+function RoomBox({ room, age, known, here, chosen, choose, focusable }: Box) {
+  const [x, y] = centre(room);
+  const name = spelled(room.name) || `Location #${room.id}`;
+  const lines = folded(name);
+  return (
+    <g
+      class={`room ${known ? (age === undefined ? "room-earlier" : "") : "unknown"} ${here ? "here" : ""} ${chosen ? "chosen" : ""}`}
+      transform={`translate(${x},${y})`}
+      role="button"
+      tabindex={focusable ? 0 : -1}
+      aria-label={`${name}${here ? ", here" : ""}`}
+      aria-pressed={chosen}
+      style={{ "--age": `${Math.round((age ?? 0) * 100)}%` }}
+      onClick={() => choose(room.id)}
+      onKeyDown={(event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        choose(room.id);
+      }}
+    >
+      <title>{`${name} (${room.id})`}</title>
+      {known && room.untried.map((command) => <Stub key={command} command={command} kind="untried" />)}
+      {known && Object.keys(room.refused).map((command) => <Stub key={command} command={command} kind="refused" />)}
+      <rect x={-BOX.x / 2} y={-BOX.y / 2} width={BOX.x} height={BOX.y} rx={5} />
+      {lines.map((line, each) => <text key={each} y={(each - (lines.length - 1) / 2) * 13 + 4}>{line}</text>)}
+    </g>
+  );
+}
+
+/** An exit that was not tried (a ring), or that the story refused (a bar). */
+function Stub({ command, kind }: { command: string; kind: "untried" | "refused" }) {
+  const direction = DIRECTIONS[command];
+  if (!direction) return null;
+  const [dx, dy] = direction;
+  const share = Math.min(BOX.x / 2 / Math.abs(dx || 1e-9), BOX.y / 2 / Math.abs(dy || 1e-9));
+  const length = Math.hypot(dx, dy);
+  const [x, y] = [dx * share, dy * share];
+  const [endX, endY] = [x + (dx / length) * STUB, y + (dy / length) * STUB];
+  return (
+    <g class={`stub ${kind}`}>
+      <line x1={x} y1={y} x2={endX} y2={endY} />
+      {kind === "untried" ? <circle cx={endX} cy={endY} r={3} /> : (
+        <line x1={endX - (dy / length) * 5} y1={endY + (dx / length) * 5} x2={endX + (dy / length) * 5} y2={endY - (dx / length) * 5} />
+      )}
+      <title>{spelled(`${command}: ${kind}`)}</title>
+    </g>
+  );
+}
+
+/** A name on at most two lines. */
+function folded(name: string): string[] {
+  const cut = (text: string) => (text.length > LETTERS ? `${text.slice(0, LETTERS - 1)}…` : text);
+  if (name.length <= LETTERS) return [name];
+  const words = name.split(" ");
+  let first = "";
+  while (words.length > 1 && `${first} ${words[0]}`.trim().length <= LETTERS) first = `${first} ${words.shift()}`.trim();
+  return first ? [first, cut(words.join(" "))] : [cut(name)];
+}

@@ -1,0 +1,186 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { addressOf, readAddress, VIEWS, type View } from "./address";
+import { CompareView } from "./compare_view";
+import { CurvesView } from "./curves_view";
+import type { Moment, Report } from "./data";
+import { NO_FILTER, found, isFiltering, type Filter } from "./filter";
+import { FinderPanel } from "./finder_panel";
+import { Heading } from "./heading";
+import { Journey } from "./journey";
+import { KeysHelp } from "./keys_help";
+import { LearntView } from "./learnt_view";
+import { MapView } from "./map_view";
+import { Scrubber } from "./scrubber";
+import { TurnView } from "./turn_view";
+import { spelled } from "./written";
+
+const TITLES: Record<View, string> = { turn: "Turn", map: "Map", curves: "Curves", learnt: "Learnt", compare: "Compare" };
+const ADDRESS_DELAY = 200; // milliseconds; browsers refuse an address that changes with every key
+
+export interface Place {
+  run: number;
+  index: number;
+  view: View;
+}
+
+/** The page of one or more runs: a moment of one of them, and ways to look at it. */
+export function RunsPage({ report }: { report: Report }) {
+  const journeys = useMemo(() => report.runs.map((run) => new Journey(run)), [report]);
+  const [place, setPlace] = useState<Place>(() => placeOf(journeys, location.hash));
+  const [filter, setFilter] = useState<Filter>(NO_FILTER);
+  const [helps, setHelps] = useState(false);
+  const search = useRef<HTMLInputElement>(null);
+
+  const journey = journeys[place.run]!;
+  const index = Math.min(place.index, journey.steps.length - 1);
+  const step = journey.steps[index];
+  const steps = useMemo(() => (isFiltering(filter) ? found(journey, filter) : journey.steps), [journey, filter]);
+
+  const go = useCallback((change: Partial<Place>) => setPlace((before) => ({ ...before, ...change })), []);
+  const goTo = useCallback(
+    (moment: Moment, run = place.run) => go({ run, index: journeys[run]!.indexOf(moment), view: "turn" }),
+    [journeys, place.run],
+  );
+
+  useFollowing(journeys, place, go);
+  useAddressBar(journeys, place, setPlace);
+  useEffect(() => {
+    document.title = step ? `${spelled(report.runs[place.run]!.story)}, episode ${step.episode}, turn ${step.turn.turn}` : "ZorkGPT report";
+  }, [step]);
+
+  useKeys({
+    ArrowRight: () => go({ index: neighbour(steps, index, 1) }),
+    ArrowLeft: () => go({ index: neighbour(steps, index, -1) }),
+    Home: () => steps[0] && go({ index: steps[0].index }),
+    End: () => steps.length > 0 && go({ index: steps[steps.length - 1]!.index }),
+    e: () => go({ index: journey.episodeFrom(index, 1) }),
+    E: () => go({ index: journey.episodeFrom(index, -1) }),
+    "/": () => search.current?.focus(),
+    "?": () => setHelps(true),
+    ...Object.fromEntries(VIEWS.map((view, number) => [String(number + 1), () => go({ view })])),
+  });
+
+  if (!step) return <main class="page"><Heading run={journey.run} journey={journey} program={report.program} /><p>No episode of this run was begun.</p></main>;
+  const views = VIEWS.filter((view) => view !== "compare" || journeys.length > 1 || journey.run.episodes.length > 1);
+  return (
+    <>
+      <a class="skip" href="#content">Skip to the turn</a>
+      <Heading run={journey.run} journey={journey} program={report.program}>
+        {journeys.length > 1 && (
+          <label class="field">
+            Run
+            <select value={place.run} onChange={(event) => go({ run: Number(event.currentTarget.value), index: 0 })}>
+              {journeys.map(({ run }, number) => (
+                <option key={run.id} value={number}>{number + 1}: {spelled(run.model)}, {spelled(run.id)}</option>
+              ))}
+            </select>
+          </label>
+        )}
+      </Heading>
+      <div class="bar">
+        <nav class="views" aria-label="Views">
+          {views.map((view) => (
+            <a
+              key={view}
+              href={addressOf(place.run, [step.episode, step.turn.turn], view)}
+              aria-current={view === place.view ? "page" : undefined}
+              onClick={(event) => {
+                event.preventDefault();
+                go({ view });
+              }}
+            >
+              {TITLES[view]}
+            </a>
+          ))}
+          <button type="button" class="quiet" onClick={() => setHelps(true)}>Keys</button>
+        </nav>
+        <Scrubber journey={journey} index={index} choose={(chosen) => go({ index: chosen })} />
+      </div>
+      <main id="content" tabIndex={-1} class={`page view-${place.view}`}>
+        {place.view === "turn" && (
+          <>
+            <FinderPanel
+              journey={journey}
+              steps={steps}
+              filter={filter}
+              setFilter={setFilter}
+              index={index}
+              choose={(chosen) => go({ index: chosen })}
+              search={search}
+            />
+            <TurnView journey={journey} index={index} run={place.run} sought={filter.text.trim()} openMap={() => go({ view: "map" })} goTo={goTo} />
+          </>
+        )}
+        {place.view === "map" && <MapView journey={journey} index={index} run={place.run} />}
+        {place.view === "curves" && <CurvesView journey={journey} index={index} goTo={goTo} run={place.run} />}
+        {place.view === "learnt" && <LearntView journey={journey} index={index} run={place.run} />}
+        {place.view === "compare" && <CompareView journeys={journeys} />}
+      </main>
+      {helps && <KeysHelp close={() => setHelps(false)} />}
+    </>
+  );
+}
+
+function placeOf(journeys: Journey[], hash: string): Place {
+  const { run, moment, view } = readAddress(hash);
+  const chosen = journeys[run] ? run : 0;
+  return { run: chosen, index: moment ? journeys[chosen]!.indexOf(moment) : 0, view };
+}
+
+/** The next one of the steps found, after the index or before it; the index itself where there is none. */
+function neighbour(steps: { index: number }[], index: number, by: 1 | -1): number {
+  const next = by > 0 ? steps.find((each) => each.index > index) : steps.findLast((each) => each.index < index);
+  return next?.index ?? index;
+}
+
+/** Whoever looks at the latest turn of a run that is being played stays at the latest. */
+function useFollowing(journeys: Journey[], place: Place, go: (change: Partial<Place>) => void) {
+  const last = useRef(journeys);
+  useEffect(() => {
+    const before = last.current[place.run]?.steps.length ?? 0;
+    const now = journeys[place.run]!.steps.length;
+    last.current = journeys;
+    if (now > before && place.index === before - 1 && before > 1) go({ index: now - 1 });
+  }, [journeys]);
+}
+
+/** The address bar names the moment, and a link or the way back leads to one. */
+function useAddressBar(journeys: Journey[], place: Place, setPlace: (place: Place) => void) {
+  useEffect(() => {
+    const follow = () => {
+      if (location.hash === "#content") return;
+      setPlace(placeOf(journeys, location.hash));
+    };
+    addEventListener("hashchange", follow);
+    return () => removeEventListener("hashchange", follow);
+  }, [journeys]);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      const step = journeys[place.run]!.steps[place.index];
+      if (step) history.replaceState(null, "", addressOf(place.run, [step.episode, step.turn.turn], place.view));
+    }, ADDRESS_DELAY);
+    return () => clearTimeout(timer);
+  }, [journeys, place]);
+}
+
+/** Do what a key stands for, unless it is typed into a field. */
+function useKeys(keys: Record<string, () => unknown>) {
+  const latest = useRef(keys);
+  latest.current = keys;
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const at = event.target instanceof HTMLElement ? event.target : document.body;
+      const moves = event.key.startsWith("Arrow") || event.key === "Home" || event.key === "End";
+      const types = at.matches("input:not([type=range]):not([type=checkbox]), select, textarea");
+      if (event.key === "Escape" && types) at.blur();
+      if (types || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+      if (moves && at.matches("input[type=range]")) return;
+      const act = latest.current[event.key];
+      if (!act) return;
+      event.preventDefault();
+      act();
+    };
+    addEventListener("keydown", press);
+    return () => removeEventListener("keydown", press);
+  }, []);
+}

@@ -1,0 +1,202 @@
+import { useMemo } from "preact/hooks";
+import { addressOf } from "./address";
+import type { Attempt, Item, Moment, Turn } from "./data";
+import { dollars, plural, seconds, short, signed } from "./figures";
+import { ItemChange, ItemText } from "./items";
+import type { Journey } from "./journey";
+import { ModelCall } from "./model_call";
+import { Plan } from "./plan";
+import { Written } from "./written";
+
+interface Shown {
+  journey: Journey;
+  index: number;
+  run: number;
+  sought: string;
+  openMap: () => void;
+  goTo: (moment: Moment) => void;
+}
+
+/** One turn: what the story said, the command and why, and everything that was asked and learnt around it. */
+export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) {
+  const step = journey.steps[index]!;
+  const before = index > 0 && step.turn.turn > 0 ? journey.steps[index - 1]!.turn : null;
+  const { turn } = step;
+  return (
+    <>
+      <article class="turn" aria-label={`Episode ${step.episode}, turn ${turn.turn}`}>
+        <p class="labels">
+          <a href={addressOf(run, [step.episode, turn.turn])}>Episode {step.episode}, turn {turn.turn}</a>
+          <span><Written text={turn.place_name || (turn.place === null ? "place not known" : `Location #${turn.place}`)} /></span>
+          {turn.score !== null && <span>{turn.score} {turn.score === 1 ? "point" : "points"}</span>}
+          {turn.score_change ? <strong class={turn.score_change > 0 ? "gain" : "loss"}>{signed(turn.score_change)}</strong> : null}
+          {turn.died && <strong class="loss">died</strong>}
+          {turn.ending && <strong>{turn.ending}</strong>}
+        </p>
+        {turn.command !== null && (
+          <h2 class="command"><span aria-hidden="true">&gt; </span><Written text={turn.command} sought={sought} /></h2>
+        )}
+        {turn.turn === 0 && <h2 class="command opening">Opening of episode {step.episode}</h2>}
+        {turn.unplayed && <h2 class="command opening">A turn that was not played</h2>}
+        {turn.refusal && <p class="note">Not given to the story: <Written text={turn.refusal} /></p>}
+        <div class="story"><Written text={turn.text.trim()} sought={sought} /></div>
+        {turn.events.map((event, each) => <p key={each} class="note"><Written text={event.text} sought={sought} /></p>)}
+        <Reasoning turn={turn} sought={sought} />
+        <Verdicts turn={turn} sought={sought} />
+        <Learnt journey={journey} index={index} />
+        <Calls journey={journey} index={index} sought={sought} />
+      </article>
+      <aside class="around" aria-label="Around this turn">
+        {journey.run.map && (
+          <section>
+            <h3>Map so far <button type="button" class="quiet" onClick={openMap}>Open the map</button></h3>
+            <Plan journey={journey} index={index} chosen={turn.place} choose={(room) => {
+              const first = journey.steps.find((each) => each.turn.place === room);
+              if (first) goTo([first.episode, first.turn.turn]);
+            }} small />
+          </section>
+        )}
+        <Belongings turn={turn} before={before} />
+        <Known journey={journey} index={index} />
+        <section>
+          <h3>This turn took</h3>
+          <dl class="plain">
+            <div><dt>Time</dt><dd>{seconds(turn.seconds)}</dd></div>
+            <div><dt>Prompt</dt><dd>{plural(turn.tokens.prompt, "token")}{turn.tokens.cached ? `, ${short(turn.tokens.cached)} cached` : ""}</dd></div>
+            <div><dt>Answers</dt><dd>{plural(turn.tokens.completion, "token")}</dd></div>
+            <div><dt>Cost</dt><dd>{turn.dollars === null ? "no price known" : dollars(turn.dollars)}</dd></div>
+            <div><dt>Run so far</dt><dd>{short(step.tokens)} tokens{step.dollars === null ? "" : `, ${dollars(step.dollars)}`}</dd></div>
+          </dl>
+        </section>
+      </aside>
+    </>
+  );
+}
+
+function Reasoning({ turn, sought }: { turn: Turn; sought: string }) {
+  if (turn.by_route) return <p class="labels">Played along a route that was learnt; no model chose it.</p>;
+  if (!turn.reasoning) return null;
+  return (
+    <section class="reasoning">
+      <h3>Why</h3>
+      <blockquote tabIndex={0}><Written text={turn.reasoning} sought={sought} /></blockquote>
+    </section>
+  );
+}
+
+const SOURCES: Record<string, string> = {
+  parser: "the parser",
+  object_tree: "the objects in sight",
+  map: "the map",
+  llm: "a model",
+  route: "a route",
+};
+
+function Verdicts({ turn, sought }: { turn: Turn; sought: string }) {
+  const judged = turn.attempts.filter((each) => !each.accepted || each.reason || each.confidence !== null);
+  if (!judged.length) return null;
+  return (
+    <section>
+      <h3>Verdicts</h3>
+      <ul class="verdicts">{judged.map((each, index) => <Verdict key={index} attempt={each} sought={sought} />)}</ul>
+    </section>
+  );
+}
+
+function Verdict({ attempt, sought }: { attempt: Attempt; sought: string }) {
+  return (
+    <li>
+      <span class={attempt.accepted ? "gain" : "loss"}>{attempt.accepted ? "accepted" : "sent back"}</span>{" "}
+      <code><Written text={attempt.command} sought={sought} /></code>
+      {attempt.reason && <>: <Written text={attempt.reason} sought={sought} /></>}
+      {SOURCES[attempt.source] && (
+        <span class="label"> – {SOURCES[attempt.source]}{attempt.confidence !== null && `, ${Math.round(attempt.confidence * 100)} % sure`}</span>
+      )}
+      {!attempt.accepted && attempt.reasoning && (
+        <details><summary>Why it was proposed</summary><p><Written text={attempt.reasoning} sought={sought} /></p></details>
+      )}
+    </li>
+  );
+}
+
+function Learnt({ journey, index }: { journey: Journey; index: number }) {
+  const { turn } = journey.steps[index]!;
+  const used = useMemo(() => {
+    if (!turn.read.length) return [];
+    const known = journey.knownAt(index, false);
+    return turn.read.flatMap((key): Item[] => (known.get(key) ? [known.get(key)!] : []));
+  }, [journey, index]);
+  return (
+    <>
+      {turn.changes.length > 0 && (
+        <section>
+          <h3>Learnt from this turn</h3>
+          <ul class="items">{turn.changes.map((change) => <ItemChange key={change.key} change={change} />)}</ul>
+        </section>
+      )}
+      {used.length > 0 && (
+        <section>
+          <details>
+            <summary>{plural(used.length, "thing")} learnt before stood in the prompt</summary>
+            <ul class="items">{used.map((item) => <li key={item.key}><ItemText item={item} /></li>)}</ul>
+          </details>
+        </section>
+      )}
+    </>
+  );
+}
+
+function Calls({ journey, index, sought }: { journey: Journey; index: number; sought: string }) {
+  const { turn } = journey.steps[index]!;
+  if (!turn.calls.length) return null;
+  return (
+    <section>
+      <h3>{plural(turn.calls.length, "model call")}</h3>
+      {turn.calls.map((call, each) => (
+        <ModelCall key={`${index}/${each}`} run={journey.run} call={call} before={() => journey.callBefore(index, call)} sought={sought} />
+      ))}
+    </section>
+  );
+}
+
+function Belongings({ turn, before }: { turn: Turn; before: Turn | null }) {
+  if (turn.inventory === null) return <section><h3>Carried</h3><p class="label">The story does not tell.</p></section>;
+  const had = before?.inventory ?? null;
+  const gone = had ? had.filter((name) => !turn.inventory!.includes(name)) : [];
+  return (
+    <section>
+      <h3>Carried</h3>
+      {turn.inventory.length + gone.length === 0 && <p class="label">Nothing.</p>}
+      <ul class="carried">
+        {turn.inventory.map((name, each) => (
+          <li key={each}>{had && !had.includes(name) ? <ins><Written text={name} /></ins> : <Written text={name} />}</li>
+        ))}
+        {gone.map((name, each) => <li key={`gone ${each}`}><del><Written text={name} /></del></li>)}
+      </ul>
+      {turn.visible && turn.visible.length > 0 && <p class="label">In sight: <Written text={turn.visible.join(", ")} /></p>}
+    </section>
+  );
+}
+
+function Known({ journey, index }: { journey: Journey; index: number }) {
+  const { turn } = journey.steps[index]!;
+  const known = useMemo(() => [...journey.knownAt(index).values()], [journey, index]);
+  const here = known.filter((item) => item.kind === "memory" && item.place !== null && item.place === turn.place && !item.tags.includes("superseded"));
+  const aims = known.filter((item) => item.kind === "objective" && item.tags.includes("active"));
+  return (
+    <>
+      {here.length > 0 && (
+        <section>
+          <h3>Remembered here</h3>
+          <ul class="items">{here.map((item) => <li key={item.key}><ItemText item={item} /></li>)}</ul>
+        </section>
+      )}
+      {aims.length > 0 && (
+        <section>
+          <h3>Objectives</h3>
+          <ul class="items">{aims.map((item) => <li key={item.key}><Written text={item.title || item.text} /></li>)}</ul>
+        </section>
+      )}
+    </>
+  );
+}
