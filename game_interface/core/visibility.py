@@ -53,46 +53,49 @@ class Sight:
         what lies directly in the room and in the vehicle that the player is in can be seen.
         """
         bearer = self._node(tree, player) if player else None
-        carried = self._within(tree, bearer.child) if bearer else []
-        inventory = tuple([node.object for node in carried]) if bearer else None
+        inventory = tuple(self._within(tree, bearer.child)) if bearer else None
         if not room:
             return inventory, None
         here = self._node(tree, room)
         if bearer and bearer.object.parent != room:
-            seen = self._openly_around(tree, bearer, room)
+            seen, is_lit = self._openly_around(tree, bearer, room)
         else:
-            seen = self._openly_within(tree, here.child, (player, room))
-        if self._lit and not (here.lit or _is_any_lit(seen) or (bearer and self._bears_light(tree, bearer, carried))):
+            seen, is_lit = self._openly_within(tree, here.child, (player, room))
+        if self._lit and not (is_lit or here.lit or (bearer and self._bears_light(tree, bearer))):
             return inventory, ()
-        return inventory, tuple([node.object for node in seen])
+        return inventory, tuple(seen)
 
-    def _openly_around(self, tree: bytes, bearer: _Node, room: int) -> list[_Node]:
-        """Return what ``bearer`` can see in whatever it is in, the nearest first, up to the room."""
+    def _openly_around(self, tree: bytes, bearer: _Node, room: int) -> tuple[list[GameObject], bool]:
+        """Return what ``bearer`` can see in whatever it is in, the nearest first, up to the room, and if any is lit."""
         around = self._table.ancestors(tree, bearer.object.num)
         holders = around[: around.index(room) + 1] if room in around else [room]
         left_out = (bearer.object.num, *holders)
-        return [node for num in holders for node in self._openly_within(tree, self._node(tree, num).child, left_out)]
+        views = [self._openly_within(tree, self._node(tree, num).child, left_out) for num in holders]
+        return [each for objects, _ in views for each in objects], any(is_lit for _, is_lit in views)
 
-    def _bears_light(self, tree: bytes, bearer: _Node, carried: list[_Node]) -> bool:
-        return bearer.lit or _is_any_lit(carried) or _is_any_lit(self._openly_within(tree, bearer.child))
+    def _bears_light(self, tree: bytes, bearer: _Node) -> bool:
+        return bearer.lit or self._openly_within(tree, bearer.child)[1]
 
-    def _within(self, tree: bytes, num: int) -> list[_Node]:
+    def _within(self, tree: bytes, num: int) -> list[GameObject]:
         """Return the object ``num`` and those beside it, in the machine's order; a circle is cut."""
-        found: list[_Node] = []
+        found: list[GameObject] = []
         objects, most = self._objects, len(self._objects)
         while num and len(found) < most:
             place, states = objects[num]
             node = states[tree[place]]
-            found.append(node)
+            found.append(node.object)
             num = node.sibling
         return found
 
-    def _openly_within(self, tree: bytes, num: int, left_out: tuple[int | None, ...] = ()) -> list[_Node]:
-        """Return what can be seen of the object ``num`` and those beside it, each before its contents.
+    def _openly_within(
+        self, tree: bytes, num: int, left_out: tuple[int | None, ...] = ()
+    ) -> tuple[list[GameObject], bool]:
+        """Return what can be seen of the object ``num`` and those beside it, and whether any of it is lit.
 
-        A tree that runs in a circle is cut.
+        Each comes before its contents. A tree that runs in a circle is cut.
         """
-        found: list[_Node] = []
+        found: list[GameObject] = []
+        is_lit = False
         behind: list[int] = []
         objects = self._objects
         for _ in objects:
@@ -103,14 +106,15 @@ class Sight:
             if node.hidden or num in left_out:
                 num = node.sibling
             else:
-                found.append(node)
+                found.append(node.object)
+                is_lit = is_lit or node.lit
                 num = node.sibling
                 if node.shows_contents and node.child:
                     behind.append(num)
                     num = node.child
             while behind and not num:
                 num = behind.pop()
-        return found
+        return found, is_lit
 
     def _node(self, tree: bytes, num: int) -> _Node:
         place, states = self._objects[num]
@@ -141,14 +145,6 @@ class _States(dict[bytes, _Node]):
             self.clear()
         node = self[entry] = self._node_of(entry)
         return node
-
-
-def _is_any_lit(nodes: list[_Node]) -> bool:
-    """Return whether something that can be seen gives light."""
-    for node in nodes:  # noqa: SIM110 - in every step, and any() would take thrice as long
-        if node.lit and not node.hidden:
-            return True
-    return False
 
 
 def _numbers(attributes: Mapping[str, int], *names: str) -> frozenset[int]:

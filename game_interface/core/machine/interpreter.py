@@ -128,6 +128,8 @@ class Interpreter:
         self.moves: Callable[[], int] = library.get_moves
         self.victory: Callable[[], int] = library.victory
         self.defeat: Callable[[], int] = library.game_over
+        self._address: Callable[[], int] = library.getPC
+        self._depth: Callable[[], int] = library.getSP
         self._open = False
         self._closed = False
 
@@ -228,8 +230,7 @@ class Interpreter:
     @property
     def prompt_place(self) -> int:
         """Where in its code, and how deep in its calls, the story waits: for commands it is always the same place."""
-        place: int = self._library.getPC() << 16 | self._library.getSP()
-        return place
+        return self._address() << 16 | self._depth()
 
     def line_room(self) -> int:
         """Return how many letters the story's text buffer takes: the interpreter would write on behind it.

@@ -9,6 +9,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
+from game_interface.core.machine.checksum import TwoPartChecksum
 from game_interface.core.machine.story import read_word
 from game_interface.core.machine.zstring import TextDecoder
 
@@ -74,11 +75,13 @@ class ObjectTable:
         end = self._property_table_end(max(self._properties, default=self._entries))
         if story.content.startswith(_INFORM_6, _COMPILER_ADDRESS):
             end = max(end, story.globals)
-        self._links = Struct(f"{self.count}H")
+        self._links = Struct(f"{1 + self.count}{'B' if layout is _NARROW else 'H'}")
         self._tree = slice(0, entries_end)
         starts = range(self._entries, self._entries + layout.attributes)
         self._attributes = [slice(start, entries_end, layout.entry) for start in starts]
+        self._hashed = (b"", "")  # attributes and their hash, which most commands leave as they were
         self._world = slice(self._entries, min(end, story.dynamic_size))
+        self._sum = TwoPartChecksum(max(0, self._world.stop - entries_end))
         self._text = TextDecoder(story)
         self._names: dict[int, str] = {}
 
@@ -137,12 +140,12 @@ class ObjectTable:
 
     def parents(self, memory: DynamicMemory) -> tuple[int, ...]:
         """Return the parents of all objects, each at the object's own number; the first, of object 0, is 0."""
-        low = memory[self._low_parents]
+        low = b"\0" + bytes(memory[self._low_parents])
         if self._layout is _NARROW:
-            return (0, *low)
-        links = bytearray(2 * self.count)
-        links[_LOW_BYTE::2], links[1 - _LOW_BYTE :: 2] = low, memory[self._high_parents]
-        return (0, *self._links.unpack(links))
+            return self._links.unpack(low)
+        links = bytearray(self._links.size)
+        links[_LOW_BYTE::2], links[1 - _LOW_BYTE :: 2] = low, b"\0" + bytes(memory[self._high_parents])
+        return self._links.unpack(links)
 
     def _link(self, memory: DynamicMemory, num: int, place: int) -> int:
         """Return the ``place``-th link of an object's entry: 0 parent, 1 sibling, 2 child."""
@@ -202,11 +205,15 @@ class ObjectTable:
 
     def world_hash(self, memory: DynamicMemory) -> str:
         """Return 8 hex digits that are equal while tree, attributes and properties are; globals do not count."""
-        return f"{crc32(memory[self._world]):08x}"
+        end = self._tree.stop
+        return f"{self._sum.of(memory[self._entries : end], memory[end : self._world.stop]):08x}"
 
     def attributes_hash(self, tree: bytes) -> str:
         """Return 8 hex digits that are equal while every object has the same attributes, wherever it is."""
-        return f"{crc32(b''.join([tree[each] for each in self._attributes])):08x}"
+        attributes = b"".join([tree[each] for each in self._attributes])
+        if attributes != self._hashed[0]:
+            self._hashed = attributes, f"{crc32(attributes):08x}"
+        return self._hashed[1]
 
     def world(self, memory: DynamicMemory) -> DynamicMemory:
         """Return the part of ``memory`` that holds the tree, the attributes and the properties."""

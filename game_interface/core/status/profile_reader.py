@@ -43,13 +43,13 @@ class ProfileReader(StatusReader):
 
     @override
     def read(self, memory: DynamicMemory, text: str) -> Status:
-        interpreter = self._interpreter
+        interpreter, here = self._interpreter, self._here
+        room = self._outermost(memory) if here is None else memory[here] << 8 | memory[here + 1]
         moves = interpreter.moves() if self._counts_moves else None
-        return Status(self._room(memory) or None, self._player, interpreter.score(), interpreter.max_score, moves)
+        return Status(room or None, self._player, interpreter.score(), interpreter.max_score, moves)
 
-    def _room(self, memory: DynamicMemory) -> int:
-        if self._here is not None:
-            return memory[self._here] << 8 | memory[self._here + 1]
+    def _outermost(self, memory: DynamicMemory) -> int:
+        """Return the room that the player is in, 0 for none."""
         around = [num for num in self._table.ancestors(memory, self._player) if num not in self._room_holders]
         return around[-1] if around else 0
 
