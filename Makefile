@@ -11,7 +11,7 @@ COMPILE := .lock-venv/bin/uv pip compile --quiet --universal --python-version 3.
 	--no-emit-index-url --no-header --no-annotate $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model play test test-slow check mutants format lock story page clean
+.PHONY: help setup model play test test-slow check mutants format lock docs story page clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -67,6 +67,9 @@ lock:  ## both lock files anew from pyproject.toml, for every Python from 3.10 o
 	.lock-venv/bin/python -m pip install --quiet uv
 	$(COMPILE) --extra checkout --output-file requirements.lock pyproject.toml
 	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
+
+docs: setup  ## write docs/commands.md and the table of options anew
+	$(BIN)/python -m tests.generated_docs
 
 story:  ## compile the stories of our own (needs inform6-compiler and inform6-library)
 	inform game_interface/stories/tidehouse.inf game_interface/stories/tidehouse.z5

@@ -74,6 +74,12 @@ def test_every_function_that_the_architecture_names_with_its_file_is_there() -> 
     assert [(name, path) for name, path in named if not re.search(rf"\b{name}\b", defined[path])] == []
 
 
+def test_every_page_is_in_the_table_of_contents() -> None:
+    contents = (DOCS / "README.md").read_text(encoding="utf-8")
+    pages = sorted(path.name for path in DOCS.glob("*.md") if path.name != "README.md")
+    assert [name for name in pages if f"]({name})" not in contents] == []
+
+
 def test_there_is_an_example_of_each_extension() -> None:
     headings = re.findall(r"^## .+$", (DOCS / "extending.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert len(EXAMPLES) == len(headings) == 6

@@ -44,12 +44,6 @@ def show(
             typer.echo(line)
 
 
-@app.command(hidden=True)
-def table() -> None:
-    """Print the table of options in ``docs/configuration.md``."""
-    typer.echo(markdown_table())
-
-
 def table_of(options: Iterable[ShownOption]) -> Table:
     """Draw the options for a terminal; what is not a default stands out."""
     from session.resolved_configuration import DEFAULT

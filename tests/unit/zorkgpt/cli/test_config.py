@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import ShownOption, load_configuration
 from zorkgpt.cli import config
+from zorkgpt.cli.main import app
 
 KEY = "sk-nobody-may-see-this"
 PAGE = Path(__file__).parents[4] / "docs" / "configuration.md"
@@ -56,15 +57,6 @@ def test_a_control_character_in_a_value_is_shown_not_obeyed() -> None:
     assert re.search(r"^agent_model +\\x1b\[2J  ", _run("show"), re.MULTILINE)
 
 
-def test_the_page_lists_every_option_as_it_is() -> None:
-    """Mend with ``zorkgpt config table``."""
-    assert PAGE.read_text().endswith("\n" + config.markdown_table() + "\n")
-
-
-def test_the_table_can_be_printed() -> None:
-    assert _run("table") == config.markdown_table() + "\n"
-
-
 def test_the_pages_example_is_a_valid_file(tmp_path: Path) -> None:
     (example,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(), re.DOTALL)
     file = tmp_path / "zorkgpt.toml"
@@ -73,6 +65,6 @@ def test_the_pages_example_is_a_valid_file(tmp_path: Path) -> None:
 
 
 def _run(*arguments: str) -> str:
-    result = CliRunner().invoke(config.app, arguments)
+    result = CliRunner().invoke(app, ["config", *arguments])
     assert result.exit_code == 0, result.output
     return result.output
