@@ -47,10 +47,12 @@ class UnderWay:
     """A way that is being played.
 
     name: in words, as in ``Route 3``
+    aim: what it is for, in a word or two
     key: of the route; "" for a walk to a location
     skipped: how many commands of the route were left out at its beginning
     done: how many of the others were played
     steps: what is left of it
+    touched: the things that it needs where they were
     """
 
     name: str
@@ -58,6 +60,8 @@ class UnderWay:
     skipped: int
     done: int
     steps: tuple[RouteStep, ...]
+    aim: str = ""
+    touched: tuple[int, ...] = ()
 
     @property
     def length(self) -> int:
@@ -139,12 +143,22 @@ class RouteManager(BaseManager):
         under_way = self._state.under_way
         if under_way is None:
             return None
-        number = under_way.done + 1
-        return Proposal(under_way.steps[0].command, f"Command {number} of {under_way.length}. {under_way.name}.")
+        way = f"{under_way.name[0].lower()}{under_way.name[1:]}"
+        aim = f", {under_way.aim}" if under_way.aim else ""
+        reason = f"On {way}{aim}: command {under_way.done + 1} of {under_way.length}."
+        return Proposal(under_way.steps[0].command, reason)
 
     def times_tried(self, action: str) -> int:
-        """Return how often the command was chosen at the present location in earlier episodes."""
-        return self.book.tried.get(self.game_state.current_room_id or 0, {}).get(action, 0)
+        """Return how often the command was chosen here in earlier episodes.
+
+        What is done with a thing that the player has had is the same anywhere, and counted wherever it was done.
+        """
+        here = self.game_state.current_room_id or 0
+        times = self.book.tried.get(here, {}).get(action, 0)
+        if self._trail.is_with_things_held(action):
+            places = [*self.book.tried.items(), *self._trail.tried.items()]
+            times += sum(counts.get(action, 0) for place, counts in places if place != here)
+        return times
 
     def offers(self, observation: Observation) -> tuple[OfferedRoute, ...]:
         """Return the routes that can be followed now, best first."""
@@ -163,9 +177,8 @@ class RouteManager(BaseManager):
         found = self._from_here(observation)
         for route, done in found:
             if route.number == proposal.follow:
-                self._state = RoutesState(
-                    UnderWay(f"Route {route.number}", route.key, done, 0, self._played(route)[done:])
-                )
+                name, steps = f"Route {route.number}", self._played(route)[done:]
+                self._state = RoutesState(UnderWay(name, route.key, done, 0, steps, view.purpose(route), route.touched))
                 return ""
         numbers = ", ".join(str(route.number) for route, _ in found) or "none"
         return f"there is no route {proposal.follow} from here; those that begin here: {numbers}"
@@ -200,9 +213,11 @@ class RouteManager(BaseManager):
 
     def section(self, observation: Observation) -> PromptSection | None:
         """Return the routes that can be followed from here, and what became of the last one."""
-        found = self._from_here(observation)[:MOST_SHOWN]
         lines = [self._state.news] if self._state.news else []
-        lines += [view.line(replace(route, steps=self._played(route)), done) for route, done in found]
+        lines += [
+            view.line(replace(route, steps=self._played(route)), done)
+            for route, done in self._worth_telling(observation)
+        ]
         if lines:
             return PromptSection("ROUTES", "\n".join(lines), 5, Place.HERE)
         known = len(self._trusted())
@@ -254,6 +269,18 @@ class RouteManager(BaseManager):
                 found.append((route, done))
         return sorted(found, key=lambda each: (-each[0].gain * each[0].trust, len(each[0].steps), each[0].number))
 
+    def _worth_telling(self, observation: Observation) -> list[tuple[KnownRoute, int]]:
+        """Return the best routes from here, without those that a longer one begins with: its line tells their way."""
+        found = self._from_here(observation)
+        ways = [self._played(route)[done:] for route, done in found]
+        commands = [tuple(step.command for step in way) for way in ways]
+        differing = [
+            each
+            for each, way in zip(found, commands, strict=True)
+            if not any(len(way) < len(other) and other[: len(way)] == way for other in commands)
+        ]
+        return differing[:MOST_SHOWN]
+
     def _played(self, route: KnownRoute) -> tuple[RouteStep, ...]:
         """Return the steps of a route as they are played, which is in another order in the control of an ablation."""
         middle = len(route.steps) // 2 if self.config.routes.shuffled else 0
@@ -278,7 +305,7 @@ class RouteManager(BaseManager):
         """Return where the player is after the next step of the way, which ends where it leads elsewhere."""
         step, *left = under_way.steps
         played = replace(under_way, done=under_way.done + 1, steps=tuple(left))
-        deviation = step.leads_to.deviation(observation)
+        deviation = step.leads_to.deviation(observation, played.touched, self._trail.held)
         if not deviation and left:
             return RoutesState(played)
         if played.key:

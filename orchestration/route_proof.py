@@ -16,7 +16,7 @@ from managers.routes.minimising import minimised
 from session.errors import GameError
 from session.events import Event, ProvenRoute, RoutesProven
 from session.files.recording import Recording
-from session.route import Proof, RouteStep, Waypoint
+from session.route import Proof, RouteStep, Waypoint, touched_in
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -111,7 +111,11 @@ class _RouteTrial:
             return (replace(self._route, proof=Proof(0, len(self._plays))),)
         shortest = self._shortest(commands, seeds, frozenset())
         richest, carried = shortest, set(goal.carried or ())
-        while carried and len(richest := self._shortest(commands, seeds, carried)) > LONGEST_DETOUR * len(shortest):
+        while carried:
+            form = self._shortest(commands, seeds, carried)
+            if len(form) <= LONGEST_DETOUR * len(shortest):
+                richest = form
+                break
             carried.discard(max(carried))
         return tuple(self._form(each, seeds) for each in dict.fromkeys((shortest, richest)))
 
@@ -137,19 +141,19 @@ class _RouteTrial:
 
     def _form(self, commands: Commands, seeds: list[int]) -> KnownRoute:
         """Return the route with these commands, and with what they led to with all the seeds that work alike."""
-        plays = [self._waypoints(commands, seed) for seed in seeds]
+        plays = [self._plays[seed].moments(commands) for seed in seeds]
         alike = [play for play in plays if all(map(_is_alike, play, plays[0]))]
-        steps = tuple(map(RouteStep, commands, (reduce(_merged, points) for points in zip(*alike, strict=True))))
+        touched = tuple(sorted(frozenset.union(*map(touched_in, alike))))
+        waypoints = ([Waypoint.of(moment, touched) for moment in play] for play in alike)
+        start, *ends = (reduce(_merged, points) for points in zip(*waypoints, strict=True))
         same = commands == self._route.commands
         kept = self._route if same else replace(self._route, followed=0, worked=0, stops={})
-        return replace(kept, steps=steps, spare=(), proof=Proof(len(alike), len(self._plays)))
-
-    def _waypoints(self, commands: Commands, seed: int) -> list[Waypoint]:
-        return [Waypoint.of(observation) for observation in self._plays[seed].play(commands) or ()]
+        proof, steps = Proof(len(alike), len(self._plays)), tuple(map(RouteStep, commands, ends))
+        return replace(kept, start=start, steps=steps, spare=(), proof=proof, touched=touched)
 
 
-def _is_alike(one: Waypoint, other: Waypoint) -> bool:
-    return (one.location_id, one.score) == (other.location_id, other.score)
+def _is_alike(one: Observation, other: Observation) -> bool:
+    return (one.location, one.score) == (other.location, other.score)
 
 
 def _merged(one: Waypoint, other: Waypoint) -> Waypoint:
@@ -187,6 +191,11 @@ class _SeededPlay:
             self._commands += (command,)
             self._states.append(self._game.save())
         return [state.observation for state in self._states[1:]]
+
+    def moments(self, commands: Commands) -> list[Observation]:
+        """Return the opening and what was observed after each command. Raises ``GameError``."""
+        observed = self.play(commands) or []
+        return [self._states[0].observation, *observed]
 
     def _in_common(self, commands: Commands) -> int:
         """Return how many commands both lists begin with."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Literal
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from typing_extensions import Self
 
@@ -27,7 +28,8 @@ class Waypoint:
 
     place: the location's name, for people
     carried, seen: the numbers of the objects that were carried and seen there, in order
-    mark: 16 hex digits, equal for two moments which the player cannot tell apart; "" where too little is known
+    mark: 16 hex digits, equal for two moments where place, score and all things in reach that the route has touched are
+        alike; "" where too little is known
     """
 
     location_id: int | None = None
@@ -38,8 +40,8 @@ class Waypoint:
     mark: str = ""
 
     @classmethod
-    def of(cls, observation: Observation) -> Self:
-        """Return what an observation shows."""
+    def of(cls, observation: Observation, touched: Collection[int] = ()) -> Self:
+        """Return what an observation shows, on a route that touches the things of those numbers."""
         location = observation.location
         return cls(
             location.num if location else None,
@@ -47,11 +49,15 @@ class Waypoint:
             observation.score,
             _numbers(observation.inventory),
             _numbers(observation.visible),
-            _mark(observation),
+            _mark(observation, touched),
         )
 
-    def deviation(self, observation: Observation) -> str:
-        """Return in a few words what an observation shows that is not as it was here; "" where nothing does."""
+    def deviation(self, observation: Observation, touched: Collection[int], held: Collection[int]) -> str:
+        """Return in a few words what an observation shows that is not as it was here; "" where nothing does.
+
+        touched: the things that the route needs where they were; what else it carried may be anywhere
+        held: the things that the player has had in this episode, which are no news wherever they lie now
+        """
         if observation.refusal is not None:
             return "the command did not reach the story"
         if observation.died:
@@ -61,14 +67,15 @@ class Waypoint:
             return f"you are not at {self.place} but {f'at {location.label}' if location else 'somewhere unknown'}"
         if self.score is not None and observation.score != self.score:
             return f"the score is not {self.score} but {observation.score}"
-        return self._change_of_things(observation)
+        return self._change_of_things(observation, touched, held)
 
-    def _change_of_things(self, observation: Observation) -> str:
+    def _change_of_things(self, observation: Observation, touched: Collection[int], held: Collection[int]) -> str:
         carried, seen = observation.inventory or (), observation.visible or ()
-        if self.carried is not None and not {thing.num for thing in carried}.issuperset(self.carried):
+        if not {thing.num for thing in carried}.issuperset(self.carried_set.intersection(touched)):
             return "you do not carry all that you carried then"
         if self.seen is not None:
-            new = {thing.num: thing for thing in (*carried, *seen) if thing.num not in {*self.seen, *self.carried_set}}
+            old = {*self.seen, *self.carried_set, *held}
+            new = {thing.num: thing for thing in (*carried, *seen) if thing.num not in old}
             if new:
                 return f"this is new here: {', '.join(thing.name or f'object #{thing.num}' for thing in new.values())}"
         return ""
@@ -117,6 +124,7 @@ class KnownRoute:
     followed, worked: the episodes in which it was followed, and those in which it led to its end
     stops: how often it stopped, by the number of the command (from 1) that led elsewhere
     spare: the same with the commands that seemed to change nothing; empty where there were none
+    touched: the numbers of the things that its commands moved or changed, as far as could be seen
     """
 
     number: int
@@ -129,6 +137,7 @@ class KnownRoute:
     stops: Mapping[int, int] = field(default_factory=dict)
     proof: Proof | None = None
     spare: tuple[RouteStep, ...] = ()
+    touched: tuple[int, ...] = ()
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -157,28 +166,68 @@ class KnownRoute:
         return len(self.steps[-1].leads_to.carried or ())
 
     def point_like(self, observation: Observation) -> int | None:
-        """Return after how many of its commands all looked as it does now; ``None`` where it never did.
+        """Return after how many of its commands it stands as it does now; ``None`` where it never did.
 
-        Where that is so at several points, it is the last one. At the end nothing is left to follow.
+        That is where place and score are the same and every thing in reach that it has touched is as it was. Where that
+        is so at several points, it is the first one: what the others have done before is not in sight. At the end
+        nothing is left to follow.
         """
-        mark = _mark(observation)
+        mark = _mark(observation, self.touched)
         points = (self.start, *(step.leads_to for step in self.steps[:-1]))
-        return next((at for at in range(len(points) - 1, -1, -1) if mark and points[at].mark == mark), None)
+        return next((at for at, point in enumerate(points) if mark and point.mark == mark), None)
+
+
+def touched_in(moments: Iterable[Observation]) -> frozenset[int]:
+    """Return the things that were moved or changed between one moment and the next, as far as could be seen.
+
+    What is wherever the player is, as the sky, was not moved.
+    """
+    return frozenset(chain.from_iterable(_touched(before, after) for before, after in pairwise(moments)))
+
+
+def standings(observation: Observation) -> dict[int, Standing]:
+    """Return how each thing in reach stands, by its number."""
+    carried, seen = observation.inventory or (), observation.visible or ()
+    return {thing.num: Standing(thing in carried, thing.parent, thing.attributes) for thing in (*carried, *seen)}
+
+
+class Standing(NamedTuple):
+    """Where a thing is and how; ``holder``: the number of the object that it is in."""
+
+    is_carried: bool
+    holder: int
+    attributes: frozenset[int]
+
+
+def _touched(before: Observation, after: Observation) -> Iterator[int]:
+    old, new = standings(before), standings(after)
+    here, there = ({moment.location.num} if moment.location else set() for moment in (before, after))
+    for number in old.keys() | new.keys():
+        was, now = old.get(number), new.get(number)
+        if was is None or now is None:
+            is_touched = any(each is not None and each.is_carried for each in (was, now))
+        else:
+            goes_along = was.holder in here and now.holder in there
+            is_touched = was != (now._replace(holder=was.holder) if goes_along else now)
+        if is_touched:
+            yield number
 
 
 def _numbers(things: Iterable[GameObject] | None) -> tuple[int, ...] | None:
     return None if things is None else tuple(sorted({thing.num for thing in things}))
 
 
-def _mark(observation: Observation) -> str:
+def _mark(observation: Observation, touched: Collection[int]) -> str:
     if observation.noticed is None:
         return ""
     if observation.inventory is None or observation.visible is None:
         told = repr(observation.noticed)
     else:
+        standing = standings(observation)
         things = [
-            sorted((thing.num, thing.parent, *sorted(thing.attributes)) for thing in group)
-            for group in (observation.inventory, observation.visible)
+            (each, *standing[each][:2], sorted(standing[each].attributes))
+            for each in sorted(touched)
+            if each in standing
         ]
         told = repr((observation.location.num if observation.location else None, observation.score, things))
     return sha256(told.encode()).hexdigest()[:16]

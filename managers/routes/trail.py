@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from session.route import Goal, KnownRoute, RouteStep, Waypoint, standings, touched_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
 
+    from session.route import Standing
     from session.values import Observation, TurnRecord
 
 
@@ -20,37 +21,48 @@ class Trail:
     """
 
     def __init__(self) -> None:
-        self._start: Waypoint | None = None
-        self._steps: list[_TriedStep] = []
+        self._opening: Observation | None = None
+        self._steps: list[_PlayedStep] = []
         self._goals: list[tuple[int, Goal]] = []
         self._best: int | None = None
         self._met: set[tuple[str, int]] = set()
+        self._held_words: set[str] = set()
         self._is_over = False
         self.tried: dict[int, Counter[str]] = {}
 
+    @property
+    def held(self) -> frozenset[int]:
+        """The numbers of the things that the player has had in this episode."""
+        return frozenset(number for kind, number in self._met if kind == "thing")
+
+    def is_with_things_held(self, action: str) -> bool:
+        """Whether the action names a thing that the player has had, so that it can be done anywhere."""
+        return not self._held_words.isdisjoint(action.lower().split())
+
     def add(self, record: TurnRecord) -> None:
         """Add a turn, and note what was reached in it."""
-        if self._start is None:
-            self._start = Waypoint.of(record.before)
+        if self._opening is None:
+            self._opening = record.before
             self._reached(record.before)
         if record.before.location is not None and not record.is_of_route:
             self.tried.setdefault(record.before.location.num, Counter())[record.action] += 1
         self._is_over = self._is_over or record.after.died or record.after.lost
         if self._is_over:
             return
-        step = RouteStep(record.action, Waypoint.of(record.after))
-        self._steps.append(_TriedStep(step, has_effect=_has_effect(record)))
+        self._steps.append(_PlayedStep(record.action, record.after, _has_effect(record), _works_unseen(record)))
         self._goals += [(len(self._steps), goal) for goal in self._reached(record.after)]
 
     def routes(self, episode: int) -> Iterator[KnownRoute]:
         """Yield a route to everything that was reached after the opening, in that order; they have no number yet."""
-        if self._start is None:
+        if self._opening is None:
             return
         for length, goal in self._goals:
             played = self._steps[:length]
-            steps = tuple(each.step for each in played if each.has_effect)
-            whole = tuple(each.step for each in played)
-            yield KnownRoute(0, goal, self._start, steps, episode, spare=whole if whole != steps else ())
+            touched = tuple(sorted(touched_in([self._opening, *(step.after for step in played)])))
+            whole = tuple(RouteStep(step.command, Waypoint.of(step.after, touched)) for step in played)
+            steps = tuple(whole[number] for number in _needed(self._opening, played, touched))
+            start, spare = Waypoint.of(self._opening, touched), whole if whole != steps else ()
+            yield KnownRoute(0, goal, start, steps, episode, spare=spare, touched=touched)
 
     def _reached(self, observation: Observation) -> list[Goal]:
         """Return what is reached for the first time in this episode."""
@@ -61,17 +73,21 @@ class Trail:
             found.append(Goal("score", score))
         if location is not None:
             found.append(Goal("room", location.num, location.label))
-        found += [Goal("thing", thing.num, thing.name) for thing in observation.inventory or ()]
+        for thing in observation.inventory or ():
+            found.append(Goal("thing", thing.num, thing.name))
+            self._held_words.update(thing.name.lower().split())
         new = [goal for goal in found if (goal.kind, goal.number) not in self._met]
         self._met.update((goal.kind, goal.number) for goal in new)
         return new
 
 
-class _TriedStep(NamedTuple):
-    """A command that was played, and whether it changed anything, as far as can be told."""
+class _PlayedStep(NamedTuple):
+    """A command that was played, and what came of it, as far as can be told."""
 
-    step: RouteStep
+    command: str
+    after: Observation
     has_effect: bool
+    works_unseen: bool
 
 
 def _has_effect(record: TurnRecord) -> bool:
@@ -82,3 +98,48 @@ def _has_effect(record: TurnRecord) -> bool:
         return True
     took_time = before.moves is None or before.moves != after.moves
     return took_time and before.world_hash != after.world_hash
+
+
+def _works_unseen(record: TurnRecord) -> bool:
+    return record.did_something and record.before.noticed == record.after.noticed
+
+
+def _needed(opening: Observation, played: Sequence[_PlayedStep], touched: Sequence[int]) -> list[int]:
+    """Return the numbers of the steps that changed anything, without those that led back to where all was as before.
+
+    All is as before where place and score are, and each thing that is touched is as it was when it was seen last.
+    """
+    moments = [opening, *(step.after for step in played)]
+    known = _known_first(moments, touched)
+    unseen = 0
+    needed: list[int] = []
+    reached: list[Hashable] = [_standing(opening, known, unseen)]
+    for number, (step, before) in enumerate(zip(played, moments, strict=False)):
+        old, new = standings(before), standings(step.after)
+        known |= {each: new.get(each) for each in touched if each in new or (each in old and old[each].is_carried)}
+        unseen += step.works_unseen
+        standing = _standing(step.after, known, unseen)
+        if standing is not None and standing in reached:
+            del needed[reached.index(standing) :], reached[reached.index(standing) + 1 :]
+        elif step.has_effect:
+            needed.append(number)
+            reached.append(standing)
+    return needed
+
+
+def _known_first(moments: Sequence[Observation], touched: Sequence[int]) -> dict[int, Standing | None]:
+    """Return how each thing was when it was seen first, ``None`` where it came to light and was not just come upon."""
+    known: dict[int, Standing | None] = {}
+    for before, moment in zip((None, *moments), moments, strict=False):
+        is_come_upon = before is not None and before.location != moment.location
+        for number, standing in standings(moment).items():
+            if number in touched and number not in known:
+                known[number] = standing if before is None or (is_come_upon and not standing.is_carried) else None
+    return known
+
+
+def _standing(moment: Observation, known: Mapping[int, Standing | None], unseen: int) -> Hashable:
+    """Return what the player knows of where things stand; ``None`` where too little is known."""
+    if moment.location is None or moment.inventory is None or moment.visible is None:
+        return None
+    return moment.location.num, moment.score, unseen, frozenset(known.items())

@@ -14,10 +14,16 @@ MOST_SHOWN = 8  # commands
 
 
 def aim(route: KnownRoute) -> str:
-    """Return what the route is for, in a word or two."""
+    """Return what the route is for, in a word or two, and what it wins."""
     if route.goal.kind == "score":
         return f"+{route.gain}"
-    return f"to {route.goal.name}" if route.goal.kind == "room" else f"take {route.goal.name}"
+    goal = f"to {route.goal.name}" if route.goal.kind == "room" else f"take {route.goal.name}"
+    return f"{goal}, +{route.gain}" if route.gain > 0 else goal
+
+
+def purpose(route: KnownRoute) -> str:
+    """Return what the route is for, in words that stand alone."""
+    return f"+{counted(route.gain, 'point')}" if route.goal.kind == "score" else aim(route)
 
 
 def choice(route: KnownRoute) -> str:

@@ -105,6 +105,21 @@ def test_the_opening_names_the_routes_and_the_end_of_one_is_told(own_story: Path
     assert sections[TURNS + 1].startswith("Route 7 was followed to its end, in 10 commands.")
 
 
+def test_a_turn_on_a_route_says_what_the_route_is_for(own_story: Path, tmp_path: Path) -> None:
+    run = play(own_story, tmp_path, ScriptedLLM(Returning()))
+    followed = [turn.proposals[-1].reasoning for turn in run.turns if turn.is_of_route]
+    gain = run.episodes[0].best_score
+    assert followed[1:] == [f"On route 7, +{gain} points: command {number} of 10." for number in range(2, 11)]
+
+
+def test_of_routes_that_a_longer_one_begins_with_the_prompt_says_nothing(own_story: Path, tmp_path: Path) -> None:
+    model = ScriptedLLM(Returning())
+    play(own_story, tmp_path, model)
+    lines = model.calls[TURNS].prompt.user.partition("## ROUTES\n")[2].split("\n\n")[0].splitlines()
+    ways = [line.rpartition(": ")[2].removesuffix(", …") for line in lines]
+    assert [way for way in ways for other in ways if way is not other and other.startswith(way)] == []
+
+
 @pytest.mark.parametrize("turn", range(1, TURNS))
 def test_a_run_that_is_killed_at_a_step_of_a_route_and_resumed_equals_one_that_was_not(
     own_story: Path, tmp_path: Path, turn: int

@@ -39,7 +39,7 @@ def output(*arguments: str) -> str:
 def test_every_route_has_a_line() -> None:
     assert output("routes", "show") == (
         "1: +5 in 2 commands, worked in 1 of 1 episode: up, north\n"
-        "2: to Hall in 1 command, worked in 1 of 1 episode: north\n"
+        "2: to Hall, +5 in 1 command, worked in 1 of 1 episode: north\n"
     )
 
 

@@ -1,0 +1,129 @@
+"""What of an episode's commands belongs to a route, and what of its world does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from managers.routes.trail import Trail
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+
+if TYPE_CHECKING:
+    from session.route import KnownRoute
+
+PLAYER, OPEN = 1, frozenset({7})
+COIN, LAMP, BOX = GameObject(21, "old coin", PLAYER), GameObject(22, "lamp", 12), GameObject(23, "box", 11)
+OWNED = replace(LAMP, parent=PLAYER)
+YARD = Observation("A yard.", Location(11, "Yard"), (COIN,), (BOX,), score=0)
+HALL = Observation("A hall.", Location(12, "Hall"), (COIN,), (LAMP,), score=0)
+CAVE = Observation("A cave.", Location(13, "Cave"), (COIN,), (), score=5)
+
+
+def trail_of(*way: tuple[str, Observation], opening: Observation = YARD) -> Trail:
+    trail, before = Trail(), opening
+    for turn, (command, after) in enumerate(way, start=1):
+        verdicts = (Verdict(accepted=True),)
+        trail.add(TurnRecord(1, turn, before, (Proposal(command),), verdicts, after))
+        before = after
+    return trail
+
+
+def route_of(*way: tuple[str, Observation]) -> KnownRoute:
+    """The route to the last goal of a way."""
+    return [*trail_of(*way).routes(1)][-1]
+
+
+def commands_of(*way: tuple[str, Observation]) -> tuple[str, ...]:
+    return route_of(*way).commands
+
+
+def test_what_led_back_to_where_all_stood_as_before_is_left_out_and_kept_as_a_spare() -> None:
+    route = route_of(("up", HALL), ("down", YARD), ("east", CAVE))
+    assert route.commands == ("east",)
+    assert [step.command for step in route.spare] == ["up", "down", "east"]
+
+
+def test_what_was_dropped_and_taken_again_is_left_out() -> None:
+    dropped = replace(YARD, inventory=(), visible=(BOX, replace(COIN, parent=11)))
+    assert commands_of(("drop coin", dropped), ("take coin", YARD), ("east", CAVE)) == ("east",)
+
+
+def test_a_detour_on_which_a_thing_was_taken_is_none() -> None:
+    way = ("up", "take lamp", "down", "east")
+    lit = (COIN, OWNED)
+    seen = (HALL, replace(HALL, inventory=lit, visible=()), replace(YARD, inventory=lit), replace(CAVE, inventory=lit))
+    assert commands_of(*zip(way, seen, strict=True)) == way
+
+
+def test_a_detour_on_which_something_out_of_sight_by_now_was_changed_is_none() -> None:
+    opened = replace(HALL, visible=(replace(LAMP, attributes=OPEN),))
+    way = ("up", "light lamp", "down", "east")
+    assert commands_of(*zip(way, (HALL, opened, YARD, CAVE), strict=True)) == way
+
+
+def test_a_detour_on_which_something_nobody_sees_has_changed_is_none() -> None:
+    pressed = replace(HALL, world_hash="b", attributes_hash="b")
+    way = ("up", "press wall", "down", "east")
+    after = (
+        HALL,
+        pressed,
+        replace(YARD, world_hash="b", attributes_hash="b"),
+        replace(CAVE, world_hash="b", attributes_hash="b"),
+    )
+    assert commands_of(*zip(way, after, strict=True)) == way
+
+
+def test_what_brought_a_thing_to_light_is_kept() -> None:
+    dug = replace(YARD, visible=(BOX, replace(LAMP, parent=11)))
+    taken = replace(YARD, inventory=(COIN, OWNED))
+    assert commands_of(("dig", dug), ("take lamp", taken)) == ("dig", "take lamp")
+
+
+WAY = (
+    ("open box", replace(YARD, visible=(replace(BOX, attributes=OPEN),))),
+    ("up", HALL),
+    ("east", CAVE),
+)
+ON_THE_WAY = WAY[0][1]
+
+
+@pytest.mark.parametrize(
+    ("now", "done"),
+    [
+        (ON_THE_WAY, 1),
+        (replace(ON_THE_WAY, inventory=()), 1),
+        (replace(ON_THE_WAY, inventory=(COIN, GameObject(30, "hat", PLAYER))), 1),
+        (replace(ON_THE_WAY, visible=(replace(BOX, attributes=OPEN), GameObject(31, "cat", 11))), 1),
+        (YARD, 0),
+        (replace(ON_THE_WAY, score=1), None),
+        (replace(ON_THE_WAY, location=Location(14, "Well")), None),
+        (replace(ON_THE_WAY, visible=(replace(BOX, attributes=frozenset({8})),)), None),
+    ],
+    ids=["as it was", "own thing gone", "more is carried", "somebody is there", "before", "score", "place", "box"],
+)
+def test_a_route_stands_where_place_and_score_and_what_it_touched_do(now: Observation, done: int | None) -> None:
+    assert route_of(*WAY).point_like(now) == done
+
+
+def test_what_is_wherever_the_player_is_was_not_touched() -> None:
+    sky = GameObject(40, "sky", 11)
+    here, there = replace(YARD, visible=(sky,)), replace(CAVE, visible=(replace(sky, parent=13),))
+    *_, route = trail_of(("east", there), opening=here).routes(1)
+    assert route.touched == ()
+
+
+def test_what_the_player_has_had_is_no_news_on_a_route() -> None:
+    hat = GameObject(30, "hat", 12)
+    trail = trail_of(("take hat", replace(YARD, inventory=(COIN, replace(hat, parent=PLAYER)))))
+    step = route_of(*WAY).steps[1]
+    now = replace(HALL, visible=(LAMP, hat))
+    assert step.leads_to.deviation(now, (), trail.held) == ""
+    assert step.leads_to.deviation(now, (), ()) == "this is new here: hat"
+
+
+def test_commands_with_things_that_were_held_can_be_given_anywhere() -> None:
+    trail = trail_of(("up", HALL))
+    assert trail.is_with_things_held("drop coin")
+    assert not trail.is_with_things_held("take lamp")
