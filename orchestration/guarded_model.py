@@ -8,6 +8,7 @@ from session.changed_options import before_changes, changes_between
 from session.events import OptionsChanged
 from session.game_configuration import GameConfiguration
 from session.token_counter import TokenCounter
+from session.values import ROLES
 from zorkgpt.llm.breaker import CircuitBreaker
 from zorkgpt.llm.budget import BudgetedModel, Spending
 from zorkgpt.llm.journaled import AnnouncedModel, Asked, RecordedModel, ReplayedModel, unwatched
@@ -58,7 +59,8 @@ class GuardedModel:
         self._asked = asked
         live = AnnouncedModel(chosen.model, self._tell_changes) if chosen else None
         recorded = RecordedModel(ReplayedModel(recording, live), self.emit, self.tokens, self._before_call)
-        self.breaker = CircuitBreaker(recorded)
+        unasked = [role for role in ROLES if role != "agent" and configuration.agent.player == "person-alone"]
+        self.breaker = CircuitBreaker(recorded, unasked)
         self.door: LanguageModel = BudgetedModel(self.breaker, self.spending, chosen.waits if chosen else Waits())
 
     def emit(self, event: Event) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,10 +12,12 @@ from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from orchestration.model_choice import ChosenModel, choose_model
 from orchestration.story import ChosenStory, choose_story
+from session.errors import ConfigurationError
 from session.vocabulary import Vocabulary
+from zorkgpt.llm.person import PERSON, PersonModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from threading import Event as Flag
 
     from session.game_configuration import GameConfiguration
@@ -34,17 +36,35 @@ class Parts:
 
 @contextmanager
 def open_parts(
-    configuration: GameConfiguration, progress: Progress | None = None, stop: Flag | None = None
+    configuration: GameConfiguration,
+    progress: Progress | None = None,
+    stop: Flag | None = None,
+    read_line: Callable[[], str] | None = None,
 ) -> Iterator[Parts]:
     """Open the story in a process of its own, and the model.
 
     progress: told of a model that has to be fetched first
     stop: ends a wait for a model
-    Raises
-    ``ConfigurationError``, ``StoryError``, ``LanguageModelUnavailable``.
+    read_line: returns what a person types, where the configuration has a person play
+    Raises ``ConfigurationError``, ``StoryError``, ``LanguageModelUnavailable``.
     """
-    with open_story(configuration) as parts, choose_model(configuration, progress, stop) as model:
+    player = configuration.agent.player
+    if player != "model" and read_line is None:
+        raise ConfigurationError(f"agent.player is {player}, and here is no person who could be asked")
+    with ExitStack() as stack:
+        parts = stack.enter_context(open_story(configuration))
+        model = None
+        if player != "person-alone":
+            model = stack.enter_context(choose_model(configuration, progress, stop))
+        if player != "model" and read_line is not None:
+            model = _with_person(PersonModel(read_line, parts.vocabulary, model.model if model else None), model)
         yield replace(parts, model=model)
+
+
+def _with_person(person: PersonModel, others: ChosenModel | None) -> ChosenModel:
+    if others is None:
+        return ChosenModel(person, PERSON)
+    return replace(others, model=person, description=f"{PERSON}, with {others.description} to learn from it,")
 
 
 @contextmanager

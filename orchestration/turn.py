@@ -12,9 +12,10 @@ from game_interface.core.game import Game
 from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
 from session.command_reading import first_command
-from session.errors import LanguageModelError
+from session.errors import LanguageModelError, ZorkGPTError
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from session.vocabulary import Vocabulary
+from zorkgpt.llm.person import LEAVING
 from zorkgpt.players.agent import Agent
 from zorkgpt.players.critic import Critic
 from zorkgpt.players.extractor import Extractor
@@ -42,6 +43,7 @@ class Turn:
         (docs/specification.md, Assistance)
     vocabulary: tells where a line of several commands is parted; without it none is
     routes: what the agent may follow; the commands of a route are played without asking anybody
+    is_persons: a person chooses the commands: nobody judges them
     """
 
     game: Game
@@ -53,6 +55,7 @@ class Turn:
     offer: Offer | None = None
     vocabulary: Vocabulary | None = None
     routes: RouteManager | None = None
+    is_persons: bool = False
 
     @property
     def on_route(self) -> bool:
@@ -65,7 +68,7 @@ class Turn:
         learnt: what the managers have to say to the players
 
         Where even the last proposal never reached the story, the turn passes with that refusal as its outcome.
-        Raises ``LanguageModelError`` with the story untouched, or ``GameError``.
+        Raises ``PlayerLeft`` or ``LanguageModelError`` with the story untouched, or ``GameError``.
         """
         before, on_route = self.game.observation, self.on_route
         attempts = self._next_of_route() or list(self._attempts(before, learnt, state))
@@ -102,6 +105,8 @@ class Turn:
         rejections: list[Rejection] = []
         for rejections_left in range(self.max_rejections, -1, -1):
             proposal = self._propose(before, learnt, valid_actions, rejections, routes)
+            if self.is_persons and proposal.action == LEAVING:
+                raise PlayerLeft
             first = first_command(proposal.action, self.vocabulary) if self.vocabulary else proposal.action
             if first != proposal.action and not proposal.wants_way:
                 reason = f"A turn is one command: {first!r} is played, and what follows it is for the next turns."
@@ -156,6 +161,8 @@ class Turn:
         unfit = None if before.awaits_key else refusal(proposal.action)
         if unfit is not None:
             return Verdict(accepted=False, reason=unfit, source="parser")
+        if self.is_persons:
+            return Verdict(accepted=True)
         system = self.critic.system_prompt
         context = partial(self.context.get_critic_context, before, proposal.action, learnt, system=system)
         return self.critic.judge(before, proposal, context)
@@ -170,6 +177,10 @@ class Turn:
             self.context.log_warning("the text was not read", error=str(error))
             return proposals
         return (replace(proposals[0], reading=reading), *proposals[1:])
+
+
+class PlayerLeft(ZorkGPTError):
+    """The person who plays wants to end the episode."""
 
 
 class _JudgedProposal(NamedTuple):
@@ -192,7 +203,9 @@ def build_turn(
     configuration: GameConfiguration, model: LanguageModel, game: Game, learning: Learning, vocabulary: Vocabulary
 ) -> Turn:
     """Build the players of a run around its game."""
-    reader, reasoning_length = configuration.extractor.mode, configuration.agent.reasoning_length
+    is_persons = configuration.agent.player != "model"
+    reader = configuration.extractor.mode
+    reasoning_length = None if is_persons else configuration.agent.reasoning_length
     routes = learning.find(RouteManager)
     return Turn(
         game=game,
@@ -207,9 +220,10 @@ def build_turn(
         context=learning.get(ContextManager),
         extractor=Extractor(model) if reader == "separate" else None,
         max_rejections=configuration.critic.max_rejections,
-        offer=_offer(configuration),
+        offer=None if is_persons else _offer(configuration),
         vocabulary=vocabulary,
         routes=routes,
+        is_persons=is_persons,
     )
 
 

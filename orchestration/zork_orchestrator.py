@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from game_interface.core.game import Game
 from orchestration.learning import Learning
-from orchestration.turn import Turn
+from orchestration.turn import PlayerLeft, Turn
 from session.context import Place
 from session.episode_progress import EpisodeProgress
 from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError, WaitInterrupted
@@ -129,7 +129,11 @@ class ZorkOrchestrator:
         while (end := self._end(episode)) is None:
             if self.stop.is_set():
                 return False
-            self._play_turn(episode)
+            try:
+                self._play_turn(episode)
+            except PlayerLeft:
+                end = "left"
+                break
             self.commit(index, in_episode=True)
         self.learning.end(end)
         self.after_episode(episode.state.episode)

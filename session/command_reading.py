@@ -85,7 +85,12 @@ def steps_of(line: str) -> list[str]:
 
 
 def first_command(line: str, vocabulary: Vocabulary) -> str:
-    """Return the first command of a line of several, or all of a line that is one command.
+    """Return the first command of a line of several, or all of a line that is one command."""
+    return commands_of(line, vocabulary)[0]
+
+
+def commands_of(line: str, vocabulary: Vocabulary) -> list[str]:
+    """Return the commands of a line, in order.
 
     After a stop only a verb or a direction of the story begins another command: "ask mrs. smith" is one. A line with a
     quotation is never parted.
@@ -94,8 +99,8 @@ def first_command(line: str, vocabulary: Vocabulary) -> str:
     for stop in () if '"' in line else _STOP.finditer(line):
         first, following = line[: stop.start()].strip(" .;"), _WORD.match(line.lower(), stop.end())
         if first and following and vocabulary.cut(following[0]) in starts:
-            return first
-    return line
+            return [first, *commands_of(line[stop.end() :], vocabulary)]
+    return [line]
 
 
 def words_of(text: str, vocabulary: Vocabulary) -> frozenset[str]:

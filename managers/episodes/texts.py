@@ -27,6 +27,7 @@ OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
     "over": "came to the story's end",
     "crashed": "broke off, for the story's program failed",
     "turn_limit": "reached its turn limit",
+    "left": "was left by its player",
 }
 
 

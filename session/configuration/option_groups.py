@@ -197,8 +197,11 @@ class LanguageModelOptions(Options):
 
 
 class AgentOptions(Options):
-    """What the agent sees of the past."""
+    """Who chooses the commands, and what the agent sees of the past."""
 
+    player: Literal["model", "person", "person-alone"] = Field(
+        "model", description="who types the commands; person-alone: and no model is asked for anything else either"
+    )
     history_window: PositiveInt = Field(
         5, description="recent turns in the agent's prompt, the latest with their reasoning: this many to twice as many"
     )

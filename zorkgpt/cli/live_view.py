@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
@@ -24,6 +25,7 @@ from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.current_state import CurrentState, read_current_state
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from threading import Event as Flag
 
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 REFRESHES = 5  # a second, so that nothing stands still
 WIDE, HIGH = 130, 36  # columns and rows from which the map and three lists have room
 FEW, MANY = 1, 8  # lines of each list
+_UP_AND_CLEAR = "\x1b[{}A\r\x1b[J"  # so many lines up, and all from there on is cleared
 CURVE = "▁▂▃▄▅▆▇█"
 CURVE_LENGTH = 20
 THINKERS = {
@@ -79,7 +82,10 @@ class LiveView:
         self._scores: list[int] = []
         self._prompt_tokens = self._cached_tokens = 0
         self.activity, self._since, self.trouble = "the story is opened", time.monotonic(), ""
-        self._live = Live(console=console, get_renderable=self._panel, refresh_per_second=REFRESHES, transient=True)
+        self._live = self._new_live()
+
+    def _new_live(self) -> Live:
+        return Live(console=self._console, get_renderable=self._panel, refresh_per_second=REFRESHES, transient=True)
 
     def __enter__(self) -> Self:
         self._log.begin()
@@ -91,6 +97,20 @@ class LiveView:
         self.look()
         self._live.stop()
         self._log.end()
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Let what stands below the story stand still within the block, with room for a line that is typed below it."""
+        self._live.stop()
+        self.look()
+        lines = len(self._console.render_lines(self._known()))
+        self._console.print(self._known())
+        try:
+            yield
+        finally:
+            self._console.file.write(_UP_AND_CLEAR.format(lines + 1))
+            self._live = self._new_live()
+            self._live.start()
 
     def asked(self, role: Role, _prompt: Prompt) -> None:
         """Show that a model is being asked."""
@@ -148,6 +168,9 @@ class LiveView:
             return None
 
     def _panel(self) -> RenderableType:
+        return Group(self._known(), self._activity())
+
+    def _known(self) -> RenderableType:
         is_large = self._console.width >= WIDE and self._console.height >= HIGH
         lists = [_cut("Carrying", self._carried(), MANY if is_large else FEW)]
         lists += [_cut(title, self._present(manager), MANY if is_large else FEW) for title, manager in _LISTS.items()]
@@ -160,7 +183,7 @@ class LiveView:
             grid.columns[-1].ratio = None
             grid.add_row(*map(Text, lists), Text("\n".join(self._around())))
             body = [grid]
-        return Group(Text("─" * self._console.width, style="dim"), self._heading(), *body, self._activity())
+        return Group(Text("─" * self._console.width, style="dim"), self._heading(), *body)
 
     def _heading(self) -> Text:
         seen = self._seen

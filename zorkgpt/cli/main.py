@@ -20,6 +20,7 @@ from zorkgpt.cli import (
     map_command,
     memories,
     model,
+    play,
     prompt,
     replay,
     report,
@@ -41,6 +42,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 app.command()(run.run)
+app.command()(play.play)
 app.command()(resume.resume)
 app.command()(watch.watch)
 app.command()(replay.replay)

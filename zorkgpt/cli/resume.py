@@ -63,7 +63,7 @@ def resume(
                 *(("--set", each) for each in set_ or ()),
             ],
         ) as watch,
-        open_parts(configuration, watch.bar, watch.stop) as parts,
+        open_parts(configuration, watch.bar, watch.stop, watch.keyboard.read_command) as parts,
         open_resumed_run(configuration, parts, folder, show=watch.show, stop=watch.stop, asked=watch.asked) as resumed,
     ):
         if watch.is_for_people:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from zorkgpt.cli import common_options
+
+if TYPE_CHECKING:
+    from session.resolved_configuration import ResolvedConfiguration
 
 Workdir = Annotated[Path | None, typer.Option(help="Folder for all that is written.", metavar="DIR")]
 
@@ -37,11 +40,6 @@ def run(
     as_json: common_options.EventsAsJson = False,
 ) -> None:
     """Play a story with a language model and watch it."""
-    from orchestration.bootstrap import open_run
-    from orchestration.opening import open_parts
-    from orchestration.story import in_folder_of_story
-    from zorkgpt.cli.watching import watching
-
     options = {
         "max_turns_per_episode": max_turns,
         "game.file": game,
@@ -54,9 +52,20 @@ def run(
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
     resolved = common_options.resolve(common_options.with_settings(options, set_))
+    play_run(resolved, episodes=episodes, quiet=quiet, as_json=as_json)
+
+
+def play_run(resolved: ResolvedConfiguration, *, episodes: int, quiet: bool = False, as_json: bool = False) -> NoReturn:
+    """Play a new run, and end the command with its status."""
+    from orchestration.bootstrap import open_run
+    from orchestration.opening import open_parts
+    from orchestration.story import in_folder_of_story
+    from zorkgpt.cli.watching import watching
+
+    configuration = resolved.configuration
     with (
-        watching(resolved.configuration, quiet=quiet, as_json=as_json) as watch,
-        open_parts(resolved.configuration, watch.bar, watch.stop) as parts,
+        watching(configuration, quiet=quiet, as_json=as_json) as watch,
+        open_parts(configuration, watch.bar, watch.stop, watch.keyboard.read_command) as parts,
         open_run(
             in_folder_of_story(resolved, parts.game.facts),
             parts,

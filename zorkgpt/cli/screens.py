@@ -157,6 +157,7 @@ _ENDS = {
     "lost": "lost",
     "over": "came to its end",
     "turn_limit": "stopped at the turn limit",
+    "left": "was left",
 }
 
 

@@ -19,6 +19,7 @@ from session.events import Event
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.download_bar import DownloadBar
+from zorkgpt.cli.keyboard import Keyboard
 from zorkgpt.cli.live_view import LiveView
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
 from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line, program
@@ -40,6 +41,7 @@ class Watching:
     screen: shows events; while a run is played in a terminal, with what goes on below them
     trace: is told of every event, too
     stop: set by Ctrl-C, and when nobody reads the screen any more
+    keyboard: what a person types who plays
     bar: shows downloads
     repeated: options of this command that ``zorkgpt resume`` needs too, with their values
     gains: what the episodes scored
@@ -49,6 +51,7 @@ class Watching:
     screen: WatchedScreen
     trace: Callable[[Event], None]
     stop: Flag
+    keyboard: Keyboard
     bar: DownloadBar
     repeated: tuple[str, ...]
     gains: Gains = field(default_factory=Gains)
@@ -63,6 +66,7 @@ class Watching:
         """Put an event on the screen."""
         self.trace(event)
         self.gains.see(event)
+        self.keyboard.see(event)
         self.screen.show(event)
 
     def asked(self, role: Role, prompt: Prompt) -> None:
@@ -72,7 +76,7 @@ class Watching:
 
     def play(self, run: Run) -> NoReturn:
         """Play the run and end the command with the run's status; where the run can go on, say how."""
-        with self._live(run), _stopping_on_interrupt(self.stop, is_shown=self._view is not None):
+        with self._live(run), _stopping_on_interrupt(self.stop, self.keyboard, is_shown=self._view is not None):
             try:
                 end = run.play()
             except KeyboardInterrupt:
@@ -99,6 +103,7 @@ class Watching:
                 if line.event is not None:
                     view.note(line.event)
             self._view = self.screen.screen = view
+            self.keyboard.still = view.still
             try:
                 yield
             finally:
@@ -131,20 +136,21 @@ def watching(
     try:
         with DownloadBar(quiet=quiet or as_json) as bar, open_listener(configuration) as trace:
             again = tuple(str(part) for option in repeated if option[1] is not None for part in option)
-            yield Watching(configuration, screen, trace, stop, bar, again)
+            yield Watching(configuration, screen, trace, stop, Keyboard(stop), bar, again)
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
 
 
 @contextmanager
-def _stopping_on_interrupt(stop: Flag, *, is_shown: bool) -> Iterator[None]:
+def _stopping_on_interrupt(stop: Flag, keyboard: Keyboard, *, is_shown: bool) -> Iterator[None]:
     """Set ``stop`` at the first Ctrl-C or request to terminate; interrupt at once at the second.
 
+    keyboard: where a line is waited for, the first interrupts that
     is_shown: the screen shows by itself that ``stop`` is set
     """
 
     def request(_signal: int, _frame: object) -> None:
-        if stop.is_set():
+        if stop.is_set() or keyboard.is_waiting:
             raise KeyboardInterrupt
         stop.set()
         if not is_shown:

@@ -11,7 +11,7 @@ from session.text import counted
 from zorkgpt.llm.language_model import ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role
 
@@ -38,14 +38,19 @@ class CircuitBreaker:
     After ``FAILURES_TO_OPEN`` failures of a role in a row its next ``CALLS_REFUSED`` calls fail at once; then one
     is passed on, and if it fails as many are refused again. The agent is always asked: nothing can be played without
     it.
+
+    unasked: roles that no model plays, so that every call of them fails
     """
 
-    def __init__(self, inner: LanguageModel) -> None:
+    def __init__(self, inner: LanguageModel, unasked: Collection[Role] = ()) -> None:
         self._inner = inner
+        self._unasked = unasked
         self._circuits: dict[Role, Circuit] = {role: Circuit() for role in ROLES if role != "agent"}
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return the inner model's answer, or raise ``LanguageModelUnavailable`` at once for a role that is spared."""
+        if role in self._unasked:
+            raise LanguageModelUnavailable(f"{role}: no model is configured")
         circuit = self._circuits.get(role)
         if circuit is None:
             return self._inner.complete(role, prompt, schema)

@@ -17,6 +17,7 @@ from session.changed_options import changed
 from session.errors import BudgetSpent
 from session.events import ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.game_configuration import GameConfiguration
+from zorkgpt.llm.person import PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +104,8 @@ class Spending:
         """Add what the event says was spent; most kinds of events add nothing."""
         if isinstance(event, ModelAnswered | ModelFailed):
             self._calls_seconds += event.seconds
-            if isinstance(event, ModelAnswered) or event.prompt_tokens or event.completion_tokens:
+            is_models = isinstance(event, ModelAnswered) and event.model != PERSON
+            if is_models or event.prompt_tokens or event.completion_tokens:
                 self._count_tokens(event)
         if isinstance(event, OptionsChanged):
             self.in_force = changed(self.in_force, event.options)
@@ -177,8 +179,11 @@ def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration)
 
     The user's own price is looked up first, by the model's name as the server gives it, then as it is configured; then
     the list that ``genai-prices`` ships, by the server's address, since a model of the same name may cost nothing
-    elsewhere. The embedded model is free. The cost of a call whose tokens were not counted is not known.
+    elsewhere. The embedded model is free, and so is a person. The cost of a call whose tokens were not counted is not
+    known.
     """
+    if call.model == PERSON:
+        return 0.0
     role = configuration.role(cast("Role", call.role))
     own = configuration.prices.get(call.model) or configuration.prices.get(role.model or "")
     if own is None and role.engine == "embedded":

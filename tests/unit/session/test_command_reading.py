@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from session.command_reading import first_command, read_command, steps_of, words_of
+from session.command_reading import commands_of, first_command, read_command, steps_of, words_of
 from tests.unit.zorkgpt.players.dye_works import LOOM, vocabulary
 
 
@@ -50,6 +50,10 @@ def test_words_of_prose_are_cut_and_hyphenated_ones_taken_apart() -> None:
 )
 def test_the_first_of_several_commands_ends_where_another_verb_or_direction_begins(line: str, first: str) -> None:
     assert first_command(line, vocabulary()) == first
+
+
+def test_the_commands_of_a_line_come_in_their_order() -> None:
+    assert commands_of("up. take banner, loom then wait. 7.5", vocabulary()) == ["up", "take banner, loom", "wait. 7.5"]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ LOADED_BY_TYPER = {"pydantic"}  # as soon as a command has options
 COMMANDS = (
     "run",
     "resume",
+    "play",
     "watch",
     "replay",
     "ablate",

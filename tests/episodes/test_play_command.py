@@ -1,0 +1,137 @@
+"""``zorkgpt play`` as typed: a person chooses the commands, and everything else is as in any run."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestration.opening import open_parts
+from session.configuration.option_groups import AgentOptions, GameOptions
+from session.errors import ConfigurationError
+from session.events import EpisodeEnded, ModelAnswered, ModelFailed, RunPaused, TurnPlayed
+from session.files.journal import read_journal
+from session.files.run_folders import find_run
+from session.game_configuration import GameConfiguration
+from tests.fixtures.command_line import COMMAND, Ran, environment
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.troubled_server import Answers
+from tests.fixtures.typed_command import typed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from session.events import Event
+
+PATIENCE = 60.0  # seconds
+CTRL_C = "\x03"
+
+
+@pytest.fixture(autouse=True)
+def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clean_environment.chdir(tmp_path)
+
+
+def entered(folder: Path, lines: str, *arguments: str) -> Ran:
+    """The command was run with these lines on its standard input."""
+    command = [*COMMAND, *arguments, "--workdir", "work"]
+    result = subprocess.run(
+        command, cwd=folder, env=environment(), input=lines.encode(), capture_output=True, timeout=PATIENCE, check=False
+    )
+    return Ran(result.returncode, result.stdout, result.stderr)
+
+
+def typed_on_a_terminal(folder: Path, keys: Sequence[str], *arguments: str) -> Ran:
+    """The command was run on a terminal; each of ``keys`` was typed when it waited for a line."""
+    ours, theirs = pty.openpty()
+    shown = bytearray()
+
+    def read() -> None:
+        try:
+            while block := os.read(ours, 65536):
+                shown.extend(block)
+        except OSError:
+            return  # the other side is closed
+
+    with subprocess.Popen(
+        ["setsid", "--ctty", "--wait", *COMMAND, *arguments, "--workdir", "work"],  # so that Ctrl-C reaches it
+        cwd=folder,
+        env=environment() | {"TERM": "xterm-256color"},
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+    ) as process:
+        os.close(theirs)
+        reading = threading.Thread(target=read)
+        reading.start()
+        answered = 0
+        for each in keys:
+            until = time.monotonic() + PATIENCE
+            while shown.count(b"> ", answered) == 0 and time.monotonic() < until:
+                time.sleep(0.05)
+            time.sleep(0.5)
+            answered = len(shown)
+            os.write(ours, each.encode())
+        status = process.wait(PATIENCE)
+        reading.join(PATIENCE)
+    os.close(ours)
+    return Ran(status, bytes(shown))
+
+
+def events(folder: Path) -> list[Event]:
+    return [line.event for line in read_journal(find_run(folder / "work")) if line.event is not None]
+
+
+def actions(folder: Path) -> list[str]:
+    return [event.record.action for event in events(folder) if isinstance(event, TurnPlayed)]
+
+
+@pytest.mark.parametrize("end", ["quit\n", "Q\n", ""])
+def test_lines_are_commands_until_they_end_and_what_was_walked_is_learnt(tmp_path: Path, end: str) -> None:
+    played = entered(tmp_path, f"look\nn. n\n\nsave\ntake lamp\n{end}", "play")
+    assert (played.status, played.err) == (0, b"")
+    assert actions(tmp_path) == ["look", "n", "n", "take lamp"]
+    shown = played.out.decode()
+    assert "a person plays tidehouse.z5" in shown
+    assert "'save' is not for the player" in shown
+    assert "Episode 1 was left after 4 turns: score 5 of 100, 3 rooms" in shown
+    assert len(json.loads((tmp_path / "work" / "map_state.json").read_text())["rooms"]) == 3
+    assert json.loads((tmp_path / "work" / "routes.json").read_text())["routes"]
+    assert not any(isinstance(event, ModelFailed) for event in events(tmp_path))
+    assert typed("replay", "--workdir", "work").out.endswith(b" is repeated exactly: 4 turns\n")
+
+
+def test_a_configured_model_learns_from_what_a_person_does(tmp_path: Path) -> None:
+    with MisbehavingServer(Answers()) as server:
+        played = entered(tmp_path, "n\nn\ntake lamp\nn\n", "play", "--base-url", server.base_url)
+    assert played.status == 0
+    answers = [event for event in events(tmp_path) if isinstance(event, ModelAnswered)]
+    assert {"memory", "info_ext"} < {event.role for event in answers}
+    assert {event.model for event in answers if event.role == "agent"} == {"a person"}
+    assert "## Location" in (tmp_path / "work" / "Memories.md").read_text()
+    assert typed("replay", "--workdir", "work").status == 0
+
+
+def test_ctrl_c_pauses_and_resume_asks_the_person_again(tmp_path: Path) -> None:
+    paused = typed_on_a_terminal(tmp_path, ["look\r", CTRL_C], "play")
+    assert paused.status == 130
+    assert "goes on from here." in paused.out.decode()
+    assert isinstance(events(tmp_path)[-1], RunPaused)
+    resumed = typed_on_a_terminal(tmp_path, ["n\r", "quit\r"], "resume")
+    assert resumed.status == 0
+    assert actions(tmp_path) == ["look", "n"]
+    (end,) = [event for event in events(tmp_path) if isinstance(event, EpisodeEnded)]
+    assert end.end == "left"
+
+
+def test_what_asks_no_person_says_so(own_story: Path) -> None:
+    configuration = GameConfiguration(game=GameOptions(file=own_story), agent=AgentOptions(player="person"))
+    with pytest.raises(ConfigurationError, match="here is no person"), open_parts(configuration):
+        pass
