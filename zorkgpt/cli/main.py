@@ -15,6 +15,7 @@ import typer
 from session.errors import ZorkGPTError
 from zorkgpt.cli import (
     ablate,
+    compare,
     config,
     doctor,
     map_command,
@@ -48,6 +49,7 @@ app.command()(watch.watch)
 app.command()(replay.replay)
 app.command()(prompt.prompt)
 app.command()(report.report)
+app.command()(compare.compare)
 app.command()(ablate.ablate)
 app.command()(doctor.doctor)
 app.command()(status.status)

@@ -40,9 +40,9 @@ def _list_row(run: RunSummary) -> tuple[str, ...]:
         run.run_id,
         _cut(run.story, LONGEST_STORY),
         _cut(run.model, LONGEST_MODEL),
-        f"{run.episodes}/{_count(run.planned)}",
+        f"{run.episodes}/{as_count(run.planned)}",
         str(run.turns),
-        _of(run.best_score, run.max_score),
+        of_maximum(run.best_score, run.max_score),
         run.state,
     )
 
@@ -82,8 +82,8 @@ def _episode_rows(episodes: Iterable[EpisodeFigures]) -> Iterator[Sequence[str]]
             str(each.seed),
             each.end,
             str(each.turns),
-            _of(each.score, each.max_score),
-            _count(each.best_score),
+            of_maximum(each.score, each.max_score),
+            as_count(each.best_score),
             str(each.rooms),
             _share(each.repeated_actions),
             _number(each.memory_tokens),
@@ -96,18 +96,18 @@ def _metric_rows(metrics: Metrics) -> Iterator[Sequence[str]]:
     yield ("repeated actions", _share(metrics.repeated_actions), "of turns")
     yield ("location memory", _number(metrics.memory_tokens), "tokens a turn")
     yield ("locations with a memory", _share(metrics.memory_coverage), "of those visited")
-    yield ("core memories on return visits", _count(metrics.core_downgrades), "downgraded")
-    yield ("tentative memories", _count(metrics.tentative_memories), "left over")
-    yield ("objectives proposed", _count(metrics.objectives), "")
+    yield ("core memories on return visits", as_count(metrics.core_downgrades), "downgraded")
+    yield ("tentative memories", as_count(metrics.tentative_memories), "left over")
+    yield ("objectives proposed", as_count(metrics.objectives), "")
     yield ("objectives with a location", _share(metrics.objectives_located), "of objectives")
     yield ("objectives with a source", _share(metrics.objectives_cited), "of objectives")
     yield ("objective update", _number(metrics.objective_tokens), "tokens")
     yield ("objective update", _number(metrics.objective_seconds, digits=1), "seconds")
     yield ("commands of routes", _share(metrics.route_turns), "of turns")
-    yield ("won by routes", _count(metrics.route_points), "points")
-    yield ("calls saved by routes", _count(metrics.calls_saved), "")
+    yield ("won by routes", as_count(metrics.route_points), "points")
+    yield ("calls saved by routes", as_count(metrics.calls_saved), "")
     for milestone in metrics.milestones:
-        yield (f"turns to {milestone.score} points", ", ".join(map(_count, milestone.turns)), "by episode")
+        yield (f"turns to {milestone.score} points", ", ".join(map(as_count, milestone.turns)), "by episode")
 
 
 def _usage_rows(usage: Iterable[RoleUsage]) -> Iterator[Sequence[str]]:
@@ -115,11 +115,11 @@ def _usage_rows(usage: Iterable[RoleUsage]) -> Iterator[Sequence[str]]:
     for role in usage:
         yield (
             role.role,
-            _count(role.calls),
-            _count(role.failed),
-            _count(role.prompt_tokens),
-            _count(role.cached_tokens),
-            _count(role.completion_tokens),
+            as_count(role.calls),
+            as_count(role.failed),
+            as_count(role.prompt_tokens),
+            as_count(role.cached_tokens),
+            as_count(role.completion_tokens),
             _number(role.seconds, digits=1),
             _dollars(role),
         )
@@ -138,15 +138,17 @@ def _cut(text: str, longest: int) -> str:
     return cut_at(one_line(text), longest, "…") or NOTHING
 
 
-def _of(score: int | None, most: int | None) -> str:
-    return _count(score) if score is None or most is None else f"{score}/{most}"
+def of_maximum(score: int | None, most: int | None) -> str:
+    """Return a score, of the most there is where that is known."""
+    return as_count(score) if score is None or most is None else f"{score}/{most}"
 
 
 def _share(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.1%}"
 
 
-def _count(value: int | None) -> str:
+def as_count(value: int | None) -> str:
+    """Return a whole number as people read it."""
     return NOTHING if value is None else f"{value:,}"
 
 

@@ -1,0 +1,115 @@
+"""``zorkgpt compare`` as typed: two runs side by side, within 80 columns."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.events import RunEnded
+from session.files.run_folders import AT_END, AT_START
+from tests.fixtures.run_events import answered
+from tests.fixtures.typed_command import typed
+from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
+from zorkgpt.cli.run_views import NOTHING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.events import Event
+
+OLD, NEW = "20260131-184500-1a2b", "20260201-090000-3c4d"
+ONE = "## Location 31: Blue Vats\n**[NOTE - PERMANENT] Mordant first** *(Ep1, T2)*\nThen dye.\n"
+TWO = f"{ONE}\n**[NOTE - PERMANENT] Mind the steam** *(Ep2, T2)*\nIt is hot.\n"
+KNOWLEDGE = "## STRATEGY\n- Look first. *(Ep1, T1)*\n"
+TABLE = f"""\
+RUN          {OLD}       {NEW}
+story        dyeworks                   dyeworks
+model        scripted                   a-model-with-a-name-that-g…
+state        done                       killed
+episodes     2/2                        0/2
+turns        4                          2
+best score   9/50                       5/50
+model calls  4                          2
+tokens       4,200                      2,100
+dollars      0.0000                     0.0000
+assistance   none                       fresh-actions
+                                        proven-routes
+KNOWN        start → end                start → end
+memories     0 → 1                      1 → 2
+knowledge    0 → 0                      0 → 1
+rooms        0 → 0                      0 → 0
+routes       0 → 0                      0 → 0
+MILESTONES   turn                       turn
+5 points     2 (ep. 1), then 1 (ep. 2)  2
+9 points     2 (ep. 2)                  {NOTHING}
+"""
+
+
+def episode(number: int, *scores: int) -> list[Event]:
+    """An episode with a call and a turn for each of these scores."""
+    turns = enumerate(scores, start=1)
+    asked = answered("small", role="agent", prompt=1000, completion=50)
+    plays = [(asked, played(turn(place, "dip", episode=number, score=score))) for place, score in turns]
+    return [started(number), *(event for each in plays for event in each)]
+
+
+def keep(run: Path, when: str, memories: str, knowledge: str = "") -> None:
+    (run / when).mkdir(exist_ok=True)
+    (run / when / "Memories.md").write_text(memories)
+    (run / when / "knowledgebase.md").write_text(knowledge)
+
+
+@pytest.fixture(autouse=True)
+def _runs(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
+    """Two runs of which the second began with what the first had learnt."""
+    clean_environment.chdir(tmp_path)
+    work = tmp_path / "game_files"
+    first = write_run(work, [*episode(1, 0, 5), ended(), *episode(2, 5, 9), ended(2), RunEnded(2)], OLD)
+    keep(first, AT_START, "")
+    keep(first, AT_END, ONE)
+    name = "a-model-with-a-name-that-goes-on-and-on"
+    second = write_run(work, episode(3, 0, 5), NEW, model=name, assistance=("fresh-actions", "proven-routes"))
+    keep(second, AT_START, ONE)
+    keep(second, AT_END, TWO, KNOWLEDGE)
+
+
+def test_two_runs_stand_side_by_side_within_80_columns() -> None:
+    shown = typed("compare", OLD, NEW)
+    assert (shown.status, shown.out.decode(), shown.err) == (0, TABLE, b"")
+    assert max(map(len, TABLE.splitlines())) <= 80
+
+
+def test_json_has_all_of_it() -> None:
+    found = json.loads(typed("compare", OLD, NEW, "--json").out)
+    first, second = found["runs"]
+    assert (first["run_id"], first["turns"], first["calls"], first["tokens"]) == (OLD, 4, 4, 4200)
+    assert second["known_at_start"] == {"memories": 1, "knowledge": 0, "rooms": 0, "routes": 0}
+    assert second["known_at_end"]["memories"] == 2
+    assert found["milestones"][0] == {
+        "score": 5,
+        "reached": [
+            [{"episode": 1, "seed": 10, "turn": 2}, {"episode": 2, "seed": 20, "turn": 1}],
+            [{"episode": 3, "seed": 30, "turn": 2}],
+        ],
+    }
+
+
+def test_a_run_that_keeps_no_copies_knew_nobody_knows_what(tmp_path: Path) -> None:
+    bare = write_run(tmp_path / "game_files", episode(1, 0), "20260301-090000-0000")
+    lines = typed("compare", bare.name, OLD).out.decode().splitlines()
+    (memories,) = [line for line in lines if line.startswith("memories")]
+    assert memories.split() == ["memories", NOTHING, "→", NOTHING, "0", "→", "1"]
+
+
+def test_runs_of_two_stories_are_said_to_be_that(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    other = write_run(tmp_path / "game_files", episode(1, 0), "20260301-090000-0000", story_sha256="7d" * 32)
+    assert typed("compare", OLD, other.name).status == 0
+    assert "runs of different stories" in capfd.readouterr().err
+
+
+def test_a_run_that_is_not_there_is_one_line() -> None:
+    shown = typed("compare", OLD, "20260201-090000-9999")
+    assert shown.status == 1
+    assert shown.err.decode() == f"zorkgpt: there is no run 20260201-090000-9999 in game_files; there is {NEW}\n"

@@ -1,0 +1,140 @@
+"""Puts runs side by side: what each knew at its beginning and learnt, what that took, and when it won points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from managers.knowledge.document import parse_knowledge
+from managers.memory.document import parse_memories
+from managers.route_manager import ROUTES_FILE
+from managers.routes.document import parse_routes
+from session.files.run_folders import AT_END, AT_START
+from session.files.shared_files import read_shared
+from session.memory import MemoryStatus
+from session.values import Seed
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.report.figures import RunFigures, figures_of, new_best_scores
+from zorkgpt.report.played_run import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from session.configuration.option_groups import PriceOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """How much of a story was known at one moment.
+
+    memories: those that are believed
+    knowledge: lines about the game as a whole
+    """
+
+    memories: int
+    knowledge: int
+    rooms: int
+    routes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRun:
+    """A run among others.
+
+    at_start, at_end: what was known; ``None`` where the run keeps no copy of that
+    """
+
+    figures: RunFigures
+    at_start: Known | None
+    at_end: Known | None
+
+    @property
+    def calls(self) -> int:
+        """Of all models, answered or not."""
+        return sum(role.calls for role in self.figures.usage)
+
+    @property
+    def dollars(self) -> float | None:
+        """Of the calls whose price is known; ``None`` where that is none of them."""
+        known = [role.dollars for role in self.figures.usage if role.dollars is not None]
+        return sum(known) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The turn after which an episode had won some points for the first time."""
+
+    episode: int
+    seed: Seed
+    turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMilestone:
+    """A score, in points, that was a new best in some episode of some run.
+
+    reached: by run, in their order, the episodes that had as much, oldest first
+    """
+
+    score: int
+    reached: tuple[tuple[Reached, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """Runs side by side."""
+
+    runs: tuple[ComparedRun, ...]
+    milestones: tuple[ComparedMilestone, ...]
+
+    @property
+    def is_of_one_story(self) -> bool:
+        """Whether all runs played the same story, so that their points and turns can be compared."""
+        return len({run.figures.manifest.story_sha256 for run in self.runs}) == 1
+
+
+def compare(folders: Sequence[Path], prices: Mapping[str, PriceOptions]) -> RunComparison:
+    """Compare the runs of these folders; ``prices`` stand above those that they were begun with.
+
+    Raises ``StoreError``.
+    """
+    runs = tuple(_compared(folder, prices) for folder in folders)
+    scores = new_best_scores(episode for run in runs for episode in run.figures.episodes)
+    return RunComparison(
+        runs, tuple(ComparedMilestone(score, tuple(_reached(run.figures, score) for run in runs)) for score in scores)
+    )
+
+
+def _compared(folder: Path, prices: Mapping[str, PriceOptions]) -> ComparedRun:
+    run = read_run(folder)
+    return ComparedRun(
+        figures=figures_of(run, prices),
+        at_start=_known(folder / AT_START),
+        at_end=_known(folder / AT_END),
+    )
+
+
+def _reached(figures: RunFigures, score: int) -> tuple[Reached, ...]:
+    turns = ((each, each.turns_to(score)) for each in figures.episodes)
+    return tuple(Reached(each.episode, each.seed, turn) for each, turn in turns if turn is not None)
+
+
+def _known(copies: Path) -> Known | None:
+    """Return what the copies of the shared files in a run folder hold, ``None`` where there are none."""
+    if not copies.is_dir():
+        return None
+    memories = parse_memories(_text(copies / "Memories.md")).memories().values()
+    map_file = copies / "map_state.json"
+    graph = MapGraph.load_from_json(map_file) if _text(map_file) else None
+    routes = copies / ROUTES_FILE
+    return Known(
+        memories=sum(memory.status != MemoryStatus.SUPERSEDED for each in memories for memory in each),
+        knowledge=len(parse_knowledge(_text(copies / "knowledgebase.md")).entries()),
+        rooms=len(graph.rooms) if graph else 0,
+        routes=len(parse_routes(_text(routes), routes).routes),
+    )
+
+
+def _text(path: Path) -> str:
+    return (read_shared(path) or b"").decode(errors="replace")
