@@ -162,20 +162,26 @@ def stories_of(files: Sequence[Path], configuration: GameConfiguration) -> Mappi
     return stories
 
 
-def claim(folder: Path, plan: AblationPlan) -> WrittenPlan:
-    """Make the folder hold the runs of this plan, and refuse one that holds anything else.
+def claim(folder: Path, plan: AblationPlan, *, grows: bool = True) -> WrittenPlan:
+    """Make the folder hold the runs of this plan, or those of the same plan with fewer pairs and the new ones beside.
 
-    Raises ``ConfigurationError`` where it holds something else, ``StoreError`` where it cannot be written.
+    grows: the new pairs are written into the plan
+    Raises ``ConfigurationError`` where it holds something else or more pairs, ``StoreError`` where it cannot be
+    written.
     """
     written = _written(plan)
     path = folder / PLAN_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
-            if WrittenPlan.model_validate_json(path.read_bytes()) != written:
+            held = WrittenPlan.model_validate_json(path.read_bytes())
+            if held.model_copy(update={"pairs": written.pairs}) != written:
                 raise ConfigurationError(f"{folder} holds another ablation: give this one a folder with --out DIR")
-            return written
-        if any(each.name != "lock" for each in folder.iterdir()):
+            if held.pairs > written.pairs:
+                raise ConfigurationError(f"{folder} holds {held.pairs} pairs already: --pairs {held.pairs} or more")
+            if held.pairs == written.pairs or not grows:
+                return written
+        elif any(each.name != "lock" for each in folder.iterdir()):
             raise ConfigurationError(f"{folder} is not empty, and holds no ablation: give another with --out DIR")
     except OSError as error:
         raise StoreError(f"{folder} cannot hold an ablation: {error.strerror}") from error

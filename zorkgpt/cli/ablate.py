@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError, StoreError
+from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.streams import EXIT_STATUS, print_error, print_line
 
@@ -71,7 +72,10 @@ def ablate(
         float, typer.Option(min=0.0, help="Seconds that a model takes to answer, for the hours of --dry-run.")
     ] = 3.0,
 ) -> None:
-    """Compare what an agent scores with and without a part of its learning. Stopped, the same command goes on."""
+    """Compare what an agent scores with and without a part of its learning.
+
+    Stopped, the same command goes on; with more --pairs it plays the new ones alone.
+    """
     common_options.require_packages("scipy", "matplotlib", *(("distributed",) if scheduler else ()))
     from zorkgpt.ablation.ablation import Ablation
     from zorkgpt.ablation.plan import claim
@@ -94,7 +98,7 @@ def ablate(
         _print_costs(plan, workers, call_seconds)
         return
     with nullcontext() if so_far else _sole_user(out):
-        written = claim(out, plan)
+        written = claim(out, plan, grows=not so_far)
         ablation = Ablation(plan, out)
         if not so_far:
             _play(ablation, _runner(plan, workers, scheduler))
@@ -200,7 +204,8 @@ def _play(ablation: Ablation, runner: Runner) -> None:
     total = len(list(ablation.plan.tasks()))
     done = len(ablation.done())
     typer.echo(
-        f"{total} runs of {ablation.plan.episodes} episodes, {done} done; assistance: {ablation.plan.assistance}"
+        f"{counted(total, 'run')} of {counted(ablation.plan.episodes, 'episode')}, {done} done; "
+        f"assistance: {ablation.plan.assistance}"
     )
     try:
         with _interrupted_by_termination(), closing(ablation.play(runner)) as playing:

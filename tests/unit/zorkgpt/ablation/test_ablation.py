@@ -107,6 +107,20 @@ def test_pairs_that_are_done_are_told_of_while_others_are_not(
     assert "2 pairs of 2 episodes, of whose 4 runs 2 are told of so far" in (tmp_path / "report.md").read_text()
 
 
+def test_with_more_pairs_the_new_ones_alone_are_played(plan: AblationPlan, played: Ablation, tmp_path: Path) -> None:
+    """The pairs that were done stay as they are, and the new ones have the seeds that they would have had at once."""
+    shutil.copytree(played.folder, tmp_path, dirs_exist_ok=True)
+    more = Ablation(replace(plan, pairs=2 * PAIRS), tmp_path)
+    claim(tmp_path, more.plan)
+    assert [task.folder for task in more.play(LocalRunner(1))] == ["full/2", "no-memory/2"]
+    runs = more.runs()
+    assert [(run.arm, run.pair, run.seed) for run in runs] == [
+        *(("full", 1, 1), ("no-memory", 1, 1)),
+        *(("full", 2, 1 + EPISODES), ("no-memory", 2, 1 + EPISODES)),
+    ]
+    assert [run.journal_sha256 for run in runs[:2]] == [run.journal_sha256 for run in played.runs()]
+
+
 def test_a_run_ends_with_whoever_asked_for_it(plan: AblationPlan, tmp_path: Path) -> None:
     run = RunProcess(next(plan.tasks()), tmp_path)
     run.close()

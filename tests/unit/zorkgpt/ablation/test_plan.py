@@ -10,7 +10,7 @@ import pytest
 from session.errors import ConfigurationError, StoreError
 from session.game_configuration import GameConfiguration
 from tests.fixtures.memory_reader import open_reader
-from zorkgpt.ablation.plan import PLAN_FILE, AblationPlan, Task, claim, pinned, stories_of
+from zorkgpt.ablation.plan import PLAN_FILE, AblationPlan, Task, WrittenPlan, claim, pinned, stories_of
 
 
 def plan(*stories: Path, pairs: int = 2, seed: int = 7) -> AblationPlan:
@@ -94,13 +94,23 @@ def test_a_folder_is_claimed_again_by_the_same_plan_and_by_no_other(own_story: P
     first = claim(folder, plan(own_story))
     assert claim(folder, plan(own_story)) == first
     with pytest.raises(ConfigurationError, match="holds another ablation"):
-        claim(folder, plan(own_story, pairs=3))
-    with pytest.raises(ConfigurationError, match="holds another ablation"):
         claim(folder, plan(own_story, seed=8))
     with pytest.raises(ConfigurationError, match="holds another ablation"):
         claim(folder, replace(plan(own_story), open_parts=open_reader))
     with pytest.raises(ConfigurationError, match="holds another ablation"):
         claim(folder, replace(plan(own_story), stories={"renamed": own_story}))
+
+
+def test_more_pairs_of_the_same_plan_are_taken_into_its_folder_and_fewer_are_refused(
+    own_story: Path, tmp_path: Path
+) -> None:
+    claim(tmp_path, plan(own_story, pairs=2))
+    assert claim(tmp_path, plan(own_story, pairs=3), grows=False).pairs == 3
+    assert WrittenPlan.model_validate_json((tmp_path / PLAN_FILE).read_bytes()).pairs == 2
+    claim(tmp_path, plan(own_story, pairs=3))
+    assert WrittenPlan.model_validate_json((tmp_path / PLAN_FILE).read_bytes()).pairs == 3
+    with pytest.raises(ConfigurationError, match="holds 3 pairs already: --pairs 3 or more"):
+        claim(tmp_path, plan(own_story, pairs=2))
 
 
 def test_a_folder_with_something_else_in_it_is_left_alone(own_story: Path, tmp_path: Path) -> None:
