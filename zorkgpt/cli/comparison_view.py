@@ -14,7 +14,7 @@ from zorkgpt.cli.run_views import NOTHING, as_count, of_maximum
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from zorkgpt.report.compared_runs import ComparedRun, Known, Reached, RunComparison
+    from zorkgpt.report.compared_runs import ComparedRun, KnownOfStory, PointsReached, RunComparison
 
 WIDEST = 27
 """Characters of a cell: two of them and the names of the rows fit into 80 columns."""
@@ -82,11 +82,11 @@ def _change(run: ComparedRun, name: str) -> str:
     return f"{_of(run.at_start, name)} → {_of(run.at_end, name)}"
 
 
-def _of(known: Known | None, name: str) -> str:
+def _of(known: KnownOfStory | None, name: str) -> str:
     return NOTHING if known is None else as_count(getattr(known, name))
 
 
-def _turns(run: ComparedRun, reached: Sequence[Reached]) -> str:
+def _turns(run: ComparedRun, reached: Sequence[PointsReached]) -> str:
     """Return the turn of the first episode that had the points, and of the quickest one where that is another."""
     if not reached:
         return NOTHING

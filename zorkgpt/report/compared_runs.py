@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownOfStory:
     """How much of a story was known at one moment.
 
     memories: those that are believed
@@ -46,8 +46,8 @@ class ComparedRun:
     """
 
     figures: RunFigures
-    at_start: Known | None
-    at_end: Known | None
+    at_start: KnownOfStory | None
+    at_end: KnownOfStory | None
 
     @property
     def calls(self) -> int:
@@ -62,7 +62,7 @@ class ComparedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class PointsReached:
     """The turn after which an episode had won some points for the first time."""
 
     episode: int
@@ -78,7 +78,7 @@ class ComparedMilestone:
     """
 
     score: int
-    reached: tuple[tuple[Reached, ...], ...]
+    reached: tuple[tuple[PointsReached, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,12 @@ def _compared(folder: Path, prices: Mapping[str, PriceOptions]) -> ComparedRun:
     )
 
 
-def _reached(figures: RunFigures, score: int) -> tuple[Reached, ...]:
+def _reached(figures: RunFigures, score: int) -> tuple[PointsReached, ...]:
     turns = ((each, each.turns_to(score)) for each in figures.episodes)
-    return tuple(Reached(each.episode, each.seed, turn) for each, turn in turns if turn is not None)
+    return tuple(PointsReached(each.episode, each.seed, turn) for each, turn in turns if turn is not None)
 
 
-def _known(copies: Path) -> Known | None:
+def _known(copies: Path) -> KnownOfStory | None:
     """Return what the copies of the shared files in a run folder hold, ``None`` where there are none."""
     if not copies.is_dir():
         return None
@@ -128,7 +128,7 @@ def _known(copies: Path) -> Known | None:
     map_file = copies / "map_state.json"
     graph = MapGraph.load_from_json(map_file) if _text(map_file) else None
     routes = copies / ROUTES_FILE
-    return Known(
+    return KnownOfStory(
         memories=sum(memory.status != MemoryStatus.SUPERSEDED for each in memories for memory in each),
         knowledge=len(parse_knowledge(_text(copies / "knowledgebase.md")).entries()),
         rooms=len(graph.rooms) if graph else 0,
