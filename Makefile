@@ -68,7 +68,7 @@ lock:  ## both lock files anew from pyproject.toml, for every Python from 3.10 o
 	$(COMPILE) --extra checkout --output-file requirements.lock pyproject.toml
 	$(COMPILE) --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
-docs: setup  ## write docs/commands.md and the table of options anew
+docs: setup  ## write anew what docs have from the program: commands, options, measured figures
 	$(BIN)/python -m tests.generated_docs
 
 story:  ## compile the stories of our own (needs inform6-compiler and inform6-library)

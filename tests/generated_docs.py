@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DOCS = Path(__file__).parents[1] / "docs"
-COMMANDS, CONFIGURATION = DOCS / "commands.md", DOCS / "configuration.md"
+COMMANDS, CONFIGURATION, COSTS = DOCS / "commands.md", DOCS / "configuration.md", DOCS / "costs.md"
+PERFORMANCE = DOCS / "performance.md"
 WIDTH = 100  # columns
 _HEAD = """# Every command
 
 What `zorkgpt COMMAND --help` says, as `make docs` writes it down. [The other pages](README.md) tell what for.
 """
+_MEASURED = ("model calls", "prompt tokens")
+"""The figures of a turn that the page of costs has from the one on performance."""
 _TABLE = re.compile(r"^\| Option \|.*(?:\n\|.*)+\n", re.MULTILINE)
 
 
@@ -31,6 +34,7 @@ def pages() -> dict[Path, str]:
     return {
         COMMANDS: "\n".join([_HEAD, *map(_section, commands())]),
         CONFIGURATION: _TABLE.sub(lambda _: markdown_table() + "\n", configuration),
+        COSTS: _with_figures(COSTS.read_text(encoding="utf-8"), PERFORMANCE.read_text(encoding="utf-8")),
     }
 
 
@@ -50,6 +54,15 @@ def _section(words: tuple[str, ...]) -> str:
     shown = CliRunner().invoke(app, [*words, "--help"], prog_name="zorkgpt", terminal_width=WIDTH).output
     text = "\n".join(line.rstrip() for line in shown.strip().splitlines())
     return f"## {' '.join(['zorkgpt', *words])}\n\n```text\n{text}\n```\n"
+
+
+def _with_figures(page: str, performance: str) -> str:
+    """Return the page with each figure as it was measured cold and warm."""
+    for figure in _MEASURED:
+        measured = re.search(rf"^\| {figure} \| ([\d.,]+) \|.*?\| ([\d.,]+) \|", performance, re.MULTILINE)
+        assert measured is not None
+        page = re.sub(rf"^\| {figure} \|.*$", f"| {figure} | {measured[1]} | {measured[2]} |", page, flags=re.MULTILINE)
+    return page
 
 
 def main() -> None:
