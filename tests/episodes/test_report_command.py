@@ -12,7 +12,9 @@ import pytest
 
 from session.events import ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import JOURNAL_FILE, read_journal
+from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.report_data import data_in, text_of
+from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
 RECORDED = Path(__file__).parents[1] / "recorded"
@@ -135,3 +137,14 @@ def test_two_runs_are_on_one_page(own_story: Path) -> None:
     assert shown.out.decode().splitlines()[-1].startswith("2 runs in report.html, 0.")
     assert [run["id"] for run in told["runs"]] == [Path(run).name for run in runs]
     assert json.dumps(told)
+
+
+def test_a_run_writes_its_report_at_its_end() -> None:
+    with MisbehavingServer(Answers()) as server:
+        options = ("--max-turns", "3", "--quiet", "--base-url", server.base_url, "--workdir", "work")
+        shown = typed("run", "--report", *options)
+    (run,) = Path("work/runs").iterdir()
+    (told,) = data_in((run / "report.html").read_text(encoding="utf-8"))["runs"]
+    assert shown.status == 0
+    assert (told["state"], told["prompts"], len(turns(told))) == ("done", "rebuilt", 4)
+    assert not Path("report.html").exists()

@@ -1,57 +1,100 @@
-"""``zorkgpt report``: runs on one page for the browser."""
+"""``zorkgpt report``: runs on one page for the browser, written to a file or served while they are played."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.errors import StoreError, ZorkGPTError
+from session.errors import ConfigurationError, StoreError, ZorkGPTError
 from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, story_file
 from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from session.game_configuration import GameConfiguration
-    from zorkgpt.report.page_data import PageRun
+    from zorkgpt.report.page_data import Note, PageData, PageRun
+    from zorkgpt.report.repetition import Repetition
 
 REPORT_FILE = Path("report.html")
+LOOK = 1.0  # seconds between looks at the journals of runs that are followed
+SHARE = 4  # so many times as long as the making of a page took passes before the next is made
 
 
 def report(
     runs: Annotated[
-        list[str] | None, typer.Argument(help="Ids or paths of runs; by default the one that was played last.")
+        list[str] | None, typer.Argument(help="Ids or folders of runs; by default the one that was played last.")
     ] = None,
     to: Annotated[Path, typer.Option("--to", "-o", help="File to write.", metavar="FILE")] = REPORT_FILE,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Serve it on this computer instead, and follow runs that are being played.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="For --watch; 0: any that is free.")] = 0,
     game: StoryOfRun = None,
     workdir: common_options.Workdir = None,
 ) -> None:
     """Write one page for the browser that shows how runs went, turn by turn; it needs no network."""
-    from importlib.metadata import version
-
-    from zorkgpt.report.html_page import page_with
-    from zorkgpt.report.page_data import PageData
-
+    if port and not watch:
+        raise ConfigurationError("--port says where --watch serves: add --watch")
     now = common_options.resolve({"zork_game_workdir": workdir, "game.file": story_file(game)}).configuration
     folders = [chosen_run(now.zork_game_workdir, run, game) for run in runs or (None,)]
-    told = tuple(page_run(folder, now) for folder in folders)
-    program = f"zorkgpt {version('zorkgpt')}"
-    page = page_with(PageData(program, told)).encode()
+    if watch:
+        _serve(folders, now, port)
+        return
+    for line in write_report(folders, to, now):
+        print_line(line)
+
+
+def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> list[str]:
+    """Write the page of these runs, and return what there is to say of it, line by line. Raises ``StoreError``."""
+    from zorkgpt.report.html_page import page_with
+
+    data = _data_of(folders, now)
+    page = page_with(data).encode()
     try:
         to.write_bytes(page)
     except OSError as error:
         raise StoreError(f"cannot write {to}: {error.strerror}") from error
-    for run in told:
-        for note in run.notes:
-            print_line(f"Run {run.id}: {note.text}")
-    print_line(f"{counted(len(told), 'run')} in {to}, {len(page) / 1e6:.1f} MB: open it in a browser.")
+    notes = [f"Run {run.id}: {note.text}" for run in data.runs for note in run.notes]
+    return [*notes, f"{counted(len(data.runs), 'run')} in {to}, {len(page) / 1e6:.1f} MB: open it in a browser."]
 
 
-def page_run(folder: Path, now: GameConfiguration) -> PageRun:
+def _serve(folders: Sequence[Path], now: GameConfiguration, port: int) -> None:
+    """Serve the page of these runs, and make it anew as they are played, until Ctrl-C."""
+    from zorkgpt.report.html_page import as_json
+    from zorkgpt.report.server import Edition, ReportServer
+
+    data, seen = _data_of(folders, now), _sizes(folders)
+    with ReportServer(port, Edition.of(as_json(data))) as server:
+        print_line(f"The report is at {server.url} for this computer alone; Ctrl-C ends it.")
+        try:
+            while True:
+                time.sleep(LOOK)
+                if data.follow and (_sizes(folders) != seen or not _is_any_played(folders)):
+                    start, seen = time.monotonic(), _sizes(folders)
+                    data = _data_of(folders, now)
+                    server.edition = Edition.of(as_json(data))
+                    time.sleep(SHARE * (time.monotonic() - start))
+        except KeyboardInterrupt:
+            return
+
+
+def _data_of(folders: Sequence[Path], now: GameConfiguration) -> PageData:
+    from importlib.metadata import version
+
+    from zorkgpt.report.page_data import PageData
+
+    told = tuple(_page_run(folder, now) for folder in folders)
+    return PageData(f"zorkgpt {version('zorkgpt')}", told, follow=any(run.state == "playing" for run in told))
+
+
+def _page_run(folder: Path, now: GameConfiguration) -> PageRun:
     """Return the run of that folder as a page shows it. Raises ``StoreError`` where it has no manifest."""
-    from zorkgpt.cli.replay import repeat
     from zorkgpt.report.files_at_end import read_end
     from zorkgpt.report.page_data import Note
     from zorkgpt.report.played_run import read_run
@@ -61,19 +104,44 @@ def page_run(folder: Path, now: GameConfiguration) -> PageRun:
     run, repetition, notes = read_run(folder), Repetition(), list[Note]()
     if run.summary.state == "damaged":
         notes.append(Note(f"{run.summary.reason}. What was played up to there is shown."))
+    if run.summary.state == "playing":
+        notes.append(Note("The run is being played: prompts and what each turn taught are shown when it is over."))
+    else:
+        notes += _repeated(folder, now, repetition)
+    at_end = read_end(folder, run, lambda text: notes.append(Note(text)))
+    return page_of_run(run, repetition, at_end, notes)
+
+
+def _repeated(folder: Path, now: GameConfiguration, repetition: Repetition) -> Iterator[Note]:
+    """Play the run again before ``repetition``, and yield what keeps it from being repeated to its end."""
+    from zorkgpt.cli.replay import repeat
+    from zorkgpt.report.page_data import Note
+
     try:
         replayed = repeat(folder, now, show=repetition.see, asked=repetition.hear, meet=repetition.meet)
     except ZorkGPTError as error:
-        notes.append(Note(f"The run could not be repeated, so prompts and what each turn taught are missing: {error}."))
-    else:
-        repetition.end(is_whole=replayed.difference is None)
-        if replayed.difference is not None:
-            notes.append(
-                Note(
-                    "This version of the program plays the run differently from here on, so later prompts and what "
-                    f"later turns taught are missing: line {replayed.difference.line} of the journal.",
-                    repetition.moment,
-                )
-            )
-    at_end = read_end(folder, run, lambda text: notes.append(Note(text)))
-    return page_of_run(run, repetition, at_end, notes)
+        yield Note(f"The run could not be repeated, so prompts and what each turn taught are missing: {error}.")
+        return
+    repetition.end(is_whole=replayed.difference is None)
+    if replayed.difference is not None:
+        yield Note(
+            "This version of the program plays the run differently from here on, so later prompts and what "
+            f"later turns taught are missing: line {replayed.difference.line} of the journal.",
+            repetition.moment,
+        )
+
+
+def _sizes(folders: Sequence[Path]) -> list[int]:
+    """Return how long the journals are, which only grow while runs are played."""
+    from session.files.journal import JOURNAL_FILE
+
+    try:
+        return [(folder / JOURNAL_FILE).stat().st_size for folder in folders]
+    except OSError as error:
+        raise StoreError(f"a run that was followed is gone: {error.strerror}") from error
+
+
+def _is_any_played(folders: Sequence[Path]) -> bool:
+    from session.files.run_folders import is_claimed
+
+    return any(is_claimed(folder) for folder in folders)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from zorkgpt.cli import common_options
+from zorkgpt.cli.streams import EXIT_STATUS, print_error
 
 if TYPE_CHECKING:
+    from session.game_configuration import GameConfiguration
     from session.resolved_configuration import ResolvedConfiguration
 
 Workdir = Annotated[Path | None, typer.Option(help="Folder for all that is written.", metavar="DIR")]
@@ -38,6 +40,9 @@ def run(
     set_: common_options.Settings = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it began and how it ended.")] = False,
     as_json: common_options.EventsAsJson = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="At the end write report.html into the run folder, for the browser.")
+    ] = False,
 ) -> None:
     """Play a story with a language model and watch it."""
     options = {
@@ -52,27 +57,42 @@ def run(
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
     resolved = common_options.resolve(common_options.with_settings(options, set_))
-    play_run(resolved, episodes=episodes, quiet=quiet, as_json=as_json)
+    play_run(resolved, episodes=episodes, quiet=quiet, as_json=as_json, report=report)
 
 
-def play_run(resolved: ResolvedConfiguration, *, episodes: int, quiet: bool = False, as_json: bool = False) -> NoReturn:
-    """Play a new run, and end the command with its status."""
+def play_run(
+    resolved: ResolvedConfiguration, *, episodes: int, quiet: bool = False, as_json: bool = False, report: bool = False
+) -> NoReturn:
+    """Play a new run, write its page into its folder if ``report`` says so, and end the command with its status."""
     from orchestration.bootstrap import open_run
     from orchestration.opening import open_parts
     from orchestration.story import in_folder_of_story
     from zorkgpt.cli.watching import watching
 
     configuration = resolved.configuration
-    with (
-        watching(configuration, quiet=quiet, as_json=as_json) as watch,
-        open_parts(configuration, watch.bar, watch.stop, watch.keyboard.read_command) as parts,
-        open_run(
-            in_folder_of_story(resolved, parts.game.facts),
-            parts,
-            episodes=episodes,
-            show=watch.show,
-            stop=watch.stop,
-            asked=watch.asked,
-        ) as played,
-    ):
-        watch.play(played)
+    try:
+        with (
+            watching(configuration, quiet=quiet, as_json=as_json) as watch,
+            open_parts(configuration, watch.bar, watch.stop, watch.keyboard.read_command) as parts,
+            open_run(
+                in_folder_of_story(resolved, parts.game.facts),
+                parts,
+                episodes=episodes,
+                show=watch.show,
+                stop=watch.stop,
+                asked=watch.asked,
+            ) as played,
+        ):
+            watch.play(played)
+    except typer.Exit as end:
+        if report and end.exit_code != EXIT_STATUS["interrupted"]:
+            _write_report(played.folder, configuration)
+        raise
+
+
+def _write_report(folder: Path, configuration: GameConfiguration) -> None:
+    """Write the page of a run into its folder and say so, beside what the command prints of the run."""
+    from zorkgpt.cli.report import REPORT_FILE, write_report
+
+    for line in write_report([folder], folder / REPORT_FILE, configuration):
+        print_error(line)

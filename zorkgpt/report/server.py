@@ -1,0 +1,125 @@
+"""Serves a report on this computer alone, anew whenever there is news."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from hashlib import sha256
+from hmac import compare_digest
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from secrets import token_urlsafe
+from socketserver import ThreadingTCPServer
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from session.errors import ConfigurationError
+from zorkgpt.report.html_page import JSON_FILE, page_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+ADDRESS = "127.0.0.1"
+SILENCE = 10.0  # seconds after which a client that says nothing is left
+HEADERS = {
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": "frame-ancestors 'none'",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """A report at one moment: the page, its data, compressed, and a mark that no other edition has."""
+
+    page: bytes
+    data: bytes
+    mark: str
+
+    @classmethod
+    def of(cls, content: bytes) -> Self:
+        """Return the edition with these data, which are JSON."""
+        page = page_of(content, follows=True).encode()
+        return cls(page, gzip.compress(content, mtime=0), f'"{sha256(content).hexdigest()[:32]}"')
+
+
+class ReportServer(ThreadingTCPServer):
+    """Answers on one port of the loopback address, within a block, with the latest edition.
+
+    Its two paths begin with a word that nobody can guess, for every user of a computer may ask its loopback address.
+    A request that names another host is refused, for it comes from a page of somebody else's.
+
+    port: 0 for any that is free. Raises ``ConfigurationError`` where it is taken.
+    """
+
+    allow_reuse_address = True
+    daemon_threads = True
+
+    def __init__(self, port: int, edition: Edition) -> None:
+        self.edition = edition
+        self.word = token_urlsafe(16)
+        try:
+            super().__init__((ADDRESS, port), _Handler)
+        except OSError as error:
+            raise ConfigurationError(
+                f"--port {port}: {ADDRESS} cannot be listened to there: {error.strerror}"
+            ) from error
+
+    @property
+    def port(self) -> int:
+        """The port that it answers on."""
+        return int(self.socket.getsockname()[1])
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"http://{ADDRESS}:{self.port}/{self.word}/"
+
+    def __enter__(self) -> Self:
+        Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    @override
+    def __exit__(self, *_error: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ReportServer
+    timeout = SILENCE
+
+    def do_GET(self) -> None:
+        """Answer with the page, its data, or nothing of these."""
+        edition, hosts = self.server.edition, {f"{name}:{self.server.port}" for name in (ADDRESS, "localhost")}
+        if self.headers.get("Host") not in hosts:
+            self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
+        elif self._asks_for(""):
+            self._answer(edition.page, {"Content-Type": "text/html; charset=utf-8"})
+        elif not self._asks_for(JSON_FILE):
+            self.send_error(HTTPStatus.NOT_FOUND)
+        elif self.headers.get("If-None-Match") == edition.mark:
+            self.send_response(HTTPStatus.NOT_MODIFIED)
+            self.send_header("ETag", edition.mark)
+            self.end_headers()
+        else:
+            told = {"Content-Type": "application/json", "Content-Encoding": "gzip", "ETag": edition.mark}
+            self._answer(edition.data, told)
+
+    @override
+    def log_message(self, *_message: object) -> None:
+        """Say nothing of requests: the terminal has the address, and that is all there is to see."""
+
+    def _asks_for(self, name: str) -> bool:
+        return compare_digest(self.path.encode("utf-8", "replace"), f"/{self.server.word}/{name}".encode())
+
+    def _answer(self, content: bytes, headers: dict[str, str]) -> None:
+        self.send_response(HTTPStatus.OK)
+        for name, value in {**HEADERS, **headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
