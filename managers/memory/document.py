@@ -37,6 +37,7 @@ TITLE = "# Location Memories"
 _VISITS = re.compile(r"\*\*Visits:\*\*\s*([0-9]{1,9})\s*\|\s*\*\*Episodes:\*\*\s*([^\r\n]*)", re.IGNORECASE)
 _EPISODE = re.compile(r"\b[0-9]{1,9}\b")
 _LOCATION = re.compile(r"#+\s*Location\s+#?([0-9]{1,9})\b\s*[:\u2013\u2014-]?\s*(.*)", re.IGNORECASE)
+_UNNAMED = re.compile(r"(#+\s*Location\s+#?[0-9]{1,9})[ \t]*[:\u2013\u2014-]?[ \t]*", re.IGNORECASE)
 _TOP_HEADING = re.compile(r"##?(?!#)")
 _BROKEN_LOCATION = re.compile(r"##\s*Loca|[*_]*Location\s+#?\w+[*_]*\s*:", re.IGNORECASE)
 _STARTS_OF_HEADINGS = frozenset("#*_Ll")
@@ -183,6 +184,20 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
             return replace(block, text=write_superseded(block.text, memory, self.line_end), content=memory)
 
         return self.with_each_block(lambda heading: heading.location_id == location_id, rewritten)
+
+    def with_name(self, location_id: int, name: str) -> MemoriesDocument:
+        """Return the document with the location's name in its heading, where somebody wrote one without a name."""
+        at, known = self._section_of(location_id), one_line(name)
+        if at is None or not known or self.sections[at].heading.name:
+            return self
+        section = self.sections[at]
+        text = _UNNAMED.sub(lambda heading: f"{heading[1]}: {escape(known)}", section.blocks[0].text, count=1)
+        named = replace(
+            section,
+            heading=LocationHeading(location_id, known),
+            blocks=(replace(section.blocks[0], text=text), *section.blocks[1:]),
+        )
+        return replace(self, sections=(*self.sections[:at], named, *self.sections[at + 1 :]))
 
     def update_visits(self, location_id: int, episode: int) -> MemoriesDocument:
         """Return the document with one visit more, in ``episode``; itself where the location has no section."""

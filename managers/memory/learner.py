@@ -77,7 +77,7 @@ class MemoryLearner:
             return
         if location.num != self.visit.location_id:
             self._synthesise(self.visit.take())
-            self._tiers.visit(location.num, record.episode)
+            self._tiers.visit(location, record.episode)
         context = context_of(record, first_visit=self.visit.enter(location.num))
         outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
         self.visit.laid_down |= {(location.num, name) for name in outcome.laid_down}

@@ -102,15 +102,19 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class CountedVisit:
-    """One more visit to a location, which the file counts if it has a section for it."""
+    """One more visit to a location, which the file counts if it has a section for it.
+
+    name: of the location, for a heading that somebody wrote without one
+    """
 
     location_id: int
     episode: int
+    name: str = ""
     kind: Literal["visited"] = "visited"
 
     def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
         """Return the document with the visit."""
-        return document.update_visits(self.location_id, self.episode)
+        return document.update_visits(self.location_id, self.episode).with_name(self.location_id, self.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from managers.base_manager import BaseManager
     from managers.memory.document import MemoriesDocument
     from session.memory import Memory
+    from session.values import Location
 
 _STATES: TypeAdapter[StoreState[MemoryEdit]] = TypeAdapter(StoreState[MemoryEdit])
 
@@ -69,10 +70,10 @@ class MemoryTiers:
             return ""
         return f"You've been here {known.count} times across {counted(len(known.episodes), 'episode')}.\n"
 
-    def visit(self, location_id: int, episode: int) -> None:
+    def visit(self, location: Location, episode: int) -> None:
         """Count a visit to the location; the file gets it with the next change."""
         self.follow()
-        self.store.defer(CountedVisit(location_id, episode))
+        self.store.defer(CountedVisit(location.num, episode, location.name))
         self._document = self.store.document  # no memory is another one by that
 
     def revise(self, revision: Revision) -> bool:

@@ -340,6 +340,18 @@ class TestVisits:
         play.manager.flush()
         assert "**Visits:** 4 | **Episodes:** 1, 2" in text_of(tmp_path)
 
+    def test_a_heading_that_somebody_wrote_without_a_name_gets_it_when_the_location_is_visited(
+        self, tmp_path: Path
+    ) -> None:
+        written = f"## Location {VATS.num}\n**[NOTE - PERMANENT] Mine**\nKeep this.\n"
+        (tmp_path / "Memories.md").write_text(written)
+        play = MemoryPlay(tmp_path)
+        play.turn("north", "Blue Vats", location=VATS)
+        play.turn()
+        play.manager.flush()
+        assert f"## Location {VATS.num}: {VATS.name}\n" in text_of(tmp_path)
+        assert "**[NOTE - PERMANENT] Mine**\nKeep this.\n" in text_of(tmp_path)
+
     def test_what_is_considered_in_the_middle_of_a_visit_leaves_it_to_go_on(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, lambda *_: {"memories": [learnt()]})
         play.turn("take jar", "Taken.", inventory=(MORDANT,))

@@ -344,6 +344,17 @@ def test_a_visit_counts_and_its_episode_is_listed_once() -> None:
     assert document.update_visits(99, 4) is document
 
 
+@pytest.mark.parametrize("heading", ["## Location 42", "## Location #42:", "### location 42 - ", "#Location 42\t:  "])
+def test_a_heading_without_a_name_gets_it_and_nothing_else_changes(heading: str) -> None:
+    below = "\r\n\r\n**[NOTE - PERMANENT] Mine** *(Ep1, T2)*\r\nKeep this.\r\n"
+    named = parse(heading + below).with_name(42, "  Tide\nPool ")
+    start = heading.partition("42")[0]
+    assert named.render() == f"{start}42: Tide Pool{below}"
+    assert named.names() == parse(named.render()).names() == {42: "Tide Pool"}
+    assert named.with_name(42, "Other") is named
+    assert named.with_name(7, "Other") is named
+
+
 def test_a_section_without_visits_gets_its_line() -> None:
     assert parse("## Location 5").update_visits(5, 3).render() == "## Location 5\n**Visits:** 1 | **Episodes:** 3\n"
 
