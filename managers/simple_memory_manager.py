@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from managers.base_manager import ManagerParts
     from session.events import EpisodeEnd
     from session.files.document_store import SharedStore
+    from session.files.markdown import MarkdownProblem
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import Observation, TurnRecord
@@ -130,6 +131,10 @@ class SimpleMemoryManager(BaseManager):
     @override
     def stores(self) -> tuple[SharedStore[Any], ...]:
         return (self._tiers.store, self._ledger)
+
+    def problems(self) -> list[MarkdownProblem]:
+        """Return what of the file of memories is not understood; it is kept there, and not used."""
+        return self._tiers.store.document.problems()
 
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
         """Add a memory to the location, and write it unless it is ephemeral.

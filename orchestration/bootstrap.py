@@ -21,7 +21,7 @@ from orchestration.story import bind_to_story
 from orchestration.turn import build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, RunPosition, ZorkOrchestrator
 from session.files.journal import Journal, Manifest
-from session.files.run_folders import AT_END, RUN_LOG, RUNS, claimed
+from session.files.run_folders import AT_END, RUN_LOG, RUNS, claimed, give_back_episode_numbers, remove_unused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,15 +43,18 @@ def open_run(
 ) -> Iterator[Run]:
     """Make a run folder and put the run together; every event goes to the journal, then to ``show``.
 
-    Where the run cannot begin, no run folder is left behind.
+    Where the run cannot begin, no folder is left behind, and no episode number is used up.
     asked: told what a model is being asked
     """
     workdir = configuration.zork_game_workdir
-    bind_to_story(workdir, parts.game.facts)
-    manifest = new_manifest(configuration, parts, episodes)
     with ExitStack() as stack:
-        journal = Journal.create(workdir / RUNS, manifest)
         undoing = stack.enter_context(ExitStack())
+        if not workdir.exists():
+            undoing.callback(remove_unused, workdir)
+        bind_to_story(workdir, parts.game.facts)
+        manifest = new_manifest(configuration, parts, episodes)
+        undoing.callback(give_back_episode_numbers, workdir, manifest.first_episode, episodes)
+        journal = Journal.create(workdir / RUNS, manifest)
         undoing.callback(rmtree, journal.folder, ignore_errors=True)
         stack.enter_context(claimed(journal.folder))
         stack.callback(journal.close)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
-from session.errors import ConfigurationError, StoreError
+from session.errors import ConfigurationError, StoreError, StoryError
 from session.file_names import is_plain_name, is_reserved
 from session.files.atomic_write import write_atomically
 from session.files.shared_files import locked, read_shared
@@ -80,7 +81,8 @@ def in_folder_of_story(resolved: ResolvedConfiguration, facts: StoryFacts) -> Ga
 def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
     """Make the work folder belong to this story, if it belonged to none.
 
-    Raises ``ConfigurationError`` where it belongs to another, ``StoreError`` where that cannot be told.
+    Raises ``ConfigurationError`` where it belongs to another, ``StoreError`` where that cannot be told, ``StoryError``
+    for a name that cannot be written down.
     """
     path = workdir / STORY_FILE
     this = BoundStory(name=facts.name, sha256=facts.sha256)
@@ -90,6 +92,8 @@ def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
             bound = this if content is None else BoundStory.model_validate_json(content)
             if content is None:
                 write_atomically(path, this.model_dump_json(indent=2).encode() + b"\n")
+    except PydanticSerializationError as error:
+        raise StoryError(f"{facts.name!a}: the name of the story file is not UTF-8: rename it") from error
     except ValidationError as error:
         raise StoreError(f"{path} names no story; without that file the folder is bound anew") from error
     if bound.sha256 != facts.sha256:

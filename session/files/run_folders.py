@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
@@ -139,6 +140,23 @@ def take_episode_numbers(workdir: Path, count: int) -> int:
         last = _last_episode(path)
         write_atomically(path, json.dumps({"last_episode": last + count}).encode() + b"\n")
     return last + 1
+
+
+def give_back_episode_numbers(workdir: Path, first: int, count: int) -> None:
+    """Give back numbers that were taken for a run that could not begin, unless others were taken since.
+
+    Where that cannot be written they are lost: the run has a reason of its own to tell.
+    """
+    path = workdir / EPISODES
+    with suppress(StoreError), locked(path):
+        if _last_episode(path) == first + count - 1:
+            write_atomically(path, json.dumps({"last_episode": first - 1}).encode() + b"\n")
+
+
+def remove_unused(workdir: Path) -> None:
+    """Remove a work folder that was made for a run that could not begin, unless there is another run in it."""
+    if not any((workdir / RUNS).glob("*")):
+        rmtree(workdir, ignore_errors=True)
 
 
 def _last_episode(path: Path) -> int:

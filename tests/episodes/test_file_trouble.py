@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import resource
+import shutil
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -249,6 +251,20 @@ def test_a_run_that_cannot_begin_leaves_none_that_would_be_resumed_instead_of_an
 ) -> None:
     play(turns=2)
     (work / name).write_bytes(b"\xff\xfe")
-    runs = sorted((work / "runs").iterdir())
+    before = listing(work)
     assert name in the_line(play(turns=2))
-    assert sorted((work / "runs").iterdir()) == runs
+    assert listing(work) == before
+
+
+@pytest.mark.parametrize("place", [b"\xff.z5", b"\xff/story.z5"])
+def test_a_run_that_cannot_begin_leaves_no_work_folder_that_was_not_there(
+    tmp_path: Path, own_story: Path, clean_environment: pytest.MonkeyPatch, place: bytes
+) -> None:
+    """The run's files cannot hold the story's path, which is no text."""
+    clean_environment.chdir(tmp_path)
+    story = tmp_path / os.fsdecode(place)
+    story.parent.mkdir(exist_ok=True)
+    shutil.copyfile(own_story, story)
+    shown = ran(tmp_path, "run", "--game", str(story), "--base-url", "http://127.0.0.1:9/v1", "--model", "m")
+    assert "is not UTF-8" in the_line(shown)
+    assert not (tmp_path / "game_files").exists()

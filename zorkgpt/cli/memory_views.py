@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -10,15 +11,19 @@ from rich.console import Console
 from rich.text import Text
 
 from session.memory import INVALIDATION_MARKER, MemoryStatus
-from session.text import one_line
+from session.text import counted, one_line
 from zorkgpt.cli.printable import printable
+from zorkgpt.cli.streams import program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from managers.memory.document import MemoriesDocument, MemoryChange
+    from session.files.markdown import MarkdownProblem
     from session.memory import Memory
 
+MOST_PROBLEMS = 5
 _STYLES = {MemoryStatus.ACTIVE: "bold", MemoryStatus.TENTATIVE: "yellow", MemoryStatus.SUPERSEDED: "dim strike"}
 
 
@@ -36,6 +41,16 @@ def memory_lines(document: MemoriesDocument, memories: Mapping[int, Sequence[Mem
         for memory in each:
             yield Text("  ").append_text(_headline(memory))
             yield from _details(memory)
+
+
+def problem_lines(path: Path, problems: Sequence[MarkdownProblem]) -> list[str]:
+    """Return a line for each of the first places of a file of memories that are not understood, for who plays on."""
+    lines = [f"{path}:{problem.line}: {problem.message} Until then it is kept, but not used." for problem in problems]
+    more = len(lines) - MOST_PROBLEMS
+    if more <= 0:
+        return lines
+    check = f"{program()} memories check --workdir {shlex.quote(str(path.parent))}"
+    return [*lines[:MOST_PROBLEMS], f"{path}: {counted(more, 'more place')} not understood: {check} names all"]
 
 
 def change_lines(after: MemoriesDocument, found: Iterable[MemoryChange]) -> Iterator[Text]:

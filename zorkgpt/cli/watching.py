@@ -15,12 +15,14 @@ import typer
 
 from managers.route_manager import RouteManager
 from managers.routes.document import RouteBook
+from managers.simple_memory_manager import SimpleMemoryManager
 from session.events import Event
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.download_bar import DownloadBar
 from zorkgpt.cli.keyboard import Keyboard
 from zorkgpt.cli.live_view import LiveView
+from zorkgpt.cli.memory_views import problem_lines
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
 from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line, program
 from zorkgpt.report.gains import Gains
@@ -76,6 +78,9 @@ class Watching:
 
     def play(self, run: Run) -> NoReturn:
         """Play the run and end the command with the run's status; where the run can go on, say how."""
+        if memories := run.orchestrator.learning.find(SimpleMemoryManager):
+            for line in problem_lines(memories.memory_file, memories.problems()):
+                print_error(f"zorkgpt: {line}")
         with self._live(run), _stopping_on_interrupt(self.stop, self.keyboard, is_shown=self._view is not None):
             try:
                 end = run.play()
