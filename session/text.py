@@ -37,9 +37,12 @@ def text_key(text: str) -> str:
     return one_line(text).casefold()
 
 
-def counted(number: int, noun: str) -> str:
-    """Return the number with its noun, which gets an "s" unless the number is 1: "1 turn", "2 turns"."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return the number with its noun, which gets an "s" unless the number is 1: "1 turn", "2 turns".
+
+    plural: the noun of several, where it is another: "memories"
+    """
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def cut_at(text: str, characters: int, mark: str = CUT_MARK) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -57,7 +58,8 @@ def prompt(
         if not as_json:
             print_line(
                 f"This version of the program plays run {folder.name} differently from turn {replayed.turns + 1} on: "
-                f"no prompt after it can be rebuilt; {program()} replay {folder.name} shows the difference."
+                "no prompt after it can be rebuilt; "
+                f"{program()} replay {shlex.quote(str(folder))} shows the difference."
             )
         raise typer.Exit(1)
     if not as_json:

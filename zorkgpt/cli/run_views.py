@@ -39,7 +39,7 @@ def _list_row(run: RunSummary) -> tuple[str, ...]:
     return (
         run.run_id,
         _cut(run.story, LONGEST_STORY),
-        _cut(run.model, LONGEST_MODEL),
+        _cut(run.model.partition(" at ")[0], LONGEST_MODEL),
         f"{run.episodes}/{as_count(run.planned)}",
         str(run.turns),
         of_maximum(run.best_score, run.max_score),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.text import one_line
+from session.text import counted, one_line
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
 from zorkgpt.cli.printable import columns
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from zorkgpt.report.current_state import CurrentState
+    from zorkgpt.report.run_summary import RunSummary
 
 Workdir = Annotated[Path | None, typer.Option(help="Folder of the run.", metavar="DIR")]
 
@@ -33,7 +36,8 @@ def status(
     from zorkgpt.report.current_state import read_current_state
     from zorkgpt.report.run_summary import summarise
 
-    folder = latest_folder(common_options.configuration_in(workdir).zork_game_workdir, story)
+    configuration = common_options.configuration_in(workdir)
+    folder = latest_folder(configuration.zork_game_workdir, story)
     state = read_current_state(folder)
     if as_json:
         typer.echo(json.dumps(state and state.model_dump(mode="json"), indent=2))
@@ -41,34 +45,71 @@ def status(
         print_line(f"Nothing has been played in {folder} yet; {program()} run plays.")
     else:
         print_line(heading(folder))
-        for run in latest_runs([folder])[:1]:
-            summary = summarise(run)
-            print_line(f"The run is {summary.state}{f': {summary.reason}' if summary.reason else ''}.")
+        runs = latest_runs([folder])
+        summary = summarise(runs[0]) if runs else None
+        if summary:
+            print_line(_standing(summary))
             for change in summary.changes:
                 print_line(f"Changed {change.describe()}.")
-        print_line(_moment(state))
+        print_line(_moment(state, summary))
         for title, manager in LISTS.items():
             for each in state.present.get(manager, []):
                 print_line(f"  {title}: {one_line(each)}")
+        if summary:
+            for line in _learnt(summary.folder, folder / configuration.simple_memory.memory_file):
+                print_line(f"  {line}")
         if verbose:
             typer.echo("\n".join(("", *columns(_rows(state)))))
 
 
 LISTS = {"objective": "ObjectiveManager", "remembered here": "SimpleMemoryManager", "route": "RouteManager"}
+LATELY = 3
+"""How many memories are told that were learnt last."""
+
+_GOES_ON = frozenset({"paused", "killed"})
+_WORDS_OF_NAME = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def _moment(state: CurrentState) -> str:
-    place = "" if state.location is None else f" at {one_line(state.location.name)} (ID: {state.location.id})"
-    score = "" if state.score is None else f", score {state.score}"
-    return f"Episode {state.episode}, turn {state.turn}{place}{score}; written {state.timestamp}"
+def _standing(run: RunSummary) -> str:
+    reason = f": {one_line(run.reason)}" if run.reason else ""
+    hint = f"; {program()} resume {shlex.quote(str(run.folder))} goes on" if run.state in _GOES_ON else ""
+    return f"The run is {run.state}{reason}{hint}."
+
+
+def _moment(state: CurrentState, run: RunSummary | None) -> str:
+    place = "" if state.location is None else f" at {one_line(state.location.name)}"
+    maximum = f" of {run.max_score}" if run and run.max_score is not None else ""
+    score = "" if state.score is None else f", score {state.score}{maximum}"
+    return f"Episode {state.episode}, turn {state.turn}{place}{score}; written {state.timestamp[:16].replace('T', ' ')}"
+
+
+def _learnt(run: Path, memory_file: Path) -> Iterator[str]:
+    """Yield the memories that the run has learnt last, the newest first."""
+    from managers.memory.tiers import open_memories
+    from managers.memory.view import last_turn
+    from session.files.run_folders import MEMORIES_AT_START
+
+    if not (run / MEMORIES_AT_START).is_file():
+        return
+    document = open_memories(memory_file).document
+    changes = document.changes_since(open_memories(run / MEMORIES_AT_START).document)
+    added = [change for change in changes if change.kind == "added"]
+    added.sort(key=lambda change: (change.memory.episode, last_turn(change.memory)), reverse=True)
+    names = document.names()
+    for change in added[:LATELY]:
+        place = names[change.location_id] or f"location {change.location_id}"
+        yield f"learnt at {one_line(place)}: {change.memory.title}"
+    if len(added) > LATELY:
+        yield f"and {counted(len(added) - LATELY, 'more memory', 'more memories')} in this run"
 
 
 def _rows(state: CurrentState) -> Iterator[tuple[str, str, str]]:
-    """Yield each manager's state and figures, with the manager's name on its first row alone."""
+    """Yield each manager's state and figures, with the manager's name, in words, on its first row alone."""
     for name, each in state.managers.items():
+        words = _WORDS_OF_NAME.sub(" ", name.removesuffix("Manager")).lower()
         figures = [*each["state"].items(), *each["metrics"].items()]
         for place, (figure, value) in enumerate(figures):
-            yield ("" if place else name), figure.replace("_", " "), _as_text(value)
+            yield ("" if place else words), figure.replace("_", " "), _as_text(value)
 
 
 def _as_text(value: str | float | bool | None) -> str:

@@ -214,8 +214,8 @@ def _translated() -> Iterator[None]:
     except openai.APIStatusError as error:
         raise from_status(error) from error
     except (openai.APITimeoutError, httpx2.TimeoutException) as error:
-        silence = type(error.__cause__ or error).__name__
-        raise RequestFailed(f"the server fell silent ({silence})") from error
+        has_connected = not isinstance(error.__cause__ or error, httpx2.ConnectTimeout)
+        raise RequestFailed("the server fell silent" if has_connected else "nobody answered there in time") from error
     except openai.APIConnectionError as error:
         cause = error.__cause__
         if isinstance(cause, RequestFailed | ServerRefuses):
@@ -225,7 +225,7 @@ def _translated() -> Iterator[None]:
     except httpx2.RequestError as error:
         raise RequestFailed(f"the connection broke within the answer ({error})") from error
     except (openai.OpenAIError, ValueError) as error:
-        raise ReplyUnreadable(f"the server's answer cannot be read ({type(error).__name__})") from error
+        raise ReplyUnreadable("the server's answer cannot be read: it is no chat completion") from error
 
 
 def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> ChatReply:

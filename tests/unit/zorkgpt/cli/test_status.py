@@ -14,11 +14,12 @@ from managers.circling import CirclingDetector
 from managers.map_manager import MapManager
 from managers.state_manager import StateManager
 from session.errors import StoreError
-from session.events import RunPaused
+from session.events import RunEnded, RunPaused
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Location, Observation
-from tests.unit.zorkgpt.report.dye_runs import write_run
+from tests.unit.zorkgpt.report.dye_runs import played as turn_played
+from tests.unit.zorkgpt.report.dye_runs import started, turn, write_run
 from zorkgpt.cli.status import status
 
 if TYPE_CHECKING:
@@ -58,16 +59,16 @@ def test_it_is_one_table_of_all_managers_under_the_present_moment() -> None:
     played(GameConfiguration().zork_game_workdir)
     folder, heading, blank, *rows = run("--verbose").output.splitlines()
     assert folder == "in game_files"
-    assert heading.startswith("Episode 3, turn 7 at Blue Vats (ID: 31), score 5; written 20")
+    assert heading.startswith("Episode 3, turn 7 at Blue Vats, score 5; written 20")
     assert blank == ""
     assert [row.split()[0] for row in rows if not row.startswith(" ")] == [
-        "MapManager",
-        "CirclingDetector",
-        "StateManager",
+        "map",
+        "circling",
+        "state",
     ]
     cells = [row.split() for row in rows]
     assert ["location", "id", "31"] in cells
-    assert ["CirclingDetector", "text", "-"] in cells
+    assert ["circling", "detector", "text", "-"] in cells
     assert ["turns", "without", "score", "0"] in cells
 
 
@@ -76,7 +77,25 @@ def test_it_says_which_run_it_speaks_of_and_whether_that_can_go_on(workdir: Path
     write_run(workdir, [RunPaused("max-tokens 3000 reached", episode=1, turns=2)], "20260131-184500-1a2b")
     assert run().output.splitlines()[:2] == [
         "run 20260131-184500-1a2b, in game_files",
-        "The run is paused: max-tokens 3000 reached.",
+        "The run is paused: max-tokens 3000 reached; zorkgpt resume game_files/runs/20260131-184500-1a2b goes on.",
+    ]
+
+
+def test_it_tells_the_score_of_the_storys_maximum_and_what_the_run_learnt_last(workdir: Path) -> None:
+    played(workdir)
+    scored = turn(7, "dip", episode=3, score=5)
+    folder = write_run(workdir, [started(3), turn_played(scored), RunEnded(1)], "20260131-184500-1a2b")
+    (folder / "start").mkdir()
+    old = "## Location 31: Blue Vats\n**[NOTE - PERMANENT] Old** *(Ep1, T2)*\nKnown.\n"
+    (folder / "start" / "Memories.md").write_text(old)
+    new = [f"\n**[NOTE - PERMANENT] New {number}** *(Ep3, T{number})*\nIt is so.\n" for number in range(1, 6)]
+    (workdir / "Memories.md").write_text(old + "".join(new))
+    _, state, moment, *learnt = run().output.splitlines()
+    assert state == "The run is done."
+    assert moment.startswith("Episode 3, turn 7 at Blue Vats, score 5 of 50; written 20")
+    assert learnt == [
+        *(f"  learnt at Blue Vats: New {number}" for number in (5, 4, 3)),
+        "  and 2 more memories in this run",
     ]
 
 
