@@ -15,6 +15,7 @@ from managers.memory.outcome import ActionOutcome, ZMachineContext
 from managers.memory.revision import Revision, require_location_id
 from managers.memory.tiers import MemoryTiers
 from managers.memory.view import last_turn, location_text, shuffled_location
+from managers.things_here import scenery_of
 from session.context import Place, PromptSection
 from session.files.run_folders import SharedFile
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, MemoryStatusType, MemorySynthesisResponse
@@ -23,7 +24,7 @@ from session.values import Location
 
 if TYPE_CHECKING:
     import logging
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from structlog.typing import FilteringBoundLogger
     from typing_extensions import Self
@@ -56,7 +57,7 @@ class MemoryState:
     """What the memory manager alone knows of an episode: plain values, for a snapshot.
 
     ephemeral: memories by location id
-    news, visited, location_id, laid_down: as in ``VisitTracker``
+    news, visited, location_id, laid_down, tried: as in ``VisitTracker``
     counts: as in ``MemoryLearner``
     """
 
@@ -66,6 +67,7 @@ class MemoryState:
     location_id: int | None = None
     counts: dict[str, int] = field(default_factory=dict)
     laid_down: frozenset[tuple[int, str]] = frozenset()
+    tried: frozenset[tuple[str, bool]] = frozenset()
 
 
 class SimpleMemoryManager(BaseManager):
@@ -76,6 +78,7 @@ class SimpleMemoryManager(BaseManager):
 
     llm_client: the model that says what to remember; without one nothing is learnt from play
     directions: the story's own direction words (``StoryFacts.directions``)
+    scenery: the attributes of things that the story does not list
     tokens: counts the tokens of texts
 
     A file that cannot be written is logged once, as an error; its memories stay in the cache and go to the file with
@@ -90,6 +93,7 @@ class SimpleMemoryManager(BaseManager):
         llm_client: LanguageModel | None = None,
         *,
         directions: Iterable[str] = (),
+        scenery: Collection[int] = (),
         tokens: TokenCounter | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
@@ -106,6 +110,7 @@ class SimpleMemoryManager(BaseManager):
             self._ledger,
             lambda: self.llm_client,
             directions=directions,
+            scenery=scenery,
             tokens=self.tokens,
         )
 
@@ -120,6 +125,7 @@ class SimpleMemoryManager(BaseManager):
             parts.game_state,
             parts.model,
             directions=parts.story.directions,
+            scenery=scenery_of(parts.story.attribute_names),
             tokens=parts.tokens,
         )
 
@@ -283,13 +289,14 @@ class SimpleMemoryManager(BaseManager):
             location_id=visit.location_id,
             counts=dict(self._learner.counts),
             laid_down=visit.laid_down,
+            tried=visit.tried,
         )
 
     @override
     def restore(self, state: MemoryState) -> None:
         self.ephemeral_cache.clear()
         self.ephemeral_cache.update({location_id: list(memories) for location_id, memories in state.ephemeral.items()})
-        self._learner.visit = VisitTracker(state.news, state.visited, state.location_id, state.laid_down)
+        self._learner.visit = VisitTracker(state.news, state.visited, state.location_id, state.laid_down, state.tried)
         self._tiers.follow()
         self._learner.counts = Counter(state.counts)
 

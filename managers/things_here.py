@@ -18,6 +18,11 @@ NOT_LISTED = ("not_described", "scenery")
 _WORD = re.compile(r"\w+")
 
 
+def scenery_of(attribute_names: Mapping[str, int]) -> frozenset[int]:
+    """Return the attributes by which a story tells what it does not list; none where they are not known."""
+    return frozenset(attribute_names[name] for name in NOT_LISTED if name in attribute_names)
+
+
 class ThingsHere:
     """Lists what can be seen in an episode. A thing whose name was never printed would be a hint, and is left out.
 
@@ -25,7 +30,7 @@ class ThingsHere:
     """
 
     def __init__(self, attribute_names: Mapping[str, int] = MappingProxyType({})) -> None:
-        self._not_listed = frozenset(attribute_names[name] for name in NOT_LISTED if name in attribute_names)
+        self._not_listed = scenery_of(attribute_names)
         self.reset()
 
     def reset(self) -> None:

@@ -17,7 +17,7 @@ from session.errors import LanguageModelError, StoreError
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from managers.base_manager import BaseManager
     from managers.memory.news import NewsLedger
@@ -44,6 +44,7 @@ class MemoryLearner:
     ledger: knows which outcomes are news
     model: returns the model to ask, ``None`` for none
     directions: the story's own direction words
+    scenery: the attributes of things that the story does not list
     tokens: counts the tokens of texts
     """
 
@@ -55,6 +56,7 @@ class MemoryLearner:
         model: Callable[[], LanguageModel | None],
         *,
         directions: Iterable[str],
+        scenery: Collection[int],
         tokens: TokenCounter,
     ) -> None:
         self.visit = VisitTracker()
@@ -64,6 +66,7 @@ class MemoryLearner:
         self._ledger = ledger
         self._model = model
         self._movements = MovementAnalyzer(directions)
+        self._scenery = scenery
         self._tokens = tokens
         self._window = owner.config.get_memory_history_window()
 
@@ -78,11 +81,12 @@ class MemoryLearner:
         if location.num != self.visit.location_id:
             self._synthesise(self.visit.take())
             self._tiers.visit(location, record.episode)
-        context = context_of(record, first_visit=self.visit.enter(location.num))
+        context = context_of(record, first_visit=self.visit.enter(location.num), scenery=self._scenery)
         outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
         self.visit.laid_down |= {(location.num, name) for name in outcome.laid_down}
         if (record.after.died or not record.is_of_route) and self._is_news(outcome):
             self.visit.add(outcome)
+        self.visit.tried |= {(outcome.command, outcome.had_effect)}
         if self.visit.is_due(record, flush_on_death=self._owner.config.simple_memory.flush_on_death):
             self._synthesise(self.visit.take())
 
@@ -113,9 +117,14 @@ class MemoryLearner:
             self.counts["notes_failed"] += 1
 
     def _is_news(self, outcome: ActionOutcome) -> bool:
-        """Return whether the outcome is news, by itself or because the command has failed on the same visit."""
-        has_failed = any(each.command == outcome.command and not each.had_effect for each in self.visit.news)
-        return (has_failed and outcome.had_effect) or self._ledger.is_news(outcome, self._tiers.at(outcome.location_id))
+        """Return whether the outcome is news by itself, or because the command has failed on the same visit.
+
+        That a command does nothing which has worked on this visit is no news: it is done.
+        """
+        memories = self._tiers.at(outcome.location_id)
+        if (outcome.command, not outcome.had_effect) in self.visit.tried and not outcome.in_fight:
+            return outcome.had_effect or (outcome.is_substantial and self._ledger.is_news(outcome, memories))
+        return self._ledger.is_news(outcome, memories)
 
     def _synthesise(self, outcomes: tuple[ActionOutcome, ...]) -> None:
         """Ask the model about these outcomes and remember what it answers. Without an answer they stay news."""
@@ -185,6 +194,7 @@ class VisitTracker:
     """Follows an episode from visit to visit, and holds news back until the model can be asked about them together.
 
     news: of the visit that goes on, oldest first, all of one location
+    tried: the commands of the visit, each with whether it did something
     visited: ids of the locations at which a turn began
     location_id: where the last turn began
     laid_down: ids of locations, each with the name of a thing that the player laid down there
@@ -196,8 +206,10 @@ class VisitTracker:
         visited: frozenset[int] = frozenset(),
         location_id: int | None = None,
         laid_down: frozenset[tuple[int, str]] = frozenset(),
+        tried: frozenset[tuple[str, bool]] = frozenset(),
     ) -> None:
         self.news = news
+        self.tried = tried
         self.visited = visited
         self.location_id = location_id
         self.laid_down = laid_down
@@ -206,6 +218,8 @@ class VisitTracker:
         """Note that a turn begins at the location, and return whether it is the episode's first there."""
         is_first = location_id not in self.visited
         self.visited |= {location_id}
+        if location_id != self.location_id:
+            self.tried = frozenset()
         self.location_id = location_id
         return is_first
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from managers.memory.outcome import ActionOutcome
     from session.memory import Memory
 
+_FIGURE = re.compile(r"[+-]\d+")
 MOST_REMEMBERED = 50_000  # outcomes, of 17 or 34 bytes each
 
 
@@ -61,16 +62,19 @@ class NewsLedger(SharedStore[UnwrittenNews]):
         """Return whether a model should be asked about the outcome.
 
         So it is with an outcome that none was asked about before, or of which the memory that was made is not in the
-        file any more; with points and deaths that no memory tells; with a sight that is mostly new on a first visit;
-        and with a success where a memory says that it fails.
+        file any more; with points and deaths that no memory tells; with a sight that is mostly new on a first visit,
+        unless the player only walked through; and with a success where a memory says that it fails. A blow that a
+        memory names is like the last one, however the fight goes on.
 
         memories: all of the location, those that were given up, too
         """
         standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
-        if outcome.first_visit and self._is_new_sight(outcome, memories):
+        if outcome.first_visit and not outcome.is_walk_through and self._is_new_sight(outcome, memories):
             return True
         if outcome.score_change or outcome.died:
             return not any(tells(memory, outcome) for memory in standing) and not self._is_remembered(outcome, memories)
+        if outcome.in_fight and any(speaks_of(memory, outcome) for memory in standing):
+            return False
         if any(key not in self._made for key in _contradictions(outcome, standing)):
             return True
         is_new = not self._was_considered(outcome.key, memories) or self._is_mostly_new(outcome.aside_keys, memories)
@@ -81,12 +85,18 @@ class NewsLedger(SharedStore[UnwrittenNews]):
     ) -> None:
         """Note that a model was asked about these outcomes. They are in the file after the next :meth:`commit`.
 
+        Points and a death for which it made no memory of their own are taken to be told by the others.
+
         made: the persistent memories that were made of them
         known: those that the location had before
         """
         new: dict[str, str] = {}
+        standing = [memory for memory in known if memory.status != MemoryStatus.SUPERSEDED]
         for outcome in outcomes:
-            new[outcome.key] = _title_of([memory for memory in made if outcome.turn in memory.span])
+            telling = [memory for memory in made if outcome.turn in memory.span]
+            if outcome.score_change or outcome.died:
+                telling = telling or [*made] or standing
+            new[outcome.key] = _title_of(telling)
             core = _title_of([memory for memory in made if memory.persistence == "core"])
             new.update(dict.fromkeys(outcome.arrival_keys, core))
             new.update(dict.fromkeys(outcome.aside_keys, ""))
@@ -159,7 +169,9 @@ class NewsLedger(SharedStore[UnwrittenNews]):
 
 def tells(memory: Memory, outcome: ActionOutcome) -> bool:
     """Return whether the memory says that the command of the outcome wins or loses so many points."""
-    return bool(outcome.score_change) and memory.score_change == outcome.score_change and speaks_of(memory, outcome)
+    if not outcome.score_change or not speaks_of(memory, outcome):
+        return False
+    return memory.score_change == outcome.score_change or f"{outcome.score_change:+d}" in _FIGURE.findall(memory.text)
 
 
 def speaks_of(memory: Memory, outcome: ActionOutcome) -> bool:

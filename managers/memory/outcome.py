@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from typing_extensions import TypedDict
 
 from managers.memory.arrival import names
+from session.command_reading import passes_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from session.memory import Persistence
     from session.values import GameObject, Location, TurnRecord
@@ -51,6 +52,9 @@ class ZMachineContext(TypedDict, total=False):
     response_length: int
     arrival_text: str
     destination: str
+    standing_here: Sequence[str]
+    was_understood: bool
+    in_fight: bool
     taken: Sequence[str]
     laid_down: Sequence[str]
     revealed: Sequence[str]
@@ -66,6 +70,10 @@ class ActionOutcome:
     score_change: points, ``None`` where the score is not known
     sight_changed: the player may notice something of it (``TurnRecord.did_something``)
     arrival_text: on a first visit what the story printed when the player came, "" where that is not known
+    standing_here: on a first visit names of what lay or stood there, as far as the text on arrival has them; ``None``
+        where that is not known
+    was_understood: the story took it for a command; else no turn of the story passed, and nothing changed
+    in_fight: somebody was fighting the player, as a model has read
     taken, laid_down: names of what is carried now and was not before, and the other way round
     revealed: names of what came to light, as far as the story's answer names it
     """
@@ -87,6 +95,9 @@ class ActionOutcome:
     sight_changed: bool = False
     died: bool = False
     arrival_text: str = ""
+    standing_here: tuple[str, ...] | None = None
+    was_understood: bool = True
+    in_fight: bool = False
     taken: tuple[str, ...] = ()
     laid_down: tuple[str, ...] = ()
     revealed: tuple[str, ...] = ()
@@ -96,7 +107,8 @@ class ActionOutcome:
         """A digest that is equal for the same command with the same outcome at the same location.
 
         Of a walk it only counts where it led, and of points and deaths what they were, whatever the story says. Else
-        the first paragraph of the answer counts, for what follows is often about others who happen to be there.
+        the first paragraph of the answer counts, for what follows is often about others who happen to be there. Where
+        something was picked up or laid down, it does not matter by which command.
         """
         won = (self.score_change, self.died) if self.score_change or self.died else ()
         if self.moved:
@@ -104,6 +116,8 @@ class ActionOutcome:
         if won:
             return digest("won", self.location_id, self.command, *won)
         words = _words(_PARAGRAPH_END.split(self.response.strip())[0])
+        if self.taken or self.laid_down:
+            return digest("handled", self.location_id, *self.taken, "for", *self.laid_down, words)
         return digest("did", self.location_id, self.command, self.inventory_changed, words)
 
     @property
@@ -136,19 +150,33 @@ class ActionOutcome:
     def is_significant(self) -> bool:
         """Whether there may be something to learn from it.
 
-        A plain move is for the map to learn; and what one word alone, like "wait", changed out of the player's sight, a
-        clock has changed.
+        A plain move is for the map to learn, and a direction that leads nowhere, with the story's words, as far as they
+        are short. What changed out of the player's sight while the player waited or looked at something, a clock has
+        changed. What the parser did not understand is no matter of the place.
         """
-        if self.is_direction and self.moved:
+        if self.is_direction and (self.moved or not (self.had_effect or self.is_substantial)):
             return False
-        changed_hidden = self.world_changed and " " in self.command
+        if not (self.was_understood or self.is_substantial):
+            return False
+        changed_hidden = self.world_changed and " " in self.command and not passes_time(self.command)
         return any((self.had_effect, changed_hidden, self.is_substantial, self.seems_failed))
 
+    @property
+    def is_walk_through(self) -> bool:
+        """Whether the player only walked on, from where nothing is known to lie or stand."""
+        return self.is_direction and self.moved and self.standing_here == ()
 
-def context_of(record: TurnRecord, *, first_visit: bool) -> ZMachineContext:
-    """Return what the Z-machine tells of a turn. ``first_visit``: no turn of the episode began there before."""
+
+def context_of(record: TurnRecord, *, first_visit: bool, scenery: Collection[int] = ()) -> ZMachineContext:
+    """Return what the Z-machine tells of a turn.
+
+    first_visit: no turn of the episode began there before
+    scenery: the attributes of things that the story does not list
+    """
     before, after = record.before, record.after
-    return {
+    listed = [thing.name for thing in before.visible or () if thing.attributes.isdisjoint(scenery)]
+    passed = before.moves is None or before.moves != after.moves
+    context: ZMachineContext = {
         "first_visit": first_visit,
         "score_delta": record.score_change,
         "location_changed": record.moved,
@@ -163,7 +191,12 @@ def context_of(record: TurnRecord, *, first_visit: bool) -> ZMachineContext:
         "taken": _names_missing(after.inventory, before.inventory),
         "laid_down": _names_missing(before.inventory, after.inventory),
         "revealed": sorted(names(after.text, [thing.name for thing in record.came_to_light])),
+        "was_understood": passed or record.did_something,
+        "in_fight": record.is_in_fight,
     }
+    if first_visit and before.visible is not None:
+        context["standing_here"] = sorted(names(before.text, listed))
+    return context
 
 
 def outcome_of(
@@ -195,6 +228,9 @@ def outcome_of(
         died=context.get("died", False),
         arrival_text=context.get("arrival_text", ""),
         destination=context.get("destination", ""),
+        standing_here=tuple(context["standing_here"]) if "standing_here" in context else None,
+        was_understood=context.get("was_understood", True),
+        in_fight=context.get("in_fight", False),
         taken=tuple(context.get("taken", ())),
         laid_down=tuple(context.get("laid_down", ())),
         revealed=tuple(context.get("revealed", ())),

@@ -50,7 +50,7 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def play(server: MisbehavingServer, work: Path) -> Callable[..., Ran]:
-    """Plays in the work folder for long enough that a memory is written."""
+    """Plays in the work folder for long enough that Memories.md is written."""
 
     def run(*, turns: int = 12, **more: Any) -> Ran:
         command = ("run", "--max-turns", str(turns), "--quiet", "--base-url", server.base_url, "--workdir", str(work))
@@ -122,7 +122,7 @@ def test_a_file_where_the_work_folder_should_be_is_left_as_it_is(tmp_path: Path,
         (3_000, 0, "the story cannot be copied"),
         (2 * STORY, 0, "the interpreter cannot be copied"),
         (ROOM, ROOM, "start/Memories.md cannot be written"),
-        (ROOM, ROOM - len(MEMORIES) - 100, "Memories.md cannot be written"),
+        (ROOM, ROOM - len(MEMORIES) - 10, "Memories.md cannot be written"),
     ],
 )
 def test_a_full_disk_is_said_and_every_file_that_was_there_is_whole(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zorkgpt.llm.language_model import Prompt, Role
     from zorkgpt.llm.scripted import Reply
 
-THERE_AND_BACK = ("north", "look", "south", "look", "north", "south", "north", "south")
+THERE_AND_BACK = ("look", "north", "look", "south", "look", "north", "south", "north")
 TURNS = len(THERE_AND_BACK)
 TO_THE_LAMP = ("north", "south", "north", "north", "take lamp", "look")
 LAMP_TURN = TO_THE_LAMP.index("take lamp") + 1

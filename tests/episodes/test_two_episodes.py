@@ -51,8 +51,19 @@ TIDE_HOUSE = Script(
 )
 ZORK_1 = Script(
     "zork1",
-    ("open mailbox", "take leaflet", "south", "west", "south", "east", "east", "east", "jump"),
-    ("examine mailbox", "open mailbox", "south", "examine house", "east", "examine window", "east", "look", "wait"),
+    ("open mailbox", "take leaflet", "south", "west", "south", "east", "examine window", "east", "east", "jump"),
+    (
+        "examine mailbox",
+        "open mailbox",
+        "south",
+        "examine house",
+        "east",
+        "examine window",
+        "east",
+        "look",
+        "wait",
+        "wait",
+    ),
     taken="take leaflet",
     syntax="Worked in this story: open mailbox; take leaflet",
     seed=3,

@@ -402,7 +402,7 @@ class TestEpisodeState:
 
     def test_the_figures_show_what_is_kept_and_how_learning_went(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, [{"memories": [learnt(), learnt()]}])
-        play.turn("north", "Blue Vats", location=VATS)
+        play.turn("enter gate", "Blue Vats", location=VATS)
         status = play.manager.get_status()
         assert status["state"] == {"file": str(tmp_path / "Memories.md"), "writable": True}
         assert status["metrics"] == {

@@ -73,7 +73,7 @@ class TestTexts:
         assert warned == ([] if tier == "core" else [expected])
 
     def test_what_the_player_left_there_is_no_more_core_on_a_return(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, [*[{"memories": []}] * 3, learnt("Banner lies here", "core", turn=6)])
+        play = MemoryPlay(tmp_path, [*[{"memories": []}] * 2, learnt("Banner lies here", "core", turn=6)])
         play.turn("take banner", "Taken.", inventory=(BANNER,))
         play.turn("north", ARRIVAL, location=VATS)
         play.turn("drop banner", "Dropped.", inventory=(), visible=(BANNER,))

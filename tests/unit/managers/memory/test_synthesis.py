@@ -72,7 +72,7 @@ class TestNews:
             ("read plaque", LONG, {}),
             ("take beam", "You can't reach that.", {}),
             ("enter chute", "Loft", {"location": LOFT}),
-            ("up", "A locked hatch stops you.", {}),
+            ("up", f"A locked hatch stops you. {LONG}", {}),
         ],
     )
     def test_an_effect_or_a_failure_is_news_once(
@@ -101,14 +101,75 @@ class TestNews:
         is_news(play, "down", "Blue Vats", location=VATS)
         assert not is_news(play, "enter chute", "Loft. A new thing lies here.", location=LOFT)
 
-    def test_a_refused_direction_is_news_once_at_each_place(self, tmp_path: Path) -> None:
+    def test_a_refusal_is_news_once_at_each_place(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
-        assert is_news(play, "east", "You can't go that way.")
-        assert not is_news(play, "east", "You can't go that way.")
-        assert is_news(play, "east", "The grate does not budge.")
-        is_news(play, "up", "Loft", location=LOFT)
+        assert is_news(play, "open grate", "You can't reach it.")
+        assert not is_news(play, "open grate", "You can't reach it.")
+        assert is_news(play, "open grate", "It does not budge, and isn't about to.")
+        is_news(play, "enter chute", "Loft", location=LOFT)
         is_news(play, "wait")
-        assert is_news(play, "east", "You can't go that way.")
+        assert is_news(play, "open grate", "You can't reach it.")
+
+    def test_a_direction_that_leads_nowhere_is_left_to_the_map(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        assert not is_news(play, "east", "You slide back down; it is impossible.")
+        assert is_news(play, "east", "The grate opens.", world_hash="1", location=LOFT)
+
+    def test_what_the_parser_did_not_understand_is_no_news_of_the_place(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.now = replace(play.now, moves=7)
+        assert not is_news(play, "examine vial", "You can't see any such thing.", moves=7)
+        assert is_news(play, "open vial", "You can't open it.", moves=8)
+        assert is_news(play, "unlock vial", "It clicks.", moves=8, inventory=(MORDANT,))
+
+    def test_it_does_not_matter_by_which_words_the_same_thing_was_picked_up(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        there = play.now
+        assert is_news(play, "take jars", "You pick one.", inventory=(MORDANT,))
+        play.now = there
+        assert not is_news(play, "get jar", "You pick one.", inventory=(MORDANT,))
+        assert is_news(play, "drop jar", "It breaks.", inventory=())
+
+    def test_a_room_that_was_only_walked_through_is_news_for_what_lies_there(self, tmp_path: Path) -> None:
+        for number, visible in enumerate(((), (MORDANT,), (replace(MORDANT, name="ghost"),))):
+            play = MemoryPlay(tmp_path / str(number), silent)
+            play.begin(1, Observation(f"Blue Vats\nA jar of mordant. {LONG}", VATS, (), visible, score=0))
+            assert is_news(play, "up", "Loft", location=LOFT, visible=()) is (visible == (MORDANT,))
+
+    def test_blows_of_a_fight_that_a_memory_tells_of_are_no_news_until_somebody_dies(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.manager.add_memory(VATS.num, VATS.name, memory("Fights", text="`attack troll`, again and again."))
+        for number, text in enumerate(("He is stunned.", f"You miss. {LONG}", "He can't rise.")):
+            assert not is_news(play, "attack troll", text, fights=True, world_hash=str(number))
+        assert is_news(play, "kick troll", "You can't.", fights=True)
+        assert is_news(play, "attack troll", "He strikes.", fights=True, died=True)
+
+    def test_what_was_done_on_this_visit_and_cannot_be_done_again_is_no_news(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        assert is_news(play, "open sluice", "Done.", world_hash="1", visible=(MORDANT,))
+        assert not is_news(play, "open sluice", "It's already open.")
+
+    def test_what_is_looked_at_while_a_clock_runs_is_no_news_by_the_clock(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        assert not is_news(play, "examine desk", "It is well used.", world_hash="2")
+        assert is_news(play, "show vial to man", "'I remember.'", world_hash="3")
+
+    def test_points_are_told_by_the_memories_of_the_same_question_or_by_those_that_stood(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path, learnt("Troll falls to blows", turn=3))
+        there = play.now
+        play.turn("attack troll", "He falls.", visible=(MORDANT,))
+        assert is_news(play, "up", "Loft", location=LOFT, score=5)
+        play.now = there
+        assert not is_news(play, "up", "Loft", location=LOFT, score=5)
+        play.now = there
+        assert is_news(play, "down", "Cellar", location=LOFT, score=7)
+        play.now = there
+        assert not is_news(play, "down", "Cellar", location=LOFT, score=7)
+
+    def test_a_memory_of_another_turn_that_names_command_and_points_tells_of_them(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        play.manager.add_memory(VATS.num, VATS.name, memory("Troll", text="Going `up` after it gave +5 points."))
+        assert not is_news(play, "up", "Loft", location=LOFT, score=5)
 
     def test_the_same_command_with_another_outcome_is_news(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
@@ -223,7 +284,7 @@ class TestNews:
         play.turn("drop jar", "Dropped.", inventory=())
         play.turn("up", "Loft", location=LOFT)
         (kept,) = play.manager.memory_cache[VATS.num]
-        assert kept.turns == "3-5"
+        assert kept.turns == "4-5"
 
     def test_what_cannot_be_noted_is_known_to_this_run_at_least_and_one_warning(self, tmp_path: Path) -> None:
         (tmp_path / "memory_news.txt").touch()
@@ -295,7 +356,7 @@ class TestOneQuestionAVisit:
         assert "take jar" in play.prompts[0]
 
     def test_every_memory_stands_where_its_turn_began_with_that_turns_figures(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, [NOTHING, {"memories": [learnt("a", turn=3), learnt("b"), learnt("c", turn=99)]}])
+        play = MemoryPlay(tmp_path, [{"memories": [learnt("a", turn=3), learnt("b"), learnt("c", turn=99)]}])
         play.turn("north", "Blue Vats", location=VATS)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         play.turn("dip banner", "Blue!", score=5)
@@ -333,7 +394,7 @@ class TestPrompt:
         play.turn("north", f"Blue Vats\n{LONG}", location=VATS)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         play.turn("up", "Loft", location=LOFT)
-        prompt = play.prompts[1]
+        (prompt,) = play.prompts
         assert f"On arrival the story showed: Blue Vats\n{LONG}" in prompt
         assert "visit status: FIRST VISIT" in prompt
         play.turn("down", "Blue Vats", location=VATS)
