@@ -64,11 +64,12 @@ class HistoryTeller:
         told_in: dict[str, int] = {}
         for place, entry in enumerate(entries):
             turn, answer = self._answer(entry)
-            shown = _once(answer, told_in)
+            lines = answer.splitlines()
+            shown = _once(lines, told_in)
             room = max(left - reserve * (self.most - place - 1), reserve)
             is_whole = len(shown) <= room
             if is_whole and turn is not None:
-                told_in |= {line: turn for line in _long_lines(answer) if line not in told_in}
+                told_in |= {line: turn for line in lines if len(line) >= SHORTEST_REPEATED and line not in told_in}
             elif not is_whole:
                 stands_below = self.precedes_present and place == len(entries) - 1
                 shown = STANDS_BELOW if stands_below else cut_middle(shown, room)
@@ -98,10 +99,6 @@ class HistoryTeller:
         return f"Turn {number}:\nReasoning: {reasoning}\nAction: {action}\nResponse: {answer}"
 
 
-def _long_lines(text: str) -> list[str]:
-    return [line for line in text.splitlines() if len(line) >= SHORTEST_REPEATED]
-
-
-def _once(text: str, told_in: Mapping[str, int]) -> str:
-    """Return the text with the turn that has them in place of lines that were told already."""
-    return "\n".join(f"[as in turn {told_in[line]}]" if line in told_in else line for line in text.splitlines())
+def _once(lines: Sequence[str], told_in: Mapping[str, int]) -> str:
+    """Return the lines as a text, with the turn that has them in place of those that were told already."""
+    return "\n".join([f"[as in turn {told_in[line]}]" if line in told_in else line for line in lines])

@@ -199,9 +199,9 @@ class MapManager(BaseManager):
 
     def _believe_reading(self, text: str, here: Location, exits: tuple[str, ...]) -> None:
         """Note the exits that a model read out of a text, and drop what else the text named ("the north wall")."""
-        self.note_exits(here, exits)
-        misread = {*self._bearings_in(text, here)}.difference(self._movements.exits_named(exits))
-        self.game_map.drop_exits(here.num, misread)
+        named = self._movements.exits_named(exits)
+        self.game_map.add_exits(here.num, named)
+        self.game_map.drop_exits(here.num, {*self._bearings_in(text, here)}.difference(named))
 
     def _note_death(self, turn: TurnRecord) -> None:
         exit_ = self._movements.exit_tried(turn, self._previous_command)

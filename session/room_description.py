@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 LONGEST_TITLE = 80
 """Characters of a line right above the version of a story: shorter ones are its title, longer ones tell the story."""
@@ -46,6 +47,7 @@ def description_in(text: str, name: str) -> str | None:
     return None
 
 
+@lru_cache(maxsize=8)
 def prologue_of(opening: str, first_room: str) -> str:
     """Return what a story tells before its first room, without the banner of its title, authors and version.
 

@@ -24,7 +24,7 @@ def one_line(text: str) -> str:
 
 def without_padding(text: str) -> str:
     """Return the text as it is told in a prompt: the blanks with which stories lay out menus become two."""
-    return _PADDING.sub("  ", text).strip()
+    return (_PADDING.sub("  ", text) if "  " in text or "\t" in text else text).strip()
 
 
 def first_line(text: str) -> str:

@@ -95,9 +95,10 @@ def _story(visit: VisitNews, state: GameState, characters: int, window: int) -> 
 
     The fewest turns are told where even that leaves a long text hardly more than a line.
     """
-    arrival, turns = _without_banner(_arrival(visit), visit.outcomes[0].location_name), _played_turns(visit, state)
-    most = turns[-1].turn - visit.outcomes[0].turn + window
-    forms = (_shared_out(turns[-count:], arrival, characters) for count in range(max(1, most), 0, -1))
+    arrival = _without_banner(_arrival(visit), visit.outcomes[0].location_name)
+    most = max(1, max(state.turn_count, visit.outcomes[-1].turn) - visit.outcomes[0].turn + window)
+    turns = _played_turns(visit, state, most)
+    forms = (_shared_out(turns[-count:], arrival, characters) for count in range(most, 0, -1))
     fields, _ = first_that_fits(forms, lambda form: form[1] >= LEAST_TOLD)
     return fields
 
@@ -122,14 +123,14 @@ def _laid_out(turns: Sequence[_ToldTurn], texts: Sequence[str]) -> dict[str, str
     }
 
 
-def _played_turns(visit: VisitNews, state: GameState) -> list[_ToldTurn]:
-    """Return the turns of the episode, up to that of the last news."""
+def _played_turns(visit: VisitNews, state: GameState, most: int) -> list[_ToldTurn]:
+    """Return the latest turns of the episode, up to that of the last news, at most so many."""
     last = visit.outcomes[-1]
-    played: list[tuple[str, str]] = list(state.action_history)
+    played: list[tuple[str, str]] = list(state.action_history[-most:])
     if last.turn > state.turn_count:
-        played.append((last.action, last.response))
+        played = [*played, (last.action, last.response)][-most:]
     first_turn = max(state.turn_count, last.turn) - len(played) + 1
-    reasons = {entry.get("turn"): one_line(str(entry.get("reasoning") or "")) for entry in _reasoned(state)}
+    reasons = {entry.get("turn"): one_line(str(entry.get("reasoning") or "")) for entry in _reasoned(state, most)}
     arrival = _arrival(visit)
     return [
         _ToldTurn(
@@ -142,8 +143,8 @@ def _played_turns(visit: VisitNews, state: GameState) -> list[_ToldTurn]:
     ]
 
 
-def _reasoned(state: GameState) -> Iterable[dict[str, object]]:
-    return (entry for entry in state.action_reasoning_history if isinstance(entry, dict))
+def _reasoned(state: GameState, most: int) -> Iterable[dict[str, object]]:
+    return (entry for entry in state.action_reasoning_history[-most:] if isinstance(entry, dict))
 
 
 def _short(text: str) -> str:

@@ -34,18 +34,21 @@ def write_atomically(
     except OSError as error:  # the current folder is gone
         raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    is_replaced = False
     try:
         _write(temporary, content, target, durable=durable, mode=mode)
         if backup is not None and target.exists():
             _keep(target, backup)
         temporary.replace(target)
+        is_replaced = True
         if durable:
             sync_folder(target.parent)
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        if not is_replaced:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
 
 def overwrite(path: Path, content: bytes) -> None:

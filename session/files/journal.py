@@ -17,7 +17,7 @@ import os
 import re
 import secrets
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,7 +32,7 @@ from session.files.shared_files import open_to_append, read_whole
 from session.values import Observation, Seed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from typing_extensions import Self
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 JOURNAL_VERSION = 3
 READ_VERSIONS = (2, JOURNAL_VERSION)
 JOURNAL_FILE = "journal.jsonl"
-_LEFT_OUT = Observation("")
+_TOLD_BEFORE: Mapping[str, Any] = {"record": {"before": True, "after": {"parents": True}}}
+_JSON = json.JSONEncoder(separators=(",", ":"))
 _RUN_ID = "%Y%m%d-%H%M%S"
 _LONGEST_LINE = 4 * 1024 * 1024
 """In bytes: an answer of a model that is as long as one may be is shorter."""
@@ -145,14 +146,13 @@ class Journal:
 
     def append(self, event: Event) -> None:
         """Write the event to the file; see :meth:`sync`. Raises ``StoreError``."""
-        body = json.dumps(
+        body = _JSON.encode(
             {
                 "v": JOURNAL_VERSION,
                 "seq": self.seq + 1,
                 "at": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
                 "event": _shortened(event, self._seen),
-            },
-            separators=(",", ":"),
+            }
         )
         line_sum = _sum(self.sum, body.encode("ascii"))
         with self._translated():
@@ -330,18 +330,13 @@ def _shortened(event: Event, seen: Observation | None) -> dict[str, Any]:
         whole: dict[str, Any] = EVENTS.dump_python(event, mode="json")
         return whole
     old, new = event.record.before.parents, event.record.after.parents
-    after = replace(event.record.after, parents=())
-    short: dict[str, Any] = EVENTS.dump_python(
-        replace(event, record=replace(event.record, before=_LEFT_OUT, after=after)), mode="json"
-    )
-    record = short["record"]
-    del record["before"]
+    short: dict[str, Any] = EVENTS.dump_python(event, mode="json", exclude=_TOLD_BEFORE)
+    after = short["record"]["after"]
     if len(old) == len(new):
-        del record["after"]["parents"]
         pairs = enumerate(zip(old, new, strict=True))
-        record["after"]["moved"] = {number: parent for number, (before, parent) in pairs if before != parent}
+        after["moved"] = {number: parent for number, (before, parent) in pairs if before != parent}
     else:
-        record["after"]["parents"] = new
+        after["parents"] = new
     return short
 
 

@@ -10,7 +10,7 @@ from zorkgpt.mapping.map_render import by_destination, plain_line
 from zorkgpt.mapping.navigation import neighbourhood
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable
 
     from zorkgpt.mapping.map_graph import MapGraph
 
@@ -26,14 +26,15 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
     leads to a room without a line of its own, that room's name stands with it.
     """
     moves = neighbourhood(graph, here, radius)
+    untried = {room: graph.untried_exits(room) for room in moves}
     shown = {
         room: hops
         for room, hops in moves.items()
-        if graph.untried_exits(room) or (hops < radius and graph.connections.get(room)) or room == here
+        if untried[room] or (hops < radius and graph.connections.get(room)) or room == here
     }
     lines = []
     for room, hops in sorted(shown.items(), key=lambda each: (each[1], each[0])):
-        parts = [*(_walked(graph, room, shown) if hops < radius else ()), *_untried(graph.untried_exits(room))]
+        parts = [*(_walked(graph, room, shown) if hops < radius else ()), *_untried(untried[room])]
         parts += _refused(graph, room) if room == here else ()
         if parts:
             name = f"L{room} {plain_line(graph.rooms[room].label)}{' (here)' if room == here else ''}"
@@ -43,16 +44,15 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
 
 def _walked(graph: MapGraph, room: int, shown: Collection[int]) -> Iterable[str]:
     """Yield each room that exits lead to, with the commands."""
-    refused = graph.refused_exits(room)
     for to_id, commands in by_destination(graph.connections.get(room, {})).items():
-        told = " / ".join(_command(graph, Edge(room, command), refused) for command in commands)
+        told = " / ".join(_command(graph, Edge(room, command)) for command in commands)
         yield f"{told} -> L{to_id}" + ("" if to_id in shown else f" {plain_line(graph.rooms[to_id].label)}")
 
 
-def _command(graph: MapGraph, edge: Edge, refused: Mapping[str, str]) -> str:
-    doubts = "unsure" if graph.confidence(edge) < SURE else ""
-    if edge.exit in refused:
-        doubts = f"last time: {refused[edge.exit] or 'refused'}"
+def _command(graph: MapGraph, edge: Edge) -> str:
+    doubts, words = "unsure" if graph.confidence(edge) < SURE else "", graph.last_refusal(edge)
+    if words is not None:
+        doubts = f"last time: {words or 'refused'}"
     return plain_line(edge.exit) + (f" ({plain_line(doubts)})" if doubts else "")
 
 

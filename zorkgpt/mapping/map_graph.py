@@ -124,14 +124,15 @@ class MapGraph:
         """Add exits to a room, except pruned ones, and return those that are new."""
         self.add_room(location_id)
         room, pruned = self.rooms[location_id], self.pruned_exits.get(location_id, set())
-        new = tuple(exit_ for exit_ in dict.fromkeys(exits) if exit_ not in pruned.union(room.exits))
-        self.rooms[location_id] = replace(room, exits=room.exits + new)
+        new = tuple(exit_ for exit_ in dict.fromkeys(exits) if exit_ not in room.exits and exit_ not in pruned)
+        if new:
+            self.rooms[location_id] = replace(room, exits=room.exits + new)
         return new
 
     def drop_exits(self, location_id: int, exits: Iterable[str]) -> None:
         """Take exits off a room that were named by mistake; one that was walked stays."""
         room, mistaken = self.rooms.get(location_id), {*exits} - self.connections.get(location_id, {}).keys()
-        if room is not None and mistaken:
+        if room is not None and not mistaken.isdisjoint(room.exits):
             self.rooms[location_id] = replace(room, exits=tuple(each for each in room.exits if each not in mistaken))
 
     def add_connection(
@@ -151,7 +152,7 @@ class MapGraph:
         self._lift_pruning(edge)
         self.add_exits(from_id, (exit,))
         self.add_room(to_id)
-        self.connections.setdefault(from_id, {})[exit] = to_id
+        self.connections[from_id] = {**self.connections.get(from_id, {}), exit: to_id}
         self.exit_failure_counts.pop(edge, None)
         self.exit_refusals.pop(edge, None)
         if before is None:
@@ -197,9 +198,9 @@ class MapGraph:
             self.add_room(room.id, "" if room.id in self.rooms else room.name)
             self.add_exits(room.id, room.exits)
         for from_id, exits in other.connections.items():
-            mine = self.connections.setdefault(from_id, {})
+            self.connections.setdefault(from_id, {})
             for exit_, to_id in exits.items():
-                if exit_ not in mine:
+                if exit_ not in self.connections[from_id]:
                     edge = Edge(from_id, exit_)
                     self.add_connection(from_id, exit_, to_id, other.confidence(edge))
                     self.connection_verifications[edge] = other.connection_verifications.get(edge, 1)
@@ -212,7 +213,7 @@ class MapGraph:
         return replace(
             self,
             rooms=dict(self.rooms),
-            connections={from_id: dict(exits) for from_id, exits in self.connections.items()},
+            connections=dict(self.connections),  # what is in it is never changed, but replaced
             connection_confidence=dict(self.connection_confidence),
             connection_verifications=dict(self.connection_verifications),
             exit_failure_counts=dict(self.exit_failure_counts),
@@ -240,6 +241,13 @@ class MapGraph:
         failed = {edge.exit for edge in edges if edge.location_id == location_id}
         failed |= self.pruned_exits.get(location_id, set())
         return {exit_: self.exit_refusals.get(Edge(location_id, exit_), "") for exit_ in sorted(failed)}
+
+    def last_refusal(self, edge: Edge) -> str | None:
+        """Return what the story said when the exit led nowhere the last time it was tried, "" where that is not known.
+
+        ``None`` where it did not.
+        """
+        return self.exit_refusals.get(edge, "") if self._was_refused(edge) else None
 
     def confidence(self, edge: Edge) -> float:
         """Return how sure it is that the edge leads where it says, from 0.01 to 1."""

@@ -116,7 +116,7 @@ class MovementAnalyzer:
         """Return whether the story moves the player for this word alone."""
         if not self._directions:
             return word in _DIRECTIONS or word in _FULL_WORDS
-        return any(kept in self._directions for kept in (word, word[:6], word[:9]))
+        return word in self._directions or word[:6] in self._directions or word[:9] in self._directions
 
     def _exits_in(self, phrase: str) -> list[str]:
         whole = self.exit_of(phrase)
