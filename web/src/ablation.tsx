@@ -7,7 +7,8 @@ import { Fact } from "./heading";
 import { spelled, Written } from "./written";
 
 const LABELS = 190; // pixels to the left of a row of points, on a wide screen
-const ROW = 54;
+const ROW = 84;
+const LEVELS = 7; // of points that would hide each other, above each other
 const BOTTOM = 26;
 
 /** The page of an ablation: what differs between the arms, and every pair and every episode that this was taken from. */
@@ -72,36 +73,37 @@ function Difference({ comparison: each }: { comparison: Comparison }) {
     <figure class="strip" ref={box}>
       <figcaption>
         <strong><Written text={`${each.first} − ${each.other}`} /></strong> <span class="label"><Written text={each.story} /> {unit}</span>
-        <span class="strip-found">{found}{each.p !== null && `, p = ${short(each.p)}`}, {plural(each.pairs, "pair")}</span>
+        <span class="strip-found">{found}{each.p !== null && `, p = ${each.p.toPrecision(2)}`}, {plural(each.pairs, "pair")}</span>
         {each.why_not && <span class="label"> <Written text={each.why_not} /></span>}
       </figcaption>
       {values.length > 0 && (
         <svg width={width} height={ROW + BOTTOM} role="img" aria-label={spelled(`${each.first} minus ${each.other}: ${found}`)}>
           <XAxis x={x} height={ROW} />
           <line class="zero" x1={x(0)} x2={x(0)} y1={0} y2={ROW} />
-          {spread(each.points, (point) => (point.difference === null ? null : x(point.difference))).map(({ item, at, level }) => (
-            <circle key={`${item.story} ${item.pair}`} class="point" cx={at} cy={16 - level * 4} r={4.5}>
+          {spread(each.points, (point) => (point.difference === null ? null : x(point.difference))).map(({ item, at, height }) => (
+            <circle key={`${item.story} ${item.pair}`} class="point" cx={at} cy={36 + height} r={4}>
               <title>{spelled(`pair ${item.pair}, ${item.story}: ${short(item.first)} against ${short(item.other)}, ${signed(item.difference ?? 0)}`)}</title>
             </circle>
           ))}
-          {each.low !== null && each.high !== null && <line class="interval" x1={x(each.low)} x2={x(each.high)} y1={38} y2={38} />}
-          {each.difference !== null && <circle class="mean" cx={x(each.difference)} cy={38} r={5} />}
+          {each.low !== null && each.high !== null && <line class="interval" x1={x(each.low)} x2={x(each.high)} y1={72} y2={72} />}
+          {each.difference !== null && <circle class="mean" cx={x(each.difference)} cy={72} r={5} />}
         </svg>
       )}
     </figure>
   );
 }
 
-/** Give points that would hide each other levels of their own; at most four, above and below. */
+/** Move points that would hide each other: up and down, and a little aside where there are many. */
 function spread<T>(items: T[], place: (item: T) => number | null) {
   const taken = new Map<number, number>();
   return items.flatMap((item) => {
     const at = place(item);
     if (at === null) return [];
-    const order = taken.get(Math.round(at / 4)) ?? 0;
-    taken.set(Math.round(at / 4), order + 1);
-    return [{ item, at, level: ((order % 7) - 3) }];
-  }).map((each, _, all) => (all.length === 1 ? { ...each, level: 0 } : each));
+    const order = taken.get(Math.round(at / 6)) ?? 0;
+    taken.set(Math.round(at / 6), order + 1);
+    const level = Math.ceil((order % LEVELS) / 2) * (order % 2 ? 1 : -1);
+    return [{ item, at: at + 5 * Math.floor(order / LEVELS), height: 8 * level }];
+  });
 }
 
 function XAxis({ x, height }: { x: ScaleLinear<number, number>; height: number }) {
@@ -126,12 +128,12 @@ function Episodes({ story, ablation }: { story: string; ablation: Ablation }) {
   const left = width > 600 ? LABELS : 16;
   const x = scaleLinear([Math.min(0, ...scores), Math.max(1, ...scores)], [left, width - 16]).nice();
   const top = left === 16 ? 20 : 0;
-  const height = ablation.arms.length * (ROW + top);
+  const whole = ablation.arms.length * (ROW + top);
   return (
     <figure class="strip" ref={box}>
-      <figcaption class="label">Points at the end of each episode; from dark, the first of a run, to light, its last. The bar is the mean of the arm, with its 95 % interval.</figcaption>
-      <svg width={width} height={height + BOTTOM} role="img" aria-label={`Points at the end of every episode, by arm: ${spelled(ablation.arms.join(", "))}`}>
-        <XAxis x={x} height={height} />
+      <figcaption class="label">Points at the end of each episode; from blue, the first of a run, to amber, its last. The bar is the mean of the arm, with its 95 % interval.</figcaption>
+      <svg width={width} height={whole + BOTTOM} role="img" aria-label={`Points at the end of every episode, by arm: ${spelled(ablation.arms.join(", "))}`}>
+        <XAxis x={x} height={whole} />
         {ablation.arms.map((arm, row) => {
           const middle = row * (ROW + top) + top + ROW / 2;
           const mean = ablation.scores.find((each) => each.story === story && each.arm === arm && each.measure === ablation.decisive);
@@ -139,13 +141,13 @@ function Episodes({ story, ablation }: { story: string; ablation: Ablation }) {
           return (
             <g key={arm}>
               <text class="arm" x={left === 16 ? 16 : 0} y={left === 16 ? middle - ROW / 2 - 4 : middle + 4}>{spelled(arm)}</text>
-              {spread(points, ({ episode }) => (episode.score === null ? null : x(episode.score))).map(({ item, at, level }) => (
-                <circle key={`${item.run.pair} ${item.number}`} class="dot" cx={at} cy={middle - 6 + level * 4} r={4} style={{ "--age": `${Math.round((100 * item.number) / Math.max(1, item.run.episodes.length - 1))}%` }}>
+              {spread(points, ({ episode }) => (episode.score === null ? null : x(episode.score))).map(({ item, at, height }) => (
+                <circle key={`${item.run.pair} ${item.number}`} class="dot" cx={at} cy={middle - 8 + height} r={4} style={{ "--age": `${Math.round((100 * item.number) / Math.max(1, item.run.episodes.length - 1))}%` }}>
                   <title>{spelled(`${arm}, pair ${item.run.pair}, episode ${item.number + 1}: ${short(item.episode.score)} points, ${endInWords(item.episode.end)}`)}</title>
                 </circle>
               ))}
-              {mean?.low != null && mean.high != null && <line class="interval" x1={x(mean.low)} x2={x(mean.high)} y1={middle + 16} y2={middle + 16} />}
-              {mean?.score != null && <circle class="mean" cx={x(mean.score)} cy={middle + 16} r={4.5} />}
+              {mean?.low != null && mean.high != null && <line class="interval" x1={x(mean.low)} x2={x(mean.high)} y1={middle + 30} y2={middle + 30} />}
+              {mean?.score != null && <circle class="mean" cx={x(mean.score)} cy={middle + 30} r={4.5} />}
             </g>
           );
         })}

@@ -40,7 +40,7 @@ export function Chart({ title, height, series, across, now, borders = [], pick, 
   const whole = x.ticks(Math.max(2, Math.floor(width / 90))).filter(Number.isInteger);
   return (
     <figure class="chart" ref={box}>
-      <figcaption>{title}</figcaption>
+      <figcaption>{title} <span class="label">by {across}</span></figcaption>
       {empty ? <p class="label">Not recorded.</p> : (
         <svg
           width={width} height={height} role="img" aria-label={`${title}: ${series.map((each) => `${each.name} ${format(each.points.at(-1)?.[1] ?? 0)} at the end`).slice(0, 6).join(", ")}`}
@@ -54,7 +54,6 @@ export function Chart({ title, height, series, across, now, borders = [], pick, 
             </g>
           ))}
           {whole.map((tick) => <text key={tick} class="tick-x" x={x(tick)} y={height - 6} text-anchor="middle">{tick}</text>)}
-          <text class="tick-x" x={width - MARGIN.right} y={height - MARGIN.bottom - 5} text-anchor="end">{across}</text>
           {borders.map((at) => <line key={at} class="border" x1={x(at)} x2={x(at)} y1={MARGIN.top} y2={height - MARGIN.bottom} />)}
           {lines.map((line, each) => <path key={each} class="curve" d={line} style={{ "--age": `${Math.round(series[each]!.shade * 100)}%` }}><title>{series[each]!.name}</title></path>)}
           {series.filter((each) => each.dots).map((each) => each.points.map(([px, py]) => <circle key={`${each.name} ${px}`} class="dot" cx={x(px)} cy={y(py)} r={3.5} style={{ "--age": `${Math.round(each.shade * 100)}%` }} />))}

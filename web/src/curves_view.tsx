@@ -63,7 +63,7 @@ export function CurvesView({ journey, index, goTo, run }: { journey: Journey; in
           {MEASURES.map((measure, each) => (
             <Chart
               key={measure.title} title={measure.title} height={each === 0 ? 210 : 130} series={charts[each]!} format={measure.format}
-              across={{ row: "turns of the run", over: "turn", ends: "episode" }[axis]} now={now} borders={borders} pick={pick} steps={axis !== "ends"}
+              across={{ row: "turn of the run", over: "turn", ends: "episode" }[axis]} now={now} borders={borders} pick={pick} steps={axis !== "ends"}
             />
           ))}
           {axis !== "ends" && <Lanes lanes={lanes} from={0} to={axis === "row" ? steps.length - 1 : longest} />}

@@ -1,12 +1,14 @@
 import { useMemo } from "preact/hooks";
 import { addressOf } from "./address";
-import type { Attempt, Item, Moment, Turn } from "./data";
+import type { Attempt, Change, Item, Moment, Turn } from "./data";
 import { dollars, plural, seconds, short, signed } from "./figures";
 import { ItemChange, ItemText } from "./items";
 import type { Journey } from "./journey";
 import { ModelCall } from "./model_call";
 import { Plan } from "./plan";
 import { Written } from "./written";
+
+const MOST_CHANGES = 6; // that are shown unasked
 
 interface Shown {
   journey: Journey;
@@ -131,7 +133,7 @@ function Learnt({ journey, index }: { journey: Journey; index: number }) {
       {turn.changes.length > 0 && (
         <section>
           <h3>Learnt from this turn</h3>
-          <ul class="items">{turn.changes.map((change) => <ItemChange key={change.key} change={change} />)}</ul>
+          <Changes changes={turn.changes} />
         </section>
       )}
       {used.length > 0 && (
@@ -142,6 +144,17 @@ function Learnt({ journey, index }: { journey: Journey; index: number }) {
           </details>
         </section>
       )}
+    </>
+  );
+}
+
+function Changes({ changes }: { changes: Change[] }) {
+  const list = (shown: Change[]) => <ul class="items">{shown.map((change) => <ItemChange key={change.key} change={change} />)}</ul>;
+  const more = changes.length - MOST_CHANGES;
+  return (
+    <>
+      {list(changes.slice(0, MOST_CHANGES))}
+      {more > 0 && <details><summary>{plural(more, "more change")}</summary>{list(changes.slice(MOST_CHANGES))}</details>}
     </>
   );
 }
