@@ -1,0 +1,52 @@
+"""A report that a server on this computer renews during a run: the page follows, and stays where it is read."""
+
+from __future__ import annotations
+
+import json
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.fixtures.unplayed_report import report_of, run_of
+from zorkgpt.report.server import Edition, ReportServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.slow
+
+
+def edition(turns: int, *, follow: bool = True) -> Edition:
+    report: dict[str, Any] = {**report_of(run_of(turns)), "follow": follow}
+    return Edition.of(json.dumps(report).encode())
+
+
+@pytest.fixture
+def server() -> Iterator[ReportServer]:
+    with ReportServer(0, edition(10)) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(("read", "then"), [(10, 12), (4, 4)])
+def test_whoever_reads_the_latest_turn_is_led_on_and_nobody_else(
+    browser: Browser, server: ReportServer, read: int, then: int
+) -> None:
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{server.url}#e1t{read}")
+    expect(page.get_by_role("article")).to_have_attribute("aria-label", f"Episode 1, turn {read}")
+    server.edition = edition(12, follow=False)
+    expect(page.get_by_role("slider", name="Turn")).to_have_attribute("max", "12")
+    expect(page.get_by_role("article")).to_have_attribute("aria-label", f"Episode 1, turn {then}")
+    before = len(asked)
+    page.wait_for_timeout(3000)
+    assert len(asked) == before
+    assert all(url.startswith(server.url) for url in asked)
+    page.close()
