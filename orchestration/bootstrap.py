@@ -117,7 +117,7 @@ def assemble(
             folder,
             ZorkOrchestrator(
                 game=game,
-                turn=build_turn(configuration, model.door, game, learning, parts.vocabulary),
+                turn=build_turn(configuration, model, game, learning, parts, recording),
                 learning=learning,
                 plan=RunPlan(manifest.seeds, configuration.max_turns_per_episode, manifest.first_episode),
                 emit=model.emit,

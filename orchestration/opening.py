@@ -11,6 +11,7 @@ from game_interface.core.isolated import IsolatedGame
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from orchestration.model_choice import ChosenModel, choose_model
+from orchestration.review import Review
 from orchestration.story import ChosenStory, choose_story
 from session.errors import ConfigurationError
 from session.vocabulary import Vocabulary
@@ -26,12 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a run is played with; the caller closes game and model. ``model``: ``None`` where it is only repeated."""
+    """What a run is played with; the caller closes game and model.
+
+    model: ``None`` where the run is only repeated
+    review: lets a person look at each proposal before it is played; ``None`` where nobody does
+    """
 
     game: Game
     model: ChosenModel | None
     story: ChosenStory
     vocabulary: Vocabulary
+    review: Review | None = None
 
 
 @contextmanager
@@ -40,12 +46,14 @@ def open_parts(
     progress: Progress | None = None,
     stop: Flag | None = None,
     read_line: Callable[[], str] | None = None,
+    review: Review | None = None,
 ) -> Iterator[Parts]:
     """Open the story in a process of its own, and the model.
 
     progress: told of a model that has to be fetched first
     stop: ends a wait for a model
     read_line: returns what a person types, where the configuration has a person play
+    review: lets a person look at each proposal
     Raises ``ConfigurationError``, ``StoryError``, ``LanguageModelUnavailable``.
     """
     player = configuration.agent.player
@@ -58,7 +66,7 @@ def open_parts(
             model = stack.enter_context(choose_model(configuration, progress, stop))
         if player != "model" and read_line is not None:
             model = _with_person(PersonModel(read_line, parts.vocabulary, model.model if model else None), model)
-        yield replace(parts, model=model)
+        yield replace(parts, model=model, review=review)
 
 
 def _with_person(person: PersonModel, others: ChosenModel | None) -> ChosenModel:

@@ -11,6 +11,7 @@ from game_interface.core.commands import refusal
 from game_interface.core.game import Game
 from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
+from orchestration.review import Review, recorded_review, unreviewed
 from session.command_reading import first_command
 from session.errors import LanguageModelError, ZorkGPTError
 from session.values import Observation, Proposal, TurnRecord, Verdict
@@ -23,11 +24,14 @@ from zorkgpt.players.extractor import Extractor
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from orchestration.guarded_model import GuardedModel
     from orchestration.learning import Learning
+    from orchestration.opening import Parts
     from session.context import OfferedRoute, PromptSection
+    from session.events import ProposalReviewed
+    from session.files.recording import Recording
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
-    from zorkgpt.llm.language_model import LanguageModel
 
 Offer = Callable[[tuple[str, ...], Callable[[str], int]], tuple[str, ...]]
 """Chooses from the valid actions of a moment by how often each was played, and says in which order they are shown."""
@@ -44,6 +48,7 @@ class Turn:
     vocabulary: tells where a line of several commands is parted; without it none is
     routes: what the agent may follow; the commands of a route are played without asking anybody
     is_persons: a person chooses the commands: nobody judges them
+    review: lets a person decide on each proposal, in the critic's place
     """
 
     game: Game
@@ -56,6 +61,7 @@ class Turn:
     vocabulary: Vocabulary | None = None
     routes: RouteManager | None = None
     is_persons: bool = False
+    review: Review = unreviewed
 
     @property
     def on_route(self) -> bool:
@@ -103,7 +109,8 @@ class Turn:
         if valid_actions and not state.turn_count:
             valid_actions = (*(route.choice for route in routes if route.is_best), *valid_actions)
         rejections: list[Rejection] = []
-        for rejections_left in range(self.max_rejections, -1, -1):
+        rejections_left = self.max_rejections
+        while True:
             proposal = self._propose(before, learnt, valid_actions, rejections, routes)
             if self.is_persons and proposal.action == LEAVING:
                 raise PlayerLeft
@@ -112,8 +119,13 @@ class Turn:
                 reason = f"A turn is one command: {first!r} is played, and what follows it is for the next turns."
                 yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser"))
                 proposal = replace(proposal, action=first)
-            proposal, verdict = self._led(proposal, before) or (proposal, self._judge(before, learnt, proposal))
-            if verdict.accepted or not rejections_left:
+            review = self.review(proposal)
+            if review is not None and review.played not in ("", proposal.action):
+                reason = f"{review.played!r} was typed instead."
+                yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="person"))
+                proposal = Proposal(review.played)
+            proposal, verdict = self._decided(before, learnt, proposal, review)
+            if verdict.accepted or not (rejections_left or verdict.source == "person"):
                 unfit = self.game.step(proposal.action).refusal
                 if unfit is None:
                     yield _JudgedProposal(proposal, verdict)
@@ -121,6 +133,10 @@ class Turn:
                 verdict = Verdict(accepted=False, reason=unfit, source="parser")
             rejections.append(Rejection(proposal.action, verdict.reason))
             yield _JudgedProposal(proposal, verdict)
+            if verdict.source != "person":
+                rejections_left -= 1
+            if rejections_left < 0:
+                return
 
     def _times(self, state: GameState, action: str) -> int:
         """Return how often the action was played here, in this episode and, as far as routes are learnt, earlier."""
@@ -156,13 +172,31 @@ class Turn:
             return _JudgedProposal(proposal, Verdict(accepted=False, reason=problem, source="route"))
         return _JudgedProposal(replace(proposal, action=first.action), Verdict(accepted=True, source="route"))
 
-    def _judge(self, before: Observation, learnt: Sequence[PromptSection], proposal: Proposal) -> Verdict:
-        """Return the critic's verdict; a command that cannot reach the story is refused without the critic."""
+    def _decided(
+        self,
+        before: Observation,
+        learnt: Sequence[PromptSection],
+        proposal: Proposal,
+        review: ProposalReviewed | None,
+    ) -> _JudgedProposal:
+        """Return what is to be played, and whether it is: as the person has decided, else as the critic judges."""
+        if review is not None and not review.played:
+            return _JudgedProposal(proposal, Verdict(accepted=False, reason=review.reason, source="person"))
+        led = self._led(proposal, before)
+        return led or _JudgedProposal(proposal, self._judge(before, learnt, proposal, is_wanted=review is not None))
+
+    def _judge(
+        self, before: Observation, learnt: Sequence[PromptSection], proposal: Proposal, *, is_wanted: bool
+    ) -> Verdict:
+        """Return the critic's verdict; a command that cannot reach the story is refused without the critic.
+
+        is_wanted: by a person, who has seen it
+        """
         unfit = None if before.awaits_key else refusal(proposal.action)
         if unfit is not None:
             return Verdict(accepted=False, reason=unfit, source="parser")
-        if self.is_persons:
-            return Verdict(accepted=True)
+        if self.is_persons or is_wanted:
+            return Verdict(accepted=True, source="person")
         system = self.critic.system_prompt
         context = partial(self.context.get_critic_context, before, proposal.action, learnt, system=system)
         return self.critic.judge(before, proposal, context)
@@ -200,9 +234,17 @@ def freshest(actions: tuple[str, ...], times: Callable[[str], int]) -> tuple[str
 
 
 def build_turn(
-    configuration: GameConfiguration, model: LanguageModel, game: Game, learning: Learning, vocabulary: Vocabulary
+    configuration: GameConfiguration,
+    model: GuardedModel,
+    game: Game,
+    learning: Learning,
+    parts: Parts,
+    recording: Recording,
 ) -> Turn:
-    """Build the players of a run around its game."""
+    """Build the players of a run around its game.
+
+    recording: has the decisions of a person that are repeated
+    """
     is_persons = configuration.agent.player != "model"
     reader = configuration.extractor.mode
     reasoning_length = None if is_persons else configuration.agent.reasoning_length
@@ -210,7 +252,7 @@ def build_turn(
     return Turn(
         game=game,
         agent=Agent(
-            model,
+            model.door,
             reads=reader == "inline",
             notes_objectives=configuration.objectives.enabled and reasoning_length is None,
             travels=routes is not None,
@@ -218,12 +260,13 @@ def build_turn(
         ),
         critic=learning.critic,
         context=learning.get(ContextManager),
-        extractor=Extractor(model) if reader == "separate" else None,
+        extractor=Extractor(model.door) if reader == "separate" else None,
         max_rejections=configuration.critic.max_rejections,
         offer=None if is_persons else _offer(configuration),
-        vocabulary=vocabulary,
+        vocabulary=parts.vocabulary,
         routes=routes,
         is_persons=is_persons,
+        review=recorded_review(recording, model.emit, parts.review),
     )
 
 

@@ -161,6 +161,21 @@ class OptionsChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class ProposalReviewed:
+    """A person was shown a proposal before it was played, and decided.
+
+    action: the command that was proposed
+    played: the command that the person wants to be played, the proposed one or another; "" where it is refused
+    reason: why it is refused, for the agent
+    """
+
+    action: str
+    played: str
+    reason: str = ""
+    kind: Literal["proposal_reviewed"] = "proposal_reviewed"
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryRemoved:
     """The memories with that title were removed before the next turn: a fork was asked to go on without them."""
 
@@ -227,6 +242,7 @@ Event = Annotated[
     | GameFailed
     | FileEdited
     | OptionsChanged
+    | ProposalReviewed
     | MemoryRemoved
     | RoutesProven
     | RunPaused

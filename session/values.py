@@ -164,7 +164,7 @@ class Verdict:
 
     accepted: bool
     reason: str = ""
-    source: Literal["parser", "object_tree", "map", "llm", "route", "none"] = "none"
+    source: Literal["parser", "object_tree", "map", "llm", "route", "person", "none"] = "none"
     confidence: float | None = None
 
 

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import subprocess
-import threading
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,13 +15,12 @@ from session.events import EpisodeEnded, ModelAnswered, ModelFailed, RunPaused, 
 from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
-from tests.fixtures.command_line import COMMAND, Ran, environment
+from tests.fixtures.command_line import COMMAND, Ran, environment, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from session.events import Event
@@ -46,43 +41,6 @@ def entered(folder: Path, lines: str, *arguments: str) -> Ran:
         command, cwd=folder, env=environment(), input=lines.encode(), capture_output=True, timeout=PATIENCE, check=False
     )
     return Ran(result.returncode, result.stdout, result.stderr)
-
-
-def typed_on_a_terminal(folder: Path, keys: Sequence[str], *arguments: str) -> Ran:
-    """The command was run on a terminal; each of ``keys`` was typed when it waited for a line."""
-    ours, theirs = pty.openpty()
-    shown = bytearray()
-
-    def read() -> None:
-        try:
-            while block := os.read(ours, 65536):
-                shown.extend(block)
-        except OSError:
-            return  # the other side is closed
-
-    with subprocess.Popen(
-        ["setsid", "--ctty", "--wait", *COMMAND, *arguments, "--workdir", "work"],  # so that Ctrl-C reaches it
-        cwd=folder,
-        env=environment() | {"TERM": "xterm-256color"},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    ) as process:
-        os.close(theirs)
-        reading = threading.Thread(target=read)
-        reading.start()
-        answered = 0
-        for each in keys:
-            until = time.monotonic() + PATIENCE
-            while shown.count(b"> ", answered) == 0 and time.monotonic() < until:
-                time.sleep(0.05)
-            time.sleep(0.5)
-            answered = len(shown)
-            os.write(ours, each.encode())
-        status = process.wait(PATIENCE)
-        reading.join(PATIENCE)
-    os.close(ours)
-    return Ran(status, bytes(shown))
 
 
 def events(folder: Path) -> list[Event]:
@@ -120,11 +78,11 @@ def test_a_configured_model_learns_from_what_a_person_does(tmp_path: Path) -> No
 
 
 def test_ctrl_c_pauses_and_resume_asks_the_person_again(tmp_path: Path) -> None:
-    paused = typed_on_a_terminal(tmp_path, ["look\r", CTRL_C], "play")
+    paused = typed_on_a_terminal(tmp_path, ["look\r", CTRL_C], "play", "--workdir", "work")
     assert paused.status == 130
     assert "goes on from here." in paused.out.decode()
     assert isinstance(events(tmp_path)[-1], RunPaused)
-    resumed = typed_on_a_terminal(tmp_path, ["n\r", "quit\r"], "resume")
+    resumed = typed_on_a_terminal(tmp_path, ["n\r", "quit\r"], "resume", "--workdir", "work")
     assert resumed.status == 0
     assert actions(tmp_path) == ["look", "n"]
     (end,) = [event for event in events(tmp_path) if isinstance(event, EpisodeEnded)]

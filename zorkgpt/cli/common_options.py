@@ -33,6 +33,9 @@ Patience = Annotated[
 Settings = Annotated[
     list[str] | None, typer.Option("--set", help="Any option: its name, =, its value.", metavar="OPTION=VALUE")
 ]
+Step = Annotated[
+    bool, typer.Option("--step", help="Show each command before it is played: play it, edit it or refuse it.")
+]
 EventsAsJson = Annotated[bool, typer.Option("--json", help="Every event as a line of JSON.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 

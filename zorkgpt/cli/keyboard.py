@@ -10,7 +10,10 @@ import typer
 
 from game_interface.core.commands import refusal
 from session.errors import WaitInterrupted
+from session.events import ProposalReviewed
 from session.files.journal import observation_in
+from session.text import one_line
+from zorkgpt.cli.printable import printable
 from zorkgpt.cli.streams import print_line
 from zorkgpt.llm.person import LEAVING
 
@@ -19,7 +22,9 @@ if TYPE_CHECKING:
     from threading import Event as Flag
 
     from session.events import Event
+    from session.values import Proposal
 
+CHOICES = "[Enter] play it  [e] edit  [r] refuse  [a] play on without asking > "
 HELP = f"Type a command and Enter; {LEAVING} ends the episode, Ctrl-C pauses it."
 
 
@@ -27,14 +32,15 @@ class Keyboard:
     """Reads lines from stdin.
 
     stop: set where Ctrl-C is typed instead of a line
-    still: what stands on the screen stands still within it
+    still: what stands on the screen stands still within it, with a text below it
     is_waiting: whether a line is waited for, so that Ctrl-C has to end that
     """
 
     def __init__(self, stop: Flag) -> None:
         self._stop = stop
-        self.still: Callable[[], AbstractContextManager[object]] = nullcontext
+        self.still: Callable[[str], AbstractContextManager[object]] = nullcontext
         self.is_waiting = False
+        self._reviews = True
         self._awaits_key = False
 
     def see(self, event: Event) -> None:
@@ -58,17 +64,39 @@ class Keyboard:
                 return line
             print_line(unfit)
 
-    def read_line(self, prompt: str) -> str | None:
+    def review(self, proposal: Proposal) -> ProposalReviewed | None:
+        """Let the person decide on a proposal; ``None`` once the person wants to be asked no more.
+
+        Raises ``WaitInterrupted`` at Ctrl-C, and where there is no more input.
+        """
+        proposed = _ways(proposal) or proposal.action
+        reason = f"\n  {one_line(proposal.reasoning)}" if proposal.reasoning else ""
+        while self._reviews:
+            line = self.read_line(CHOICES, f"Proposed: {one_line(proposed)}{reason}")
+            if line is None:
+                raise WaitInterrupted("nobody is there to look at the proposals")
+            choice, _, more = line.strip().partition(" ")
+            if choice in ("", "y", "yes"):
+                return ProposalReviewed(proposal.action, proposal.action)
+            if choice in ("e", "edit") and (command := more or self.read_line("Command: ", begun=proposal.action)):
+                return ProposalReviewed(proposal.action, command.strip())
+            if choice in ("r", "refuse") and (why := more or self.read_line("Why not? ")):
+                return ProposalReviewed(proposal.action, "", why.strip())
+            self._reviews = choice not in ("a", "all")
+        return None
+
+    def read_line(self, prompt: str, above: str = "", begun: str = "") -> str | None:
         """Return what is typed, without its line end; ``None`` where there is no more input.
 
-        prompt: shown where a person types at a terminal
+        prompt, above: shown where a person types at a terminal, in the line and before it
+        begun: what stands in the line already, to be edited
         Raises ``WaitInterrupted`` at Ctrl-C.
         """
         self.is_waiting = True
         try:
             if sys.stdin.isatty() and sys.stdout.isatty():
-                with self.still():
-                    return _typed(prompt)
+                with self.still(printable(above)):
+                    return _typed(prompt, begun)
             line = sys.stdin.readline()
             return line.removesuffix("\n") if line else None
         except KeyboardInterrupt:
@@ -78,10 +106,18 @@ class Keyboard:
             self.is_waiting = False
 
 
-def _typed(prompt: str) -> str | None:
-    """Return the line that is typed at the terminal; whatever ends it, the cursor is on a new line then."""
-    import readline  # noqa: F401  lets a person edit the line and go back to earlier ones
+def _ways(proposal: Proposal) -> str:
+    """Return in words where the agent wants to be led, "" where it wants to type a command."""
+    if proposal.follow is not None:
+        return f"to follow route {proposal.follow}"
+    return f"to walk to location {proposal.go_to}" if proposal.go_to is not None else ""
 
+
+def _typed(prompt: str, begun: str) -> str | None:
+    """Return the line that is typed at the terminal; whatever ends it, the cursor is on a new line then."""
+    import readline  # lets a person edit the line and go back to earlier ones
+
+    readline.set_startup_hook(lambda: readline.insert_text(begun))
     try:
         return input(prompt)
     except EOFError:

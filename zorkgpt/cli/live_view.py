@@ -99,12 +99,16 @@ class LiveView:
         self._log.end()
 
     @contextmanager
-    def still(self) -> Iterator[None]:
-        """Let what stands below the story stand still within the block, with room for a line that is typed below it."""
+    def still(self, below: str = "") -> Iterator[None]:
+        """Let what stands below the story stand still within the block, with room for a line that is typed below it.
+
+        below: shown between them
+        """
         self._live.stop()
         self.look()
-        lines = len(self._console.render_lines(self._known()))
-        self._console.print(self._known())
+        shown = Group(self._known(), *([Text(below, style="bold cyan")] if below else []))
+        lines = len(self._console.render_lines(shown))
+        self._console.print(shown)
         try:
             yield
         finally:

@@ -152,7 +152,7 @@ def _fork(
     configuration = then.model_copy(update=update)
     with (
         watching(configuration, quiet=quiet, as_json=as_json, repeated=repeated) as watch,
-        open_parts(configuration, watch.bar, watch.stop, watch.keyboard.read_command) as parts,
+        open_parts(configuration, watch.bar, watch.stop, *watch.person()) as parts,
         open_fork(configuration, parts, folder, branch, show=watch.show, stop=watch.stop, asked=watch.asked) as forked,
     ):
         watch.play(forked)

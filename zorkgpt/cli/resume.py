@@ -27,6 +27,7 @@ def resume(
         list[str] | None,
         typer.Option("--set", help="Option of models, servers or sampling, from here on.", metavar="OPTION=VALUE"),
     ] = None,
+    step: common_options.Step = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it ended.")] = False,
     as_json: common_options.EventsAsJson = False,
 ) -> None:
@@ -63,7 +64,7 @@ def resume(
                 *(("--set", each) for each in set_ or ()),
             ],
         ) as watch,
-        open_parts(configuration, watch.bar, watch.stop, watch.keyboard.read_command) as parts,
+        open_parts(configuration, watch.bar, watch.stop, *watch.person(steps=step)) as parts,
         open_resumed_run(configuration, parts, folder, show=watch.show, stop=watch.stop, asked=watch.asked) as resumed,
     ):
         if watch.is_for_people:

@@ -38,6 +38,7 @@ def run(
     max_time: common_options.MaxTime = None,
     patience: common_options.Patience = None,
     set_: common_options.Settings = None,
+    step: common_options.Step = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it began and how it ended.")] = False,
     as_json: common_options.EventsAsJson = False,
     report: Annotated[
@@ -57,11 +58,17 @@ def run(
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
     resolved = common_options.resolve(common_options.with_settings(options, set_))
-    play_run(resolved, episodes=episodes, quiet=quiet, as_json=as_json, report=report)
+    play_run(resolved, episodes=episodes, step=step, quiet=quiet, as_json=as_json, report=report)
 
 
 def play_run(
-    resolved: ResolvedConfiguration, *, episodes: int, quiet: bool = False, as_json: bool = False, report: bool = False
+    resolved: ResolvedConfiguration,
+    *,
+    episodes: int,
+    step: bool = False,
+    quiet: bool = False,
+    as_json: bool = False,
+    report: bool = False,
 ) -> NoReturn:
     """Play a new run, write its page into its folder if ``report`` says so, and end the command with its status."""
     from orchestration.bootstrap import open_run
@@ -73,7 +80,7 @@ def play_run(
     try:
         with (
             watching(configuration, quiet=quiet, as_json=as_json) as watch,
-            open_parts(configuration, watch.bar, watch.stop, watch.keyboard.read_command) as parts,
+            open_parts(configuration, watch.bar, watch.stop, *watch.person(steps=step)) as parts,
             open_run(
                 in_folder_of_story(resolved, parts.game.facts),
                 parts,

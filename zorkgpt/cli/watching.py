@@ -16,6 +16,7 @@ import typer
 from managers.route_manager import RouteManager
 from managers.routes.document import RouteBook
 from managers.simple_memory_manager import SimpleMemoryManager
+from session.errors import ConfigurationError
 from session.events import Event
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.game_configuration import GameConfiguration
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from orchestration.bootstrap import Run
+    from orchestration.review import Review
     from zorkgpt.llm.language_model import Prompt, Role
 
 
@@ -63,6 +65,15 @@ class Watching:
     def is_for_people(self) -> bool:
         """Whether the screen shows sentences, not JSON."""
         return not isinstance(self.screen.screen, JsonScreen)
+
+    def person(self, *, steps: bool = False) -> tuple[Callable[[], str], Review | None]:
+        """Return what a person at the keyboard does: types commands, and decides on proposals where it ``steps``.
+
+        Raises ``ConfigurationError`` for steps where there is no terminal to show and to type them.
+        """
+        if steps and not (isinstance(self.screen.screen, LiveScreen) and sys.stdin.isatty()):
+            raise ConfigurationError("--step asks about each command: that takes a terminal, and no --quiet or --json")
+        return self.keyboard.read_command, self.keyboard.review if steps else None
 
     def show(self, event: Event) -> None:
         """Put an event on the screen."""

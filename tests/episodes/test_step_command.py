@@ -1,0 +1,76 @@
+"""``zorkgpt run --step`` as typed: a person plays, edits or refuses what the agent proposes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.events import ProposalReviewed, TurnPlayed
+from session.files.journal import read_journal
+from session.files.run_folders import find_run
+from tests.fixtures.command_line import typed_on_a_terminal
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.troubled_server import Answers
+from tests.fixtures.typed_command import typed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.values import TurnRecord
+
+CTRL_C = "\x03"
+
+
+@pytest.fixture(autouse=True)
+def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clean_environment.chdir(tmp_path)
+
+
+def turns(folder: Path) -> list[TurnRecord]:
+    lines = read_journal(find_run(folder / "work"))
+    return [line.event.record for line in lines if isinstance(line.event, TurnPlayed)]
+
+
+def reviews(folder: Path) -> list[ProposalReviewed]:
+    lines = read_journal(find_run(folder / "work"))
+    return [line.event for line in lines if isinstance(line.event, ProposalReviewed)]
+
+
+def test_a_proposal_is_played_edited_or_refused_with_a_reason_that_the_agent_reads(tmp_path: Path) -> None:
+    with MisbehavingServer(Answers()) as server:
+        keys = ["\r", "r it is too early for that\r", "e north\r", "a\r"]
+        arguments = ("run", "--step", "--max-turns", "4", "--workdir", "work", "--base-url", server.base_url)
+        played = typed_on_a_terminal(tmp_path, keys, *arguments)
+        asked = [asked.body["messages"][1]["content"] for asked in server.asked]
+    assert played.status == 0
+    first, second, *_ = turns(tmp_path)
+    accepted, refused, edited = reviews(tmp_path)
+    assert accepted == ProposalReviewed(first.action, first.action)
+    assert refused == ProposalReviewed(second.proposals[0].action, "", "it is too early for that")
+    assert (edited.action, edited.played) == (second.proposals[1].action, "north")
+    assert second.action == "north"
+    assert [verdict.source for verdict in second.verdicts] == ["person"] * 3
+    told = f"## Not played this turn\n- `{refused.action}`: it is too early for that"
+    assert sum(told in prompt for prompt in asked) == 1
+    assert len(turns(tmp_path)) == 4
+    assert typed("replay", "--workdir", "work").out.endswith(b" is repeated exactly: 4 turns\n")
+
+
+def test_a_run_that_is_paused_at_a_proposal_goes_on_with_what_was_decided_and_asks_again(tmp_path: Path) -> None:
+    with MisbehavingServer(Answers()) as server:
+        arguments = ("run", "--step", "--max-turns", "2", "--workdir", "work", "--base-url", server.base_url)
+        paused = typed_on_a_terminal(tmp_path, ["\r", "r not now\r", CTRL_C], *arguments)
+        assert paused.status == 130
+        resumed = typed_on_a_terminal(tmp_path, ["e look\r"], "resume", "--step", "--workdir", "work")
+    assert resumed.status == 0
+    assert [review.reason for review in reviews(tmp_path)] == ["", "not now", ""]
+    assert turns(tmp_path)[1].action == "look"
+    assert typed("replay", "--workdir", "work").status == 0
+
+
+@pytest.mark.parametrize("more", [(), ("--quiet",), ("--json",)])
+def test_without_a_terminal_it_says_what_it_takes(more: tuple[str, ...]) -> None:
+    refused = typed("run", "--step", "--workdir", "work", *more)
+    assert refused.status == 2
+    assert refused.lines == ["zorkgpt: --step asks about each command: that takes a terminal, and no --quiet or --json"]
