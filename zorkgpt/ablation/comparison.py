@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from itertools import product
 from statistics import mean, stdev
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from scipy import stats
 
@@ -71,6 +71,17 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class ComparedPair:
+    """The values of both runs of a pair in one measure, and their difference; ``None`` where that is not known."""
+
+    story: str
+    pair: int
+    first: float | None
+    other: float | None
+    difference: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class ArmScore:
     """What an arm scored, the mean of its runs, with its bootstrap interval (95 %); ``None``: not known.
 
@@ -93,15 +104,19 @@ def compare_all(runs: Sequence[RunMeasures], detect: float | None) -> Iterator[C
 
     detect: a difference in points of score for which the number of pairs is asked
     """
-    first, *others = dict.fromkeys(run.arm for run in runs)
-    for pool, other, measure in product(_pools(runs), others, MEASURES):
+    for first, other, measure, pairs in _compared(runs):
         differences = {
-            story: _differences(_pairs(_measured(of_story, pool, measure), first, other), measure)
-            for story, of_story in pool.items()
+            story: [pair.difference for pair in of_story if pair.difference is not None]
+            for story, of_story in pairs.items()
         }
         yield compare(
             differences, measure=measure, first=first, other=other, detect=detect if measure in SCORES else None
         )
+
+
+def compared_pairs(runs: Sequence[RunMeasures]) -> list[list[ComparedPair]]:
+    """Return the pairs of each comparison of :func:`compare_all`, in its order."""
+    return [[pair for of_story in each.pairs.values() for pair in of_story] for each in _compared(runs)]
 
 
 def arm_scores(runs: Sequence[RunMeasures]) -> Iterator[ArmScore]:
@@ -178,7 +193,26 @@ def _power(size: float, pairs: int) -> float:
 
 Pool = dict[str, list[RunMeasures]]
 """The runs that are compared with each other, by story."""
-Pair = tuple[RunMeasures, RunMeasures]
+
+
+class _Compared(NamedTuple):
+    """Two arms in one measure; ``pairs``: by story."""
+
+    first: str
+    other: str
+    measure: str
+    pairs: dict[str, list[ComparedPair]]
+
+
+def _compared(runs: Sequence[RunMeasures]) -> Iterator[_Compared]:
+    """Yield every arm with the first one in every measure: story by story, then over all stories if there are more."""
+    first, *others = dict.fromkeys(run.arm for run in runs)
+    for pool, other, measure in product(_pools(runs), others, MEASURES):
+        pairs = {
+            story: list(_pairs(_measured(of_story, pool, measure), first, other, measure))
+            for story, of_story in pool.items()
+        }
+        yield _Compared(first, other, measure, pairs)
 
 
 def _pools(runs: Iterable[RunMeasures]) -> list[Pool]:
@@ -205,17 +239,18 @@ def _told(stories: Mapping[str, Sequence[float]]) -> str:
     return f"{'all' if found == len(stories) else f'{found} of'} {len(stories)} stories"
 
 
-def _pairs(runs: Iterable[RunMeasures], first: str, other: str) -> list[Pair]:
-    """Return the runs of the two arms from the same seeds; all are of one story."""
+def _pairs(runs: Iterable[RunMeasures], first: str, other: str, measure: str) -> Iterator[ComparedPair]:
+    """Yield the runs of the two arms from the same seeds; all are of one story.
+
+    Differences are rounded, so that equal differences of means are equal.
+    """
     by_seed = {(run.arm, run.pair): run for run in runs}
-    pairs = sorted({pair for arm, pair in by_seed if arm == first} & {pair for arm, pair in by_seed if arm == other})
-    return [(by_seed[first, pair], by_seed[other, pair]) for pair in pairs]
-
-
-def _differences(pairs: Iterable[Pair], measure: str) -> list[float]:
-    """Return the differences pair by pair, rounded so that equal differences of means are equal."""
-    both = [_values(one, two, measure) for one, two in pairs]
-    return [round(one - two, 9) for one, two in both if one is not None and two is not None]
+    for pair in sorted(
+        {pair for arm, pair in by_seed if arm == first} & {pair for arm, pair in by_seed if arm == other}
+    ):
+        run = by_seed[first, pair]
+        one, two = _values(run, by_seed[other, pair], measure)
+        yield ComparedPair(run.story, pair, one, two, None if one is None or two is None else round(one - two, 9))
 
 
 def _values(one: RunMeasures, two: RunMeasures, measure: str) -> tuple[float | None, float | None]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from zorkgpt.report.figures import EpisodeFigures
 
+RESULTS_FILE = "results.json"
 UNIT = "a pair is two runs from the same seeds; the episodes of a run share what was learnt, so they count once"
 
 
@@ -90,7 +91,7 @@ def write_results(results: Results, folder: Path) -> None:
     write_atomically(folder / "results.csv", _csv(_run_line(run, results) for run in results.runs))
     episodes = (_episode_line(run, number, results) for run in results.runs for number in range(len(run.episodes)))
     write_atomically(folder / "episodes.csv", _csv(episodes))
-    write_atomically(folder / "results.json", results.model_dump_json(indent=2).encode() + b"\n")
+    write_atomically(folder / RESULTS_FILE, results.model_dump_json(indent=2).encode() + b"\n")
 
 
 def _run_line(run: RunMeasures, results: Results) -> Mapping[str, object]:

@@ -28,20 +28,29 @@ SHARE = 4  # so many times as long as the making of a page took passes before th
 
 def report(
     runs: Annotated[
-        list[str] | None, typer.Argument(help="Ids or folders of runs; by default the one that was played last.")
+        list[str] | None,
+        typer.Argument(help="Ids or folders of runs, or the folder of an ablation; by default the latest run."),
     ] = None,
     to: Annotated[Path, typer.Option("--to", "-o", help="File to write.", metavar="FILE")] = REPORT_FILE,
     watch: Annotated[
         bool, typer.Option("--watch", help="Serve it on this computer instead, and follow runs that are being played.")
+    ] = False,
+    with_runs: Annotated[
+        bool, typer.Option("--with-runs", help="Of an ablation: write a page for each of its runs, too.")
     ] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="For --watch; 0: any that is free.")] = 0,
     game: StoryOfRun = None,
     workdir: common_options.Workdir = None,
 ) -> None:
     """Write one page for the browser that shows how runs went, turn by turn; it needs no network."""
+    from zorkgpt.ablation.plan import PLAN_FILE
+
     if port and not watch:
         raise ConfigurationError("--port says where --watch serves: add --watch")
     now = common_options.resolve({"zork_game_workdir": workdir, "game.file": story_file(game)}).configuration
+    if runs and any((Path(run) / PLAN_FILE).is_file() for run in runs):
+        _report_ablation(runs, to, now, with_runs=with_runs, watch=watch)
+        return
     folders = [chosen_run(now.zork_game_workdir, run, game) for run in runs or (None,)]
     if watch:
         _serve(folders, now, port)
@@ -52,16 +61,46 @@ def report(
 
 def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> list[str]:
     """Write the page of these runs, and return what there is to say of it, line by line. Raises ``StoreError``."""
+    data = _data_of(folders, now)
+    page = _written(data, to)
+    notes = [f"Run {run.id}: {note.text}" for run in data.runs for note in run.notes]
+    return [*notes, f"{counted(len(data.runs), 'run')} in {to}, {page / 1e6:.1f} MB: open it in a browser."]
+
+
+def _written(data: object, to: Path) -> int:
+    """Write the page with these data, and return how many bytes it has."""
     from zorkgpt.report.html_page import page_with
 
-    data = _data_of(folders, now)
     page = page_with(data).encode()
     try:
         to.write_bytes(page)
     except OSError as error:
         raise StoreError(f"cannot write {to}: {error.strerror}") from error
-    notes = [f"Run {run.id}: {note.text}" for run in data.runs for note in run.notes]
-    return [*notes, f"{counted(len(data.runs), 'run')} in {to}, {len(page) / 1e6:.1f} MB: open it in a browser."]
+    return len(page)
+
+
+def _program() -> str:
+    from importlib.metadata import version
+
+    return f"zorkgpt {version('zorkgpt')}"
+
+
+def _report_ablation(named: list[str], to: Path, now: GameConfiguration, *, with_runs: bool, watch: bool) -> None:
+    """Write the page of the ablation in the one folder that is named."""
+    common_options.require_packages("scipy")
+    from zorkgpt.ablation.page import AblationData, page_of_ablation, read_results, run_folders_of
+
+    if len(named) > 1 or watch:
+        raise ConfigurationError(f"{named[0]} is an ablation: it has a page of its own, and none to watch")
+    folder = Path(named[0])
+    results = read_results(folder)
+    if results is None:
+        raise StoreError(f"{folder} holds no results yet: the command that plays it writes them with --so-far")
+    for run in run_folders_of(results, folder) if with_runs else ():
+        for line in write_report([run], run / REPORT_FILE, now) if run else ():
+            print_line(line)
+    page = _written(AblationData(_program(), page_of_ablation(results, folder, to, REPORT_FILE.name)), to)
+    print_line(f"The ablation {folder} is in {to}, {page / 1e6:.1f} MB: open it in a browser.")
 
 
 def _serve(folders: Sequence[Path], now: GameConfiguration, port: int) -> None:
@@ -85,12 +124,10 @@ def _serve(folders: Sequence[Path], now: GameConfiguration, port: int) -> None:
 
 
 def _data_of(folders: Sequence[Path], now: GameConfiguration) -> PageData:
-    from importlib.metadata import version
-
     from zorkgpt.report.page_data import PageData
 
     told = tuple(_page_run(folder, now) for folder in folders)
-    return PageData(f"zorkgpt {version('zorkgpt')}", told, follow=any(run.state == "playing" for run in told))
+    return PageData(_program(), told, follow=any(run.state == "playing" for run in told))
 
 
 def _page_run(folder: Path, now: GameConfiguration) -> PageRun:

@@ -11,18 +11,15 @@ from importlib.resources import files
 
 from pydantic import TypeAdapter
 
-from zorkgpt.report.page_data import PageData
-
 JSON_FILE = "report.json"
 POLICY_PLACE = "<!--zorkgpt:policy-->"
 DATA_PLACE = "<!--zorkgpt:data-->"
-_DATA = TypeAdapter(PageData)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _INLINE = re.compile(r"<(script|style)\b[^>]*>(.*?)</\1>", re.DOTALL)
 
 
-def page_with(data: PageData) -> str:
-    """Return the page with its data, which needs nothing else."""
+def page_with(data: object) -> str:
+    """Return the page with its data, a dataclass for all of them; it needs nothing else."""
     return page_of(as_json(data))
 
 
@@ -39,9 +36,9 @@ def page_of(content: bytes, *, follows: bool = False) -> str:
     return page.replace(POLICY_PLACE, policy, 1).replace(DATA_PLACE, f"{element}{packed}</script>", 1)
 
 
-def as_json(data: PageData) -> bytes:
+def as_json(data: object) -> bytes:
     """Return the data as JSON; half a surrogate pair, which UTF-8 cannot hold, is spelled out."""
-    text = json.dumps(_DATA.dump_python(data, mode="json"), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(TypeAdapter(type(data)).dump_python(data, mode="json"), ensure_ascii=False, separators=(",", ":"))
     return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text).encode()
 
 

@@ -1,0 +1,92 @@
+"""The page of an ablation shows every pair behind each difference, and leads to the runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from session.events import RunEnded
+from tests.fixtures.report_data import data_in
+from tests.fixtures.typed_command import typed
+from tests.unit.zorkgpt.ablation.test_comparison import runs
+from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
+from zorkgpt.ablation.plan import WrittenPlan
+from zorkgpt.ablation.results import RESULTS_FILE, results_of
+
+if TYPE_CHECKING:
+    from zorkgpt.ablation.measures import RunMeasures
+
+STORIES = {"dyeworks": "5c" * 32}
+FIRST = Path("out/full/1/runs/20260131-184500-1a2b")
+
+
+@pytest.fixture(autouse=True)
+def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clean_environment.chdir(tmp_path)
+
+
+def written(measured: list[RunMeasures], *, pairs: int, stories: dict[str, str] = STORIES) -> None:
+    """The results of an ablation in the folder ``out``; one of its runs is still there."""
+    out = Path("out")
+    out.mkdir()
+    plan = WrittenPlan(arms={"full": {}, "no-memory": {}}, player="x:y", pairs=pairs, episodes=2, stories=stories)
+    (out / "plan.json").write_text(plan.model_dump_json())
+    results = results_of(plan, measured, command="zorkgpt ablate", assistance="none")
+    (out / RESULTS_FILE).write_text(results.model_dump_json())
+    assert write_run(out / "full" / "1", [started(), ended(), RunEnded(1)]).is_dir()
+
+
+def reported(*options: str) -> dict[str, Any]:
+    shown = typed("report", "out", *options)
+    assert shown.status == 0, shown
+    data = data_in(Path("report.html").read_text(encoding="utf-8"))
+    assert (data["kind"], data["runs"], data["follow"]) == ("ablation", [], False)
+    told: dict[str, Any] = data["ablation"]
+    return told
+
+
+def test_every_difference_is_the_mean_of_the_pairs_that_are_shown_with_it() -> None:
+    measured = [*runs("dyeworks", [1, 2, 3]), *runs("mill", [10, 20], most=100)]
+    written(measured, pairs=3, stories={**STORIES, "mill": "00"})
+    told = reported()
+    assert len(told["comparisons"]) == 3 * len(told["measures"])
+    for each in told["comparisons"]:
+        differences = [point["difference"] for point in each["points"] if point["difference"] is not None]
+        assert len(differences) == each["pairs"]
+        if differences and len({point["story"] for point in each["points"]}) == 1:
+            assert mean(differences) == pytest.approx(each["difference"])
+    (score, _, together) = (each for each in told["comparisons"] if each["measure"] == told["decisive"])
+    assert [(point["first"], point["other"]) for point in score["points"]] == [(2, 1), (3, 1), (4, 1)]
+    assert [point["story"] for point in together["points"]] == ["dyeworks"] * 3 + ["mill"] * 2
+    assert together["is_share"]
+
+
+def test_what_is_not_played_or_gone_is_said_and_a_run_has_a_link_once_it_has_a_page() -> None:
+    written(runs("dyeworks", [1, 2]), pairs=3)
+    told = reported()
+    assert [note["text"] for note in told["notes"]] == [
+        "Of 6 runs that are planned 4 are told of: those whose pairs are played to the end.",
+        "The folders of 3 runs are gone: there is no link to these.",
+    ]
+    assert [(run["folder"], run["href"]) for run in told["runs"]] == [
+        (str(FIRST.relative_to("out")), None),
+        *[("", None)] * 3,
+    ]
+    told = reported("--with-runs")
+    assert [run["href"] for run in told["runs"]] == [str(FIRST / "report.html"), None, None, None]
+    (run,) = data_in((FIRST / "report.html").read_text(encoding="utf-8"))["runs"]
+    assert run["id"] == FIRST.name
+
+
+def test_an_ablation_without_results_or_with_those_of_another_version_is_an_error() -> None:
+    written(runs("dyeworks", [1]), pairs=1)
+    results = Path("out", RESULTS_FILE)
+    results.write_text('{"plan": {}}')
+    assert b"is of another version of the program" in typed("report", "out").err
+    results.unlink()
+    assert b"holds no results yet" in typed("report", "out").err
+    assert b"has a page of its own" in typed("report", "out", "out").err
+    assert not Path("report.html").exists()
