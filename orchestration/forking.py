@@ -30,6 +30,7 @@ from session.files.run_folders import (
     RUNS,
     fork_folder,
 )
+from session.text import counted
 from zorkgpt.llm.journaled import Asked, unwatched
 
 if TYPE_CHECKING:
@@ -132,7 +133,10 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
         None,
     )
     if at is None:
-        raise ConfigurationError(f"the run has no turn {branch.turn} in episode {branch.episode}")
+        turns = sum(isinstance(line.event, TurnPlayed) for line in lines)
+        raise ConfigurationError(
+            f"the run has no turn {branch.turn} in episode {branch.episode}; it has {counted(turns, 'turn')}"
+        )
     end = at + 1
     while end < len(lines) and not _is_beyond(lines[end].event):
         end += 1

@@ -11,11 +11,13 @@ import pytest
 from session.events import ModelAnswered
 from session.files.journal import read_journal
 from session.files.run_folders import find_run
+from tests.fixtures.command_line import ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
-EARLIER = Path(__file__).parents[1] / "recorded" / "0.1.0"
+ROOT = Path(__file__).parents[2]
+EARLIER = ROOT / "tests" / "recorded" / "0.1.0"
 TURNS = 60
 
 
@@ -46,7 +48,7 @@ def test_every_prompt_of_a_long_run_is_printed_and_its_checksum_is_the_recorded_
         (event.role, event.prompt_sha256) for event in answered
     ]
     text = typed("prompt", "--workdir", str(played)).out.decode()
-    said = f"{len(answered)} calls of run {find_run(played).name}"
+    said = f"{len(answered)} calls of run {find_run(played).name} of tidehouse"
     assert text.endswith(f"{said}; the checksums of all its prompts are the recorded ones.\n")
 
 
@@ -59,9 +61,28 @@ def test_one_turn_and_one_role_can_be_asked_for(played: Path) -> None:
     assert '"action": ' in text.partition("--- answer")[2]
 
 
+@pytest.mark.slow
+def test_after_a_change_of_one_template_the_program_says_that_it_asks_differently(played: Path, tmp_path: Path) -> None:
+    """The program is copied, one word of one of its templates is another, and the copy rebuilds the prompts."""
+    program = tmp_path / "program"
+    for package in ("game_interface", "managers", "orchestration", "session", "zorkgpt"):
+        shutil.copytree(ROOT / package, program / package, ignore=shutil.ignore_patterns("__pycache__"))
+    assert ran(program, "prompt", "1", "--workdir", str(played)).status == 0
+    template = program / "zorkgpt" / "prompts" / "agent.md"
+    template.write_text(template.read_text().replace("You play", "You solve", 1))
+    shown = ran(program, "prompt", "--workdir", str(played))
+    assert shown.status == 1
+    first, *_, last = shown.out.decode().splitlines()
+    assert first.endswith(": not what was asked when the run was played")
+    assert "You solve" in shown.out.decode()
+    assert f"This version of the program plays run {find_run(played).name} differently from turn 1 on" in last
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
+        (("99",), "99: no model was asked in such a turn of run "),
+        (("7", "--role", "info_ext"), "7: no info_ext was asked in such a turn of run "),
         (("7", "--role", "poet"), "--role poet: there is agent, critic, "),
         (("nothing", "seven"), "there is no run nothing"),
         (("2:x",), "there is no run 2:x"),

@@ -88,6 +88,18 @@ def test_a_story_can_be_named_by_its_name_or_by_its_file_wherever_that_is(here: 
     assert len(runs_listed("--game", story)) == 1
 
 
+def test_the_same_bytes_under_another_name_are_the_same_story_in_the_same_folder(
+    here: Path, server: MisbehavingServer
+) -> None:
+    shutil.copy(f"{FIRST}.z5", "renamed.z5")
+    assert run(server, "renamed").status == 0
+    latest = find_run(here / "game_files")
+    assert latest.parent.parent == here / "game_files"
+    assert out("status").startswith(f"{FIRST}, run {latest.name}, in game_files\n")
+    assert len(runs_listed("--game", FIRST)) == len(runs_listed("--game", "renamed.z5")) == 2
+    assert {folder.parent.name for folder in (here / "game_files").rglob("story.json")} == {"game_files", SECOND}
+
+
 def test_a_story_that_was_not_played_is_an_error_that_names_those_that_were() -> None:
     shown = typed("status", "--game", "moor")
     assert (shown.status, shown.err.decode()) == (

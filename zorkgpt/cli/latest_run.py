@@ -129,6 +129,14 @@ def latest_folder(workdir: Path, story: str | None = None) -> Path:
     return latest[0].parent.parent if latest else folders[0]
 
 
+def of_story(folder: Path) -> str:
+    """Return " of " and the name of the story that the folder belongs to, "" where that is not known."""
+    from session.files.story_folders import story_of
+
+    story = story_of(folder)
+    return f" of {story.name}" if story else ""
+
+
 def heading(folder: Path) -> str:
     """Return a line that names the story of the story folder ``folder`` and its run that was played last."""
     from session.files.run_folders import latest_runs

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError, StoreError
-from session.text import text_key
+from session.text import counted, text_key
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import OfStory, latest_folder
+from zorkgpt.cli.latest_run import OfStory, latest_folder, of_story
 from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
@@ -50,14 +50,13 @@ def show(
     workdir: MemoriesFolder = None,
 ) -> None:
     """Print what is remembered."""
-    from session.files.story_folders import story_of
     from zorkgpt.cli.memory_views import memory_lines, print_lines
 
     path = _memory_file(workdir, story)
     document = _document(path)
     memories = document.memories()
     if location is not None:
-        location_id = _location_id(document, location)
+        location_id = _location_id(path, document, location)
         memories = {location_id: memories.get(location_id, [])}
     if not everything:
         memories = {location_id: _believed(each) for location_id, each in memories.items()}
@@ -65,8 +64,7 @@ def show(
     if as_json:
         typer.echo(json.dumps(_as_json(document, memories), indent=2))
     elif memories:
-        story_name = story_of(path.parent)
-        print_line(f"Memories{f' of {story_name.name}' if story_name else ''}, {path}:")
+        print_line(f"Memories{of_story(path.parent)}, {path}:")
         print_lines(memory_lines(document, memories))
     else:
         print_line(f"Nothing is remembered{' there' if location else ''} in {path}.")
@@ -87,7 +85,8 @@ def check(as_json: common_options.AsJson = False, story: OfStory = None, workdir
         for problem in problems:
             print_line(f"{path}:{problem.line}: {problem.message}")
         if not problems:
-            print_line(f"{path}: memories: {count}, locations: {len(memories)}, all understood")
+            found_ones = f"{counted(count, 'memory', 'memories')} at {counted(len(memories), 'location')}"
+            print_line(f"{path}: {found_ones}, all understood")
     if problems:
         raise typer.Exit(1)
 
@@ -114,7 +113,7 @@ def add(
 
     path = _memory_file(workdir, story)
     store = open_memories(path)
-    location_id = _location_id(store.document, location)
+    location_id = _location_id(path, store.document, location)
     try:
         memory = Memory(category, title, 0, "", None, text.strip(), persistence.value)
     except ValueError as error:
@@ -138,7 +137,7 @@ def invalidate(
 
     path = _memory_file(workdir, story)
     store = open_memories(path)
-    location_id = _location_id(store.document, location)
+    location_id = _location_id(path, store.document, location)
     if not store.apply(Revision(location_id, invalidated=(title,), reason=reason)):
         titles = [memory.title for memory in _believed(store.document.memories().get(location_id, []))]
         raise ConfigurationError(
@@ -180,7 +179,7 @@ def _document(path: Path) -> MemoriesDocument:
     return open_memories(path).document
 
 
-def _location_id(document: MemoriesDocument, wanted: str) -> int:
+def _location_id(path: Path, document: MemoriesDocument, wanted: str) -> int:
     number = _NUMBER.fullmatch(wanted)
     if number:
         return int(number[1])
@@ -190,7 +189,8 @@ def _location_id(document: MemoriesDocument, wanted: str) -> int:
         return found[0]
     if found:
         raise ConfigurationError(f"several locations are called {wanted}: say {' or '.join(map(str, found))}")
-    raise ConfigurationError(f"no location of the file is called {wanted}{_closest(wanted, names.values())}")
+    known = _closest(wanted, names.values()) or f"; its names: {', '.join(filter(None, names.values())) or 'none'}"
+    raise ConfigurationError(f"no location of {path} is called {wanted}{known}")
 
 
 def _closest(wanted: str, known: Iterable[str]) -> str:

@@ -12,11 +12,13 @@ from session.errors import ConfigurationError
 from session.text import counted
 from session.values import ROLES
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import TURN, StoryOfRun, chosen_run, read_turn, story_file
+from zorkgpt.cli.latest_run import TURN, StoryOfRun, chosen_run, of_story, read_turn, story_file
 from zorkgpt.cli.printable import printable
 from zorkgpt.cli.streams import print_line, program
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from zorkgpt.llm.journaled import RepeatedCall
 
 
@@ -62,6 +64,14 @@ def prompt(
                 f"{program()} replay {shlex.quote(str(folder))} shows the difference."
             )
         raise typer.Exit(1)
+    if moment is not None and not shown:
+        raise ConfigurationError(_nothing_asked(folder, turn, role, replayed.turns))
     if not as_json:
         agree = "; the checksums of all its prompts are the recorded ones" if shown else ""
-        print_line(f"{counted(shown, 'call')} of run {folder.name}{agree}.")
+        print_line(f"{counted(shown, 'call')} of run {folder.name}{of_story(folder.parent.parent)}{agree}.")
+
+
+def _nothing_asked(folder: Path, turn: str | None, role: str | None, turns: int) -> str:
+    """Return why a turn has no calls: there is none, or nobody of that role was asked in it."""
+    who = f"no {role}" if role else "no model"
+    return f"{turn}: {who} was asked in such a turn of run {folder.name}, which has {counted(turns, 'turn')}"

@@ -12,7 +12,7 @@ import typer
 from session.errors import ConfigurationError
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import OfStory, latest_folder
+from zorkgpt.cli.latest_run import OfStory, latest_folder, of_story
 from zorkgpt.cli.printable import columns, printable
 from zorkgpt.cli.streams import print_line
 
@@ -44,6 +44,7 @@ def show(
         print_line(line(routes[0]))
         print_line("\n".join(columns([list(map(printable, row)) for row in _steps(routes[0])])))
     elif routes:
+        print_line(f"Routes{of_story(store.path.parent)}, {store.path}:")
         print_line("\n".join(printable(line(route)) for route in routes))
     else:
         print_line(f"No route is known in {store.path}.")
@@ -66,7 +67,7 @@ def export(
     story: OfStory = None,
     workdir: RoutesFolder = None,
 ) -> None:
-    """Write a route as a script of commands, which ``zorkgpt replay --from-actions FILE`` plays."""
+    """Write a route as a script of commands, which zorkgpt replay --from-actions FILE plays."""
     from managers.routes.view import aim
     from session.files.atomic_write import write_atomically
 

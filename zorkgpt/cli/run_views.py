@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from zorkgpt.report.usage import RoleUsage
 
 NOTHING = "\N{EN DASH}"  # what was not there to be measured; never 0
-LONGEST_STORY, LONGEST_MODEL = 12, 12  # characters in the list, which fits into 80 columns
+LIST_WIDTH = 80  # columns into which the list fits
+LONGEST_STORY, LONGEST_MODEL = 11, 10  # characters there
 
 
 def list_lines(summaries: Iterable[RunSummary]) -> list[str]:
@@ -48,10 +49,12 @@ def _list_row(run: RunSummary) -> tuple[str, ...]:
 
 
 def _remarks(run: RunSummary) -> Iterator[str]:
+    if run.forked_from:
+        yield f"  fork of {printable(one_line(run.forked_from))}"
     if run.assistance:
         yield f"  assisted by {', '.join(run.assistance)}"
     if run.reason:
-        yield f"  {printable(one_line(run.reason))}"
+        yield f"  {cut_at(printable(one_line(run.reason)), LIST_WIDTH - 2, '…')}"
 
 
 def _facts(figures: RunFigures) -> list[str]:

@@ -52,6 +52,7 @@ class RunSummary:
     best_score, max_score: points; ``None`` where the story keeps none
     tokens: of all answers, prompts included; ``None`` where no model has answered
     reason: why it is not done
+    forked_from: the id of the run that it is a fork of, "" for none
     changes: of options since it began, oldest first; ``model`` is that of the last one
     """
 
@@ -69,6 +70,7 @@ class RunSummary:
     tokens: int | None
     state: RunState
     reason: str = ""
+    forked_from: str = ""
     changes: tuple[OptionsChange, ...] = ()
 
 
@@ -100,6 +102,7 @@ def summarise(folder: Path) -> RunSummary:
         tokens=counts.tokens,
         state=state,
         reason=reason,
+        forked_from=manifest.forked_from if manifest else "",
         changes=tuple(counts.changes),
     )
 

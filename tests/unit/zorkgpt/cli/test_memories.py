@@ -138,7 +138,7 @@ def test_check_prints_each_problem_with_its_line_and_exits_1(workdir: Path) -> N
 
 
 def test_check_of_a_file_that_is_understood_counts_what_it_has() -> None:
-    assert _run("check") == "game_files/Memories.md: memories: 3, locations: 2, all understood\n"
+    assert _run("check") == "game_files/Memories.md: 3 memories at 2 locations, all understood\n"
 
 
 def test_check_as_json_has_the_problems_and_exits_1(workdir: Path) -> None:

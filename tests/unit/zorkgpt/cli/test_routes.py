@@ -36,8 +36,9 @@ def output(*arguments: str) -> str:
     return ran.out.decode()
 
 
-def test_every_route_has_a_line() -> None:
+def test_every_route_has_a_line(folder: Path) -> None:
     assert output("routes", "show") == (
+        f"Routes, {folder}/routes.json:\n"
         "1: +5 in 2 commands, worked in 1 of 1 episode: up, north\n"
         "2: to Hall, +5 in 1 command, worked in 1 of 1 episode: north\n"
     )

@@ -96,6 +96,22 @@ def test_list_shows_damaged_runs_with_the_reason(workdir: Path) -> None:
     assert why_old.startswith("  cannot read the manifest")
 
 
+def test_list_fits_80_columns_and_cuts_everything_but_the_assistance(workdir: Path) -> None:
+    kinds = ("fresh-actions", "proven-routes", "valid-actions")
+    won = turn(1, "dip", score=350, max_score=350)
+    paused = RunPaused("The server, which is far away, said only that it cannot be reached at all. " * 3, 1, 1)
+    names = {"story": "a story with a long name", "model": "org/a-model-of-many-words at http://localhost:1/v1"}
+    events: list[Event] = [started(), played(won), paused]
+    write_run(workdir, events, "20260301-000000-0000", assistance=kinds, forked_from=OLD, **names)
+    row, fork, helped, reason = _run("list").splitlines()[1:5]
+    assert row == "20260301-000000-0000  a story wi…  org/a-mod…  0/2       1      350/350  paused"
+    assert (fork, helped) == (f"  fork of {OLD}", f"  assisted by {', '.join(kinds)}")
+    assert len(reason) == 80
+    assert reason.startswith("  The server, which is far away,")
+    assert reason.endswith("…")
+    assert max(map(len, _run("list").splitlines())) <= 80
+
+
 def test_list_as_json_has_the_figures() -> None:
     new, old = json.loads(_run("list", "--json"))
     assert (new["run_id"], new["state"], new["turns"], new["tokens"]) == (NEW, "paused", 2, 1920)
