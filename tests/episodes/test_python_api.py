@@ -49,6 +49,13 @@ def test_every_example_of_the_page_runs_and_one_drives_an_agent_function_for_ten
     assert read_run(first).summary.turns == 10
 
 
+def test_the_example_of_the_readme_runs() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"^    (from zorkgpt .*)\n\n    (.*)$", readme, re.MULTILINE)
+    exec(compile("\n".join(example), "README.md", "exec"), {})
+    assert read_run().summary.turns == 10
+
+
 def test_a_function_is_shown_what_the_machine_says_and_what_a_model_would_read() -> None:
     player = Player()
     run = play(agent=player, max_turns=4)

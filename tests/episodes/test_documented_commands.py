@@ -1,0 +1,159 @@
+"""Every command of the README and the docs is one that the program takes, and each that can be run here does its work.
+
+It is run in a copy of a work folder in which runs were played, one of them was killed, and something was learnt.
+Whatever server a page names, a scripted one answers; runs are shortened.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from session.files.run_folders import run_folders
+from tests.fixtures.documented_commands import PAGES, ROOT, Shown, shown_commands
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.troubled_server import Answers
+from zorkgpt import api
+from zorkgpt.cli.main import app
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from zorkgpt.api import PlayedRun
+
+COMMANDS = shown_commands()
+WHOLE = [each for each in COMMANDS if not each.is_inline]
+RUN_ELSEWHERE = {
+    "memories.md": "tests/architecture/test_docs.py runs them and compares what they print",
+}
+NOT_RUN = {
+    r"run --model \S+\.gguf": "needs the file of a model: tests/unit/zorkgpt/llm/embedded runs one",
+}
+"""Commands that are only looked at, and why."""
+
+SHORTENED = {"--max-turns": "2", "--episodes": "1", "--pairs": "1", "--workers": "1"}
+FILES = (
+    *("story.z5", "zork1.z5", "path/to/story.z5", "library.z5", "moonlit.z5", "temple.z5", "awaken.z5", "spirit.z5"),
+    "game_interface/stories/tidehouse.z5",
+)
+NAMED_TARGET = re.compile(r"(?:^    |`)make ([a-z-]+)", re.MULTILINE)
+SERVER = re.compile(r"https?://\S+/v1")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A folder in which something was played.
+
+    one, two: the ids of runs of as many episodes
+    killed: the id of a run that can go on
+    memory: the title of a memory that the run ``one`` began with
+    """
+
+    folder: Path
+    base_url: str
+    one: str
+    two: str
+    killed: str
+    memory: str
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory, own_story: Path) -> Iterator[Prepared]:
+    folder = tmp_path_factory.mktemp("prepared")
+    for name in FILES:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(own_story, folder / name)
+    for name in ("way.txt", "commands.txt"):
+        (folder / name).write_text("north\nlook\n")
+    workdir = folder / "game_files"
+
+    def play(**options: Any) -> PlayedRun:
+        there = {"llm.base_url": server.base_url}
+        return api.play(game=own_story, workdir=workdir, options=there, **options)
+
+    with MisbehavingServer(Answers()) as server:
+        two = play(episodes=2, max_turns=13)
+        with pytest.raises(KeyboardInterrupt):
+            play(max_turns=3, show=_killed_at_a_turn)
+        one = play(max_turns=13)
+        (killed,) = {run.name for run in run_folders([workdir])} - {one.summary.run_id, two.summary.run_id}
+        memories = two.memories or {}
+        title = next(memory.title for here in memories.values() for memory in here)
+        yield Prepared(folder, server.base_url, one.summary.run_id, two.summary.run_id, killed, title)
+
+
+def _killed_at_a_turn(event: api.Event) -> None:
+    if isinstance(event, api.TurnPlayed):
+        raise KeyboardInterrupt
+
+
+@pytest.fixture
+def here(prepared: Prepared, tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+    folder = shutil.copytree(prepared.folder, tmp_path / "here")
+    clean_environment.chdir(folder)
+    clean_environment.setenv("OPENAI_BASE_URL", prepared.base_url)
+    clean_environment.setenv("ZORKGPT_MAX_TURNS_PER_EPISODE", "2")
+    return folder
+
+
+@pytest.mark.parametrize("shown", COMMANDS, ids=str)
+def test_the_program_takes_every_command(shown: Shown) -> None:
+    command: Any = typer.main.get_command(app)
+    words = list(shown.words)
+    while hasattr(command, "commands") and words and not words[0].startswith("-") and words[0] != "COMMAND":
+        assert words[0] in command.commands, f"{shown}: there is no such command"
+        command = command.commands[words.pop(0)]
+    options = {name for each in command.params for name in (*each.opts, *each.secondary_opts)} | {"-h", "--help"}
+    assert [word for word in words if word.startswith("-") and word not in options] == []
+    if not shown.is_inline and "<" not in words:
+        command.make_context("zorkgpt", words)
+
+
+def test_every_target_of_make_that_a_page_names_is_there() -> None:
+    targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    named = {name for page in PAGES for name in NAMED_TARGET.findall(page.read_text(encoding="utf-8"))}
+    assert named >= {"play", "test", "docs"}
+    assert named - set(targets) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shown", [each for each in WHOLE if each.page not in RUN_ELSEWHERE], ids=str)
+def test_every_command_does_its_work(shown: Shown, prepared: Prepared, here: Path) -> None:
+    line = " ".join(shown.words)
+    for pattern, reason in NOT_RUN.items():
+        if re.fullmatch(pattern, line):
+            assert reason
+            return
+    words = _for_here(shown.words, prepared)
+    text = None
+    if "<" in words:
+        text = (here / words[-1]).read_text()
+        words = words[: words.index("<")]
+    result = CliRunner().invoke(app, words, input=text)
+    assert result.exception is None or result.exit_code == 0, (words, result.output, result.exception)
+    assert result.output or "--to" in words
+
+
+def _for_here(words: tuple[str, ...], prepared: Prepared) -> list[str]:
+    """Return the command with a run, a server and files that are here, and shortened."""
+    of_two = any(re.fullmatch(r"\d:\d+", word) for word in words)
+    run = prepared.killed if words[0] == "resume" else prepared.two if of_two else prepared.one
+    instead = {"RUN": run, "OTHER": prepared.two, "zork1": "tidehouse", "Mordant before dye": prepared.memory}
+    chosen: list[str] = []
+    for before, word in zip(("", *words), words, strict=False):
+        if SERVER.fullmatch(word):
+            chosen.append(prepared.base_url)
+        elif re.fullmatch(r"\d{8}-\d{6}-\w{4}", word):
+            chosen.append(run)
+        elif words[0] == "routes" and word.isdigit():
+            chosen.append("1")
+        else:
+            chosen.append(SHORTENED.get(before, instead.get(word, word)))
+    return chosen
