@@ -280,8 +280,8 @@ class ObjectiveManager(BaseManager):
         return {
             "knowledge": lambda room: knowledge.text(room // CHARACTERS_PER_TOKEN) if is_known else NO_KNOWLEDGE,
             "syntax": lambda room: syntax if len(syntax) <= room else "",
-            "memories": partial(self._get_memories_with_adjacent, self.game_state.current_room_id),
-            "map": self._get_map_context,
+            "memories": self._memories_part(self.game_state.current_room_id),
+            "map": self._map_part(),
         }
 
     def _get_full_knowledge(self) -> str:
@@ -290,16 +290,19 @@ class ObjectiveManager(BaseManager):
 
     def _get_memories_with_adjacent(self, current_location_id: int | None, characters: int = LONGEST_PART) -> str:
         """Return the memories of the location and of at most five adjacent ones, the most useful, as text."""
+        return self._memories_part(current_location_id)(characters)
+
+    def _memories_part(self, current_location_id: int | None) -> Part:
         if self.memory_manager is None:
-            return "No memory data available"
+            return lambda _characters: "No memory data available"
         if current_location_id is None:
-            return NO_MEMORIES
+            return lambda _characters: NO_MEMORIES
         adjacent = {
             f"{location_id} ({self._room_name(location_id)})": self._memories(location_id)
             for location_id in self._get_adjacent_room_ids(current_location_id)
         }
         here = f"{current_location_id} ({self.game_state.current_room_name_for_map})"
-        return memories_here_and_next_door(here, self._memories(current_location_id), adjacent)(characters)
+        return memories_here_and_next_door(here, self._memories(current_location_id), adjacent)
 
     def _memories(self, location_id: int) -> list[Memory]:
         """Return the memories that a player at the location is shown, those that were given up too."""
@@ -329,8 +332,11 @@ class ObjectiveManager(BaseManager):
 
     def _get_map_context(self, characters: int = LONGEST_PART) -> str:
         """Return the map, the routing summary, the untried exits and figures, as text."""
+        return self._map_part()(characters)
+
+    def _map_part(self) -> Part:
         if self.map_manager is None:
-            return "No map data available"
+            return lambda _characters: "No map data available"
         here = self.game_state.current_room_id
         return map_around(
             self.map_manager.game_map,
@@ -338,7 +344,7 @@ class ObjectiveManager(BaseManager):
             here,
             self._get_routing_summary(here),
             self.map_manager.frontier(),
-        )(characters)
+        )
 
     def _get_routing_summary(self, current_location_id: int | None) -> str:
         """Return the exits of the location and of the adjacent ones, as text."""

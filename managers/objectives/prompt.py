@@ -19,7 +19,7 @@ from zorkgpt.prompts.loader import fill_prompt
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from session.game_state import GameState, PlayedAction
+    from session.game_state import GameState
     from session.memory import Memory
     from session.objective import Evidence, Objective, ObjectivesState
     from session.token_counter import TokenCounter
@@ -71,15 +71,16 @@ def memories_here_and_next_door(here: str, current: Sequence[Memory], adjacent: 
     in_turn = sorted((number, label) for label, memories in places.items() for number in range(len(memories)))
 
     def fitted(characters: int) -> str:
-        kept = as_many_as_fit(in_turn, lambda kept: len(told(kept, characters)) <= characters, skips=True)
-        return told(kept, characters)
-
-    def told(kept: Iterable[tuple[int, str]], characters: int) -> str:
-        chosen: dict[str, list[Memory]] = defaultdict(list)
-        for number, label in sorted(kept):
-            chosen[label].append(places[label][number])
         longest = characters // MEMORIES_AT_LEAST
-        return _neighbourhood(here, {label: format_memories(each, longest) for label, each in chosen.items()})
+        lines = {(number, label): format_memories([places[label][number]], longest) for number, label in in_turn}
+
+        def told(kept: Iterable[tuple[int, str]]) -> str:
+            chosen: dict[str, list[str]] = defaultdict(list)
+            for each in sorted(kept):
+                chosen[each[1]].append(lines[each])
+            return _neighbourhood(here, {label: "\n".join(of_place) for label, of_place in chosen.items()})
+
+        return told(as_many_as_fit(in_turn, lambda kept: len(told(kept)) <= characters, skips=True))
 
     return fitted if in_turn else lambda _characters: NO_MEMORIES
 
@@ -136,27 +137,29 @@ def recent_play(state: GameState, evidence: Iterable[Evidence], turns: int) -> P
     """Return the last so many turns: command, facts, reasoning and response of each, as far as there is room."""
     facts = _facts_by_turn(evidence)
     reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
-    latest_first = list(enumerate(state.action_history, start=1))[: -turns - 1 : -1]
+    first = max(0, len(state.action_history) - turns)
+    latest_first = [
+        (turn, cut_at(one_line(played.action), LONGEST_ACTION), one_line(played.response))
+        for turn, played in enumerate(state.action_history[first:], start=first + 1)
+    ][::-1]
 
-    def told(turn: int, played: PlayedAction, telling: int, other: int, reason: int) -> str:
+    def told(turn: int, action: str, response: str, lengths: tuple[int, int, int]) -> str:
         is_telling = turn in facts or turn == len(state.action_history)
+        telling, other, reason = lengths
         details = {
-            "Why": (str(reasons.get(turn) or ""), reason),
-            "Response": (played.response, telling if is_telling else other),
+            "Why": (one_line(str(reasons.get(turn) or "")), reason),
+            "Response": (response, telling if is_telling else other),
         }
+        cut = {name: cut_middle(text, longest) for name, (text, longest) in details.items() if text and longest}
         return turn_text(
             turn,
-            cut_at(one_line(played.action), LONGEST_ACTION),
-            *(
-                f"  {name}: {cut_middle(one_line(text), longest)}"
-                for name, (text, longest) in details.items()
-                if text and longest
-            ),
+            action,
+            *(f"  {name}: {text}" for name, text in cut.items()),
             where=f" [{facts[turn]}]" if turn in facts else "",
         )
 
     def fitted(characters: int) -> str:
-        forms = ([told(turn, played, *lengths) for turn, played in latest_first] for lengths in TURN_LENGTHS)
+        forms = ([told(*played, lengths) for played in latest_first] for lengths in TURN_LENGTHS)
         form = first_that_fits(forms, lambda form: len("\n".join(form)) <= characters)
         kept = as_many_as_fit(form, lambda kept: len("\n".join(kept)) <= characters)
         return "\n".join(reversed(kept))

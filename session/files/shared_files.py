@@ -83,7 +83,10 @@ def real_place(path: Path) -> Path:
     Raises ``StoreError`` for a link out of the folder that it is in: nothing outside is read or written. The folder
     itself may be reached through links.
     """
-    target, folder = Path(os.path.realpath(path)), Path(os.path.realpath(path.parent))
+    folder = Path(os.path.realpath(path.parent))
+    if path.name not in {"", ".."} and not path.is_symlink():
+        return folder / path.name
+    target = Path(os.path.realpath(path))
     if not target.is_relative_to(folder):
         raise StoreError(f"{path} is a link out of its folder, to {target}; put the file itself there")
     if target.is_symlink():

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from session.command_reading import passes_time, steps_of
@@ -96,9 +97,7 @@ class MovementAnalyzer:
 
     def exit_of(self, command: str) -> str:
         """Return a command as the map spells it: ``north`` for "N", "go north", "walk  north."; else in lower case."""
-        text = " ".join(command.lower().split()).strip(" .!")
-        direction = _GOING.sub("", text)
-        return self._full_word(direction) if self.is_direction(direction) else text
+        return _exit_of(command, self._directions)
 
     def exits_named(self, phrases: Iterable[str]) -> tuple[str, ...]:
         """Return the exits in a model's words ("a path to the north-east"); words that name no direction give none."""
@@ -114,9 +113,7 @@ class MovementAnalyzer:
 
     def is_direction(self, word: str) -> bool:
         """Return whether the story moves the player for this word alone."""
-        if not self._directions:
-            return word in _DIRECTIONS or word in _FULL_WORDS
-        return word in self._directions or word[:6] in self._directions or word[:9] in self._directions
+        return _is_direction(word, self._directions)
 
     def _exits_in(self, phrase: str) -> list[str]:
         whole = self.exit_of(phrase)
@@ -125,9 +122,21 @@ class MovementAnalyzer:
         words = _SPLIT_BEARING.sub(r"\1\2", phrase.lower())
         return [word for word in _WORD.findall(words) if word in _BEARINGS and self.is_direction(word)]
 
-    def _full_word(self, direction: str) -> str:
-        full_word = _FULL_WORDS.get(direction, direction)
-        return full_word if self.is_direction(full_word) else direction
+
+@lru_cache(maxsize=1024)
+def _exit_of(command: str, directions: frozenset[str]) -> str:
+    text = " ".join(command.lower().split()).strip(" .!")
+    direction = _GOING.sub("", text)
+    if not _is_direction(direction, directions):
+        return text
+    full_word = _FULL_WORDS.get(direction, direction)
+    return full_word if _is_direction(full_word, directions) else direction
+
+
+def _is_direction(word: str, directions: frozenset[str]) -> bool:
+    if not directions:
+        return word in _DIRECTIONS or word in _FULL_WORDS
+    return word in directions or word[:6] in directions or word[:9] in directions
 
 
 def repeated(command: str, previous_command: str) -> str:

@@ -67,17 +67,16 @@ class ObjectCheck:
         self._echoed: frozenset[str] = frozenset()
         self._answers: defaultdict[tuple[int, str, str], list[str]] = defaultdict(list)
         self._led_back: set[int] = set()
+        self._heard: Observation | None = None
 
     def learn(self, turn: TurnRecord) -> None:
         """Note the words of the turn's texts where they were told, and in which state of the world an exit failed.
 
         Words of an answer that only echo the command ("You see no loom here") are not noted.
         """
-        if turn.before.location is not None:
-            self._told[turn.before.location.num] |= self._words_told(turn.before)
+        self._hear(turn.before)
         self._echoed = words_of(turn.action, self._vocabulary)
-        if turn.after.location is not None:
-            self._told[turn.after.location.num] |= self._words_told(turn.after)
+        self._hear(turn.after)
         self._learn_exit(turn)
 
     def opinion(self, observation: Observation, action: str) -> Opinion:
@@ -90,10 +89,14 @@ class ObjectCheck:
         command = read_command(action, self._vocabulary)
         if command is None or observation.location is None or observation.text.rstrip().endswith(_ASKING):
             return NO_OPINION
+        self._hear(observation)
         return self._command_opinion(command, self._scene(observation, observation.location.num))
 
-    def _words_told(self, observation: Observation) -> frozenset[str]:
-        return words_of(observation.text, self._vocabulary) - self._echoed
+    def _hear(self, observation: Observation) -> None:
+        """Note the words of an observation where the player is then; what a turn ends with begins the next one."""
+        if observation is not self._heard and observation.location is not None:
+            self._told[observation.location.num] |= words_of(observation.text, self._vocabulary) - self._echoed
+        self._heard = observation
 
     def _learn_exit(self, turn: TurnRecord) -> None:
         here, before, after = turn.before.location, turn.before, turn.after
@@ -157,7 +160,7 @@ class ObjectCheck:
             rooms=self._graph.rooms,
             carried=frozenset(each.num for each in observation.inventory or ()),
             at_hand=frozenset((here, *(each.num for each in objects))),
-            told=words_of(names, self._vocabulary) | self._words_told(observation) | self._told[here],
+            told=words_of(names, self._vocabulary) | self._told[here],
         )
 
 
