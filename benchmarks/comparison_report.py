@@ -65,6 +65,7 @@ def benchmarks(*, has_stories: bool) -> Mapping[str, Benchmark]:
         "memories_file": "How fast is Memories.md read and edited?",
         "memory_writes": "What does it cost to keep a memory?",
         "memory_reader": "What is memory worth to a player that needs it?",
+        "report_page": "How long does the page of a run take?",
     }
     return {
         name: Benchmark(

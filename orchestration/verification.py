@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,7 +33,7 @@ from session.files.run_folders import (
 from zorkgpt.llm.journaled import PLAYING_ROLES, RepeatedCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from game_interface.core.game import Game
     from managers.base_manager import BaseManager
@@ -63,17 +64,22 @@ def verify(
     show: Callable[[Event], None],
     asked: Callable[[RepeatedCall], None] | None = None,
     meet: Callable[[Sequence[BaseManager]], None] | None = None,
+    *,
+    salvages: bool = False,
 ) -> Replayed:
     """Play a run again with its recorded answers, in a temporary work folder, and compare.
 
     asked: told of every prompt, the first one that is not the recorded one included
     meet: given the managers before the first episode, to look at what they know whenever it is told of something
+    salvages: repeat a damaged journal as far as it can be read, whatever the snapshot is of
     Every prompt, observation, verdict and shared file has to be the recorded one. Raises ``StoreError`` where the
     story, the journal, the snapshot or what the run began with is not what it was, naming it.
     """
-    manifest, lines = read_manifest(folder), list(read_journal(folder))
+    manifest, lines = read_manifest(folder), list(_readable(folder) if salvages else read_journal(folder))
     require_story(manifest, parts)
-    _require_intact(folder, lines)
+    if not salvages:
+        matching_snapshot(folder, lines)
+    _require_intact_beginning(folder, lines)
     turns = 0
 
     moment = (manifest.first_episode, 0)
@@ -131,8 +137,12 @@ def verify_actions(parts: Parts, folder: Path, show: Callable[[Event], None]) ->
     return Replayed(turns, any(isinstance(line.event, RunEnded) for line in lines))
 
 
-def _require_intact(folder: Path, lines: Sequence[JournalLine]) -> None:
-    matching_snapshot(folder, lines)
+def _readable(folder: Path) -> Iterator[JournalLine]:
+    with suppress(StoreError):
+        yield from read_journal(folder)
+
+
+def _require_intact_beginning(folder: Path, lines: Sequence[JournalLine]) -> None:
     if not lines or not isinstance(lines[0].event, RunStarted):
         raise StoreError(f"the journal in {folder} does not tell how its run began")
     now = digests_at_start(folder)

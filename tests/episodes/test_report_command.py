@@ -119,6 +119,8 @@ def test_of_a_damaged_run_what_can_be_shown_is_shown_and_the_rest_is_said(harm: 
     assert shown == [(turn["command"], turn["text"]) for turn in whole][: len(shown)]
     assert len(shown) == len(whole) if harm not in ("cut", "changed") else 10 < len(shown) < len(whole)
     assert (told["notes"] != []) == (harm in ("cut", "changed", "other snapshot"))
+    assert told["prompts"] == "rebuilt"
+    assert {call["agrees"] for turn in turns(told) for call in turn["calls"]} == {True}
 
 
 def test_without_a_manifest_there_is_an_error_in_one_line(own_story: Path) -> None:

@@ -87,10 +87,12 @@ def repeat(
     show: Callable[[Event], None] | None = None,
     asked: Callable[[RepeatedCall], None] | None = None,
     meet: Callable[[Sequence[BaseManager]], None] | None = None,
+    salvages: bool = False,
 ) -> Replayed:
     """Play the run of that folder again without a model, and compare.
 
     show, asked, meet: told of every event and every prompt, and given the managers, as in ``verify``
+    salvages: repeat a damaged run as far as it goes, as in ``verify``
     Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
     """
     from orchestration.opening import open_story
@@ -102,7 +104,7 @@ def repeat(
     with open_story(configuration) as parts:
         if from_actions:
             return verify_actions(parts, folder, _nothing)
-        return verify(configuration, parts, folder, show or _nothing, asked, meet)
+        return verify(configuration, parts, folder, show or _nothing, asked, meet, salvages=salvages)
 
 
 def _report(folder: Path, replayed: Replayed) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -139,23 +140,32 @@ def _page_run(folder: Path, now: GameConfiguration) -> PageRun:
     from zorkgpt.report.run_page import page_of_run
 
     run, repetition, notes = read_run(folder), Repetition(), list[Note]()
-    if run.summary.state == "damaged":
+    is_damaged = run.summary.state == "damaged"
+    if is_damaged:
         notes.append(Note(f"{run.summary.reason}. What was played up to there is shown."))
     if run.summary.state == "playing":
         notes.append(Note("The run is being played: prompts and what each turn taught are shown when it is over."))
     else:
-        notes += _repeated(folder, now, repetition)
+        notes += _repeated(folder, now, repetition, salvages=is_damaged)
     at_end = read_end(folder, run, lambda text: notes.append(Note(text)))
     return page_of_run(run, repetition, at_end, notes)
 
 
-def _repeated(folder: Path, now: GameConfiguration, repetition: Repetition) -> Iterator[Note]:
-    """Play the run again before ``repetition``, and yield what keeps it from being repeated to its end."""
+def _repeated(folder: Path, now: GameConfiguration, repetition: Repetition, *, salvages: bool) -> Iterator[Note]:
+    """Play the run again before ``repetition``, and yield what keeps it from being repeated to its end.
+
+    salvages: its journal is known to be damaged
+    """
     from zorkgpt.cli.replay import repeat
     from zorkgpt.report.page_data import Note
 
+    watched = partial(repeat, folder, now, show=repetition.see, asked=repetition.hear, meet=repetition.meet)
     try:
-        replayed = repeat(folder, now, show=repetition.see, asked=repetition.hear, meet=repetition.meet)
+        try:
+            replayed = watched(salvages=salvages)
+        except StoreError as error:
+            replayed = watched(salvages=True)
+            yield Note(f"{error}. What the journal still tells is shown.")
     except ZorkGPTError as error:
         yield Note(f"The run could not be repeated, so prompts and what each turn taught are missing: {error}.")
         return

@@ -1,0 +1,86 @@
+"""How long the page of a long run takes to write, the repetition of the run included, and how large it is.
+
+    python -m benchmarks.report_page [TURNS]
+
+plays 1,000 turns, or TURNS, in episodes of 100: the walkthrough of Zork I in the folder ZORKGPT_STORIES, else of the
+story that ships, over and over, with a model that plausibly answers every role and takes no time. Everything that can
+be learnt is on. Then it writes the page as ``zorkgpt report`` does. Temporary files only; no network. Exit status 1:
+the page is too large.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Event as Flag
+from time import perf_counter
+
+from benchmarks.stories import walkthrough_of, zork_or_own
+from benchmarks.tables import show
+from benchmarks.turn_cost import Player
+from orchestration.bootstrap import open_run
+from orchestration.model_choice import ChosenModel
+from orchestration.opening import open_story
+from session.files.journal import JOURNAL_FILE
+from session.game_configuration import GameConfiguration
+from zorkgpt.cli.report import write_report
+
+TURNS, OF_EPISODE = 1000, 100
+MOST_SECONDS, MOST_MEGABYTES = 20.0, 10.0  # of a run of 1,000 turns
+
+
+def play(configuration: GameConfiguration, turns: int) -> Path:
+    """Play so many turns and return the run folder."""
+    walkthrough = walkthrough_of(zork_or_own())
+    player = Player(walkthrough.commands[:OF_EPISODE])
+    with (
+        open_story(configuration) as parts,
+        open_run(
+            configuration,
+            replace(parts, model=ChosenModel(player, "scripted")),
+            episodes=turns // OF_EPISODE,
+            show=player.show,
+            stop=Flag(),
+        ) as run,
+    ):
+        run.play()
+        return run.folder
+
+
+def processor_seconds() -> float:
+    """Return the processor time of this process and of its children that have ended."""
+    return sum(os.times()[:4])
+
+
+def main(turns: int = TURNS) -> int:
+    """Print the figures."""
+    walkthrough = walkthrough_of(zork_or_own())
+    with TemporaryDirectory() as workdir:
+        configuration = GameConfiguration(
+            zork_game_workdir=Path(workdir),
+            game={"file": walkthrough.story, "seed": max(1, walkthrough.seed)},
+            max_turns_per_episode=OF_EPISODE,
+        )
+        folder, page = play(configuration, turns), Path(workdir) / "report.html"
+        start, used = perf_counter(), processor_seconds()
+        said = write_report([folder], page, configuration)
+        seconds, used = perf_counter() - start, processor_seconds() - used
+        megabytes = page.stat().st_size / 1e6
+        journal = (folder / JOURNAL_FILE).stat().st_size / 1e6
+    bar = turns == TURNS
+    rows = [
+        ("seconds to write the page", seconds, MOST_SECONDS if bar else None),
+        ("processor seconds of these", used, None),
+        ("page, MB", megabytes, MOST_MEGABYTES if bar else None),
+        ("journal, MB", journal, None),
+        ("notes on what is missing", len(said) - 1, 0),
+    ]
+    show([{"figure": name, "value": value, "at most": most} for name, value, most in rows], f"{turns:,} turns")
+    return int((bar and megabytes > MOST_MEGABYTES) or len(said) > 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:2])))
