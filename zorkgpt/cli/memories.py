@@ -162,6 +162,7 @@ def diff(
     now = folder.parent.parent / configuration.simple_memory.memory_file
     after = _document(end if end.exists() else now)
     found = after.changes_since(_document(start))
+    print_line(f"What run {folder.name}{of_story(folder.parent.parent)} taught:")
     if found:
         print_lines(change_lines(after, found))
     else:

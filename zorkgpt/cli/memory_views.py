@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from session.invocation import program
 from session.memory import INVALIDATION_MARKER, MemoryStatus
 from session.text import counted, one_line
 from zorkgpt.cli.printable import printable
-from zorkgpt.cli.streams import program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import LanguageModelUnavailable
-from zorkgpt.cli.streams import print_line, program
+from session.invocation import program
+from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
     from zorkgpt.llm.embedded.model_store import ModelStore

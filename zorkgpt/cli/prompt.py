@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError
+from session.invocation import program
 from session.text import counted
 from session.values import ROLES
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import TURN, StoryOfRun, chosen_run, of_story, read_turn, story_file
 from zorkgpt.cli.printable import printable
-from zorkgpt.cli.streams import print_line, program
+from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from session.invocation import program
 from session.text import counted, one_line
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
 from zorkgpt.cli.printable import columns
-from zorkgpt.cli.streams import print_line, program
+from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

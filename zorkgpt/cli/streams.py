@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shlex
-import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -42,20 +40,6 @@ def open_missing_streams() -> None:
 def print_line(text: str) -> None:
     """Print a text from stories, models or files on stdout, its control characters shown."""
     typer.echo(printable(text))
-
-
-def program() -> str:
-    """Return what to type in the current folder to run this program again, quoted for a shell."""
-    typed = Path(sys.argv[0])
-    if (typed.parent.name, typed.name) == ("zorkgpt", "__main__.py"):
-        return f"{_as_typed(Path(sys.executable))} -m zorkgpt"
-    return _as_typed(typed) if typed.name == "zorkgpt" else "zorkgpt"
-
-
-def _as_typed(path: Path) -> str:
-    """Return the name of a program if the shell finds it by that, else its path."""
-    found = shutil.which(path.name)
-    return path.name if found is not None and Path(found).absolute() == path.absolute() else shlex.quote(str(path))
 
 
 def print_error(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from contextlib import ExitStack
 from datetime import datetime, timezone
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from session.invocation import program
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, story_file
-from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_line, program
+from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,7 +59,7 @@ def watch(
     if not as_json:
         reason = f": {summary.reason}" if summary.reason else ""
         what, command = ("shows what came of it", "runs show") if summary.state == "done" else ("goes on", "resume")
-        print_line(f"The run is {summary.state}{reason}. {program()} {command} {folder.name} {what}.")
+        print_line(f"The run is {summary.state}{reason}. {program()} {command} {shlex.quote(str(folder))} {what}.")
 
 
 class _WatchedRun:

@@ -20,12 +20,13 @@ from session.errors import ConfigurationError
 from session.events import Event
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.game_configuration import GameConfiguration
+from session.invocation import program
 from zorkgpt.cli.download_bar import DownloadBar
 from zorkgpt.cli.keyboard import Keyboard
 from zorkgpt.cli.live_view import LiveView
 from zorkgpt.cli.memory_views import problem_lines
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
-from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line, program
+from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line
 from zorkgpt.report.gains import Gains
 from zorkgpt.telemetry.listener import open_listener
 

