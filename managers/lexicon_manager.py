@@ -128,6 +128,10 @@ class LexiconManager(BaseManager):
         """
         return self._shown.text(tokens * CHARACTERS_PER_TOKEN)
 
+    def latest_text(self, tokens: int) -> str:
+        """Return the same up to the latest turn."""
+        return working_forms(self._store.document).text(tokens * CHARACTERS_PER_TOKEN)
+
     @override
     def get_status(self) -> ManagerStatus:
         return {

@@ -119,7 +119,7 @@ class ObjectiveManager(BaseManager):
             parts.find(MapManager) if parts.config.map.shown else None,
             parts.find(SimpleMemoryManager),
             tokens=parts.tokens,
-            syntax=partial(parts.get(LexiconManager).text, SYNTAX_TOKENS),
+            syntax=partial(parts.get(LexiconManager).latest_text, SYNTAX_TOKENS),
         )
 
     @property

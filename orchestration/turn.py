@@ -13,11 +13,12 @@ from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
 from orchestration.review import Review, recorded_review, unreviewed
 from session.command_reading import first_command
+from session.context import Place, PromptSection
 from session.errors import LanguageModelError, ZorkGPTError
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from session.vocabulary import Vocabulary
 from zorkgpt.llm.person import LEAVING
-from zorkgpt.players.agent import Agent
+from zorkgpt.players.agent import Agent, told_ways
 from zorkgpt.players.critic import Critic
 from zorkgpt.players.extractor import Extractor
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from orchestration.guarded_model import GuardedModel
     from orchestration.learning import Learning
     from orchestration.opening import Parts
-    from session.context import OfferedRoute, PromptSection
+    from session.context import OfferedRoute
     from session.events import ProposalReviewed
     from session.files.recording import Recording
     from session.game_configuration import GameConfiguration
@@ -131,7 +132,7 @@ class Turn:
                     yield _JudgedProposal(proposal, verdict)
                     return
                 verdict = Verdict(accepted=False, reason=unfit, source="parser")
-            rejections.append(Rejection(proposal.action, verdict.reason))
+            rejections.append(Rejection(proposal.wish, verdict.reason))
             yield _JudgedProposal(proposal, verdict)
             if verdict.source != "person":
                 rejections_left -= 1
@@ -151,16 +152,17 @@ class Turn:
         rejections: list[Rejection],
         routes: tuple[OfferedRoute, ...],
     ) -> Proposal:
+        may_travel = self.routes is not None and not rejections and self.routes.may_travel
+        routes = () if rejections else routes
+        told = told_ways(routes, may_travel=may_travel) if not valid_actions else ""
         context = self.context.get_agent_context(
             before,
-            learnt,
+            (*learnt, PromptSection("Known ways", told, place=Place.CHOICE)),
             valid_actions=valid_actions,
             rejections=rejections,
             system=self.agent.system_prompt(assisted=valid_actions is not None),
         )
-        if self.routes is None or rejections:
-            return self.agent.propose(context)
-        return self.agent.propose(replace(context, routes=routes, may_travel=self.routes.may_travel))
+        return self.agent.propose(replace(context, routes=routes, may_travel=may_travel))
 
     def _led(self, proposal: Proposal, before: Observation) -> _JudgedProposal | None:
         """Set out on the way that the agent wants, and propose its first command; ``None`` where it wants none."""
@@ -255,7 +257,6 @@ def build_turn(
             model.door,
             reads=reader == "inline",
             notes_objectives=configuration.objectives.enabled and reasoning_length is None,
-            travels=routes is not None,
             reasoning_length=reasoning_length,
         ),
         critic=learning.critic,

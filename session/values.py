@@ -153,6 +153,13 @@ class Proposal:
         """Whether the agent wants to be led along a route or to a location."""
         return self.follow is not None or self.go_to is not None
 
+    @property
+    def wish(self) -> str:
+        """What the agent wants to play: the route or the location to walk to, or else the command."""
+        if self.follow is not None:
+            return f"follow {self.follow}"
+        return self.action if self.go_to is None else f"go_to {self.go_to}"
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LONGEST_QUOTE = 200  # characters
 LONGEST_ACTION = 60
 LONGEST_RESULT = 50
-NOTHING_MORE = "Nothing more came of it."
+LEADS_THERE = "It leads there."
 
 _SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
 
@@ -110,7 +110,9 @@ def _text(outcome: ActionOutcome) -> str:
         told = told.partition(outcome.destination)[0] if outcome.destination else ""
     elif not any(_results(outcome)):
         told = told.removeprefix(_first_sentence(outcome))
-    return f'"{cut_middle(told.strip(), LONGEST_QUOTE)}"' if told.strip() else NOTHING_MORE
+    if not told.strip():
+        told = "" if outcome.moved else one_line(outcome.response)
+    return f'"{cut_middle(told.strip(), LONGEST_QUOTE)}"' if told.strip() else LEADS_THERE
 
 
 def _first_sentence(outcome: ActionOutcome) -> str:

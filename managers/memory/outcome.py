@@ -241,7 +241,7 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
     """Yield each sign for a tier of memory, in words, with the tier (docs/specification.md, Context signals).
 
     A sign is a fact of the machine. What only the words suggest is said to be a hint, and only of a command that has
-    changed nothing which the player could see.
+    changed nothing which the player could see, where the answer is as short as a refusal.
     """
     if outcome.first_visit and len(outcome.arrival_text) > SUBSTANTIAL:
         yield "Long description on arrival at a first visit", "core"
@@ -255,7 +255,7 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
         yield "Score increase suggests game mechanic discovered", "permanent"
     if outcome.died:
         yield "Death suggests a danger", "permanent"
-    if not outcome.had_effect and outcome.seems_failed:
+    if not (outcome.had_effect or outcome.is_substantial) and outcome.seems_failed:
         yield "Failed action, as a hint from the wording alone", "permanent"
 
 

@@ -166,7 +166,7 @@ def _arrival(visit: VisitNews) -> str:
 
 
 def _visit_status(visit: VisitNews) -> str:
-    return "FIRST VISIT" if visit.is_first else "RETURN VISIT (no CORE)"
+    return "FIRST VISIT" if visit.is_first else "RETURN VISIT, or the same one going on (no CORE)"
 
 
 def _outcome_lines(visit: VisitNews) -> Iterator[str]:

@@ -24,7 +24,7 @@ from session.context import AgentContext, OfferedRoute
 from session.token_counter import TokenCounter
 from zorkgpt.llm.openai.schemas import response_format
 from zorkgpt.llm.scripted import ScriptedLLM
-from zorkgpt.players.agent import Agent
+from zorkgpt.players.agent import Agent, told_ways
 from zorkgpt.players.critic import CriticAnswer
 from zorkgpt.players.extractor import ReadingAnswer
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
@@ -85,12 +85,13 @@ MOST_TOKENS = 1200
 
 
 def of_agent(**options: Any) -> tuple[str, type[BaseModel]]:
-    """The instructions of an agent, and the answer that it is asked for; routes are there."""
+    """The instructions of an agent, and the answer that it is asked for; where it travels, routes are there."""
     model = ScriptedLLM([{"action": "wait"}])
-    routes = (OfferedRoute(1, "somewhere"),) if options.get("travels") else ()
+    routes = (OfferedRoute(1, "somewhere"),) if options.pop("travels", False) else ()
+    told = told_ways(routes, may_travel=bool(routes))
     Agent(model, **options).propose(AgentContext((), routes=routes, may_travel=bool(routes)))
     (call,) = model.calls
-    return call.prompt.system, call.schema
+    return f"{call.prompt.system}\n\n{told}".strip(), call.schema
 
 
 def questions() -> Iterator[tuple[str, str, type[BaseModel]]]:
@@ -137,7 +138,7 @@ def examples_in(told: str) -> Iterator[dict[str, Any]]:
 
 
 def test_every_prompt_without_fields_of_the_moment_is_asked_for() -> None:
-    parts = {"agent", "agent_reading", "agent_answer", "agent_command", "agent_objective", "agent_routes"}
+    parts = {"agent", "agent_reading", "agent_answer", "agent_command", "agent_objective"}
     asked = {*ANSWERS, *parts, "agent_valid_actions"}
     assert sorted(path.stem for path in PROMPTS if path.stem not in asked and not prompt_fields(path.stem)) == []
 

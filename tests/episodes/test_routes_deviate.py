@@ -122,6 +122,18 @@ def test_a_location_is_walked_to_by_the_map_and_one_that_it_does_not_know_is_not
     ]
     refused = [verdict.reason for turn in run.turns[3:] for verdict in turn.verdicts if not verdict.accepted]
     assert refused == ["no way from here to location 99 is known", "you are there already"]
+    assert "- `go_to 99`: no way from here to location 99 is known" in model.calls[4].prompt.user
+
+
+def test_how_a_way_is_named_is_told_where_the_answer_has_a_field_for_it(tmp_path: Path) -> None:
+    model = returning()
+    play_mill(tmp_path, model)
+    asked = [(call.prompt, call.schema.model_fields) for call in model.calls if call.role == "agent"]
+    assert {way for _, fields in asked for way in ("follow", "go_to") if way in fields} == {"follow", "go_to"}
+    for prompt, fields in asked:
+        text = f"{prompt.system}\n{prompt.user}"
+        assert [f"`{way}`" in text for way in ("follow", "go_to")] == [way in fields for way in ("follow", "go_to")]
+        assert ("write `wait`" in text) is ("follow" in fields or "go_to" in fields)
 
 
 def test_no_route_of_that_number_is_a_reason_to_propose_again(tmp_path: Path) -> None:

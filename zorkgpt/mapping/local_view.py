@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from zorkgpt.mapping.map_graph import MapGraph
 
+BEYOND = "other ways known"
 SURE = 0.5
 """An edge of less confidence is shown as unsure: a command that is no direction, walked once, or one that failed."""
 
@@ -22,7 +23,8 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
     """Return a line for each room within ``radius`` moves, nearest first; "" where nothing is known of any exit.
 
     A line tells where exits lead and which of them nobody has tried; that of the room where the player is also tells
-    which were refused, with the story's words. A room at the edge is there for its untried exits alone. Where an exit
+    which were refused, with the story's words. A room at the edge is there for its untried exits alone, and says if it
+    has ways to rooms beyond. Where an exit
     leads to a room without a line of its own, that room's name stands with it.
     """
     moves = neighbourhood(graph, here, radius)
@@ -36,6 +38,8 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
     for room, hops in sorted(shown.items(), key=lambda each: (each[1], each[0])):
         parts = [*(_walked(graph, room, shown) if hops < radius else ()), *_untried(untried[room])]
         parts += _refused(graph, room) if room == here else ()
+        if hops == radius and parts and not moves.keys() >= {*graph.connections.get(room, {}).values()}:
+            parts.append(BEYOND)
         if parts:
             name = f"L{room} {plain_line(graph.rooms[room].label)}{' (here)' if room == here else ''}"
             lines.append(f"{name}: {'; '.join(parts)}")

@@ -45,6 +45,7 @@ _REWINDING = frozenset({"restart", "restore", "undo"})
 _GOING = re.compile(r"^(go|walk) (to )?(the )?")
 _SPLIT_BEARING = re.compile(r"\b(north|south)[- ](east|west)\b")
 _WORD = re.compile(r"[a-z]+")
+_PLACING = re.compile(r"\b[a-z]+ (?:of|side|end|edge|face|half|part|bank|shore|corner)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +107,10 @@ class MovementAnalyzer:
     def bearings_named(self, text: str) -> tuple[str, ...]:
         """Return the points of the compass (on a ship: of the ship) that a text names, by the story's own words.
 
-        "Up" and "in" are left out: in prose they are most often no exits.
+        "Up" and "in" are left out: in prose they are most often no exits. So are those that say where a thing is, such
+        as "west of the house" and "the north side".
         """
-        words = _WORD.findall(_SPLIT_BEARING.sub(r"\1\2", text.lower()))
+        words = _WORD.findall(_PLACING.sub(" ", _SPLIT_BEARING.sub(r"\1\2", text.lower())))
         return tuple(dict.fromkeys(word for word in words if word in _COMPASS and self.is_direction(word)))
 
     def is_direction(self, word: str) -> bool:

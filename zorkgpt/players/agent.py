@@ -22,7 +22,9 @@ from zorkgpt.players.extractor import ReadingAnswer
 from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
-    from session.context import AgentContext
+    from collections.abc import Sequence
+
+    from session.context import AgentContext, OfferedRoute
 
 
 class AgentAnswer(BaseModel):
@@ -75,6 +77,10 @@ _WAYS = {
     "follow": "Number of a route to follow instead of typing the command, else null",
     "go_to": "Number of a location on the map to walk to instead of typing the command, else null",
 }
+_TOLD_WAYS = {
+    "follow": "- `follow`: the number of a route under ROUTES. To win more than last time, follow a good one first.",
+    "go_to": "- `go_to`: the number of a location that you have seen, to walk there by known ways.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,6 @@ class Agent:
 
     reads: the answer holds a reading of the latest text, too
     notes_objectives: the answer may say that an objective is achieved, or set a new one
-    travels: the instructions tell how a route is followed and a location walked to
     reasoning_length: the reasoning is one plain sentence of at most so many characters, for models that would ramble;
         ``None``: free; 0: the answer has none
     """
@@ -92,7 +97,6 @@ class Agent:
     reads: bool = False
     notes_objectives: bool = False
     reasoning_length: int | None = None
-    travels: bool = False
 
     def system_prompt(self, *, assisted: bool) -> str:
         """Return the fixed instructions, which tell of the answer's fields in their order.
@@ -104,7 +108,6 @@ class Agent:
             "agent_reading": self.reads,
             "agent_command" if self.reasoning_length == 0 else "agent_answer": True,
             "agent_objective": self.notes_objectives,
-            "agent_routes": self.travels and not assisted,
         }
         return "\n\n".join(fill_prompt(name) for name, is_part in parts.items() if is_part)
 
@@ -115,11 +118,10 @@ class Agent:
         """
         system = self.system_prompt(assisted=context.valid_actions is not None)
         prompt = Prompt(system=system, user=context.render())
-        offered = {"follow": bool(context.routes), "go_to": context.may_travel} if not context.valid_actions else {}
         schema = _answer_schema(
             context.valid_actions,
             self.reasoning_length,
-            tuple(way for way, is_offered in offered.items() if is_offered),
+            _ways(context.routes, may_travel=context.may_travel) if not context.valid_actions else (),
             reads=self.reads,
             notes_objectives=self.notes_objectives,
         )
@@ -134,6 +136,18 @@ class Agent:
             follow=getattr(answer, "follow", next(iter(chosen), None)),
             go_to=getattr(answer, "go_to", None),
         )
+
+
+def told_ways(routes: Sequence[OfferedRoute], *, may_travel: bool) -> str:
+    """Return how the answer names a route to follow or a location to walk to; "" where there is neither."""
+    ways = [_TOLD_WAYS[way] for way in _ways(routes, may_travel=may_travel)]
+    return fill_prompt("agent_routes", ways="\n".join(ways)) if ways else ""
+
+
+def _ways(routes: Sequence[OfferedRoute], *, may_travel: bool) -> tuple[str, ...]:
+    """Return the fields of an answer by which the agent may be led, of ``_WAYS``."""
+    offered = {"follow": bool(routes), "go_to": may_travel}
+    return tuple(way for way, is_offered in offered.items() if is_offered)
 
 
 def _note(answer: AgentAnswer | ReadingAgentAnswer) -> ObjectiveNote | None:

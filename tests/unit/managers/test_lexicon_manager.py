@@ -121,6 +121,7 @@ class TestWhatIsShown:
         for turn in range(1, REFRESH_INTERVAL):
             manager.learn(changing("take basket", number=turn))
         assert manager.text(TOKENS) == ""
+        assert manager.latest_text(TOKENS) == "Worked in this story: take basket"
         manager.learn(changing("take basket", number=REFRESH_INTERVAL))
         assert manager.text(TOKENS) == "Worked in this story: take basket"
         manager.learn(changing("dip banner"))

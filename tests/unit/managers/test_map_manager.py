@@ -171,6 +171,12 @@ class TestWhatThePromptSaysOfExits:
         manager.reset(state)
         assert manager.game_map.untried_exits(32) == ("south", "southeast")
 
+    def test_where_a_thing_is_and_what_side_of_it_are_no_exits(self, tmp_path: Path) -> None:
+        text = "Field\nYou are west of a house, at the north end of a field; paths lead east and to the south."
+        manager = manager_in(tmp_path, here=45)
+        manager.learn(turn(at(29, "Roof"), "down", said(45, "Field", text)))
+        assert manager.game_map.untried_exits(45) == ("east", "south")
+
     def test_what_a_model_reads_corrects_what_a_text_names_without_an_exit(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=45)
         church = said(

@@ -137,6 +137,15 @@ def test_the_text_is_the_storys_own_as_far_as_the_title_has_not_got_it(tmp_path:
     ]
 
 
+def test_what_the_title_has_said_already_is_the_text_where_there_is_no_other(tmp_path: Path) -> None:
+    play = small(tmp_path)
+    play.turn("push vat", "You can't.")
+    play.turn("enter chute", "Drying Loft\nBanners hang here.", location=LOFT, score=7)
+    play.manager.flush()
+    assert {each.text for each in play.manager.memory_cache[VATS.num]} <= {'"You can\'t."', "It leads there."}
+    assert "It leads there." in {each.text for each in play.manager.memory_cache[VATS.num]}
+
+
 def test_of_a_long_answer_beginning_and_end_are_kept() -> None:
     outcome = ActionOutcome(31, "Blue Vats", 7, "stir", "stir", f"It swirls. {'blue ' * 90}It stops.", score_change=1)
     text = memory_of(outcome).memory_text or ""

@@ -469,6 +469,11 @@ class TestPrompt:
         outcome = outcome_of(VATS, 3, action, response, effect, MovementAnalyzer())
         assert [words for words, _ in signals_of(outcome) if "Failed" in words] == []
 
+    def test_an_answer_longer_than_a_refusal_is_no_failure_by_its_words(self) -> None:
+        told = f"You shake the man awake. {LONG} He can't remember."
+        outcome = outcome_of(VATS, 3, "wake man", told, {"world_changed": True}, MovementAnalyzer())
+        assert [*signals_of(outcome)] == []
+
     def test_a_short_answer_is_no_long_response_for_the_long_text_before_it(self) -> None:
         context: ZMachineContext = {"first_visit": True, "arrival_text": LONG}
         outcome = outcome_of(VATS, 3, "read labels", "You can't see any such thing.", context, MovementAnalyzer())

@@ -43,12 +43,12 @@ def test_rooms_stand_nearest_first_with_walked_untried_and_refused_exits_and_tar
     assert local_view(tower(), STUDY, 2) == AROUND_THE_STUDY
 
 
-def test_a_room_at_the_edge_is_there_for_its_untried_exits_alone() -> None:
+def test_a_room_at_the_edge_is_there_for_its_untried_exits_and_says_if_ways_lead_on() -> None:
     graph = tower()
     graph.add_exits(PATH, ["east"])
     assert local_view(graph, STUDY, 2).endswith("L49 Hall: up -> L32; south -> L60\nL60 Path: untried: east")
     assert local_view(graph, HALL, 1) == (
-        "L49 Hall (here): up -> L32; south -> L60\nL32 Study: untried: up\nL60 Path: untried: east"
+        "L49 Hall (here): up -> L32; south -> L60\nL32 Study: untried: up; other ways known\nL60 Path: untried: east"
     )
 
 
