@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner
 
+from session.game_configuration import GameConfiguration
 from zorkgpt.cli.main import app
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ NAMED_PART = re.compile(r"`(?:\w+\.)?(\w+)`\s\(`([\w/]+\.py)`\)")
 FOR_DEVELOPERS = [DOCS / "architecture.md", DOCS / "extending.md"]
 DIFF = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = DIFF.findall((DOCS / "extending.md").read_text(encoding="utf-8"))
+TOML = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CONFIGURED = sorted(path for path in DOCS.glob("*.md") if "```toml\n" in path.read_text(encoding="utf-8"))
 GUIDES = sorted(path for path in DOCS.glob("*.md") if "```console\n" in path.read_text(encoding="utf-8"))
 
 
@@ -72,6 +75,14 @@ def test_every_function_that_the_architecture_names_with_its_file_is_there() -> 
     assert len(named) > 5
     defined = {path: (ROOT / path).read_text(encoding="utf-8") for _, path in named}
     assert [(name, path) for name, path in named if not re.search(rf"\b{name}\b", defined[path])] == []
+
+
+@pytest.mark.parametrize("page", CONFIGURED, ids=lambda path: path.stem)
+def test_every_configuration_that_a_page_shows_is_valid(page: Path, tmp_path: Path) -> None:
+    for example in TOML.findall(page.read_text(encoding="utf-8")):
+        file = tmp_path / "zorkgpt.toml"
+        file.write_text(example)
+        assert GameConfiguration.from_toml(file) != GameConfiguration()
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:

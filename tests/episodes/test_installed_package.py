@@ -46,6 +46,13 @@ def test_modules_of_the_current_folder_with_names_of_ours_break_nothing(installe
     assert "is repeated exactly" in ran.out.decode()
 
 
+def test_a_program_beside_a_module_with_a_name_of_ours_is_told_which(installed: Installed, tmp_path: Path) -> None:
+    """As docs/installing.md says: it cannot have both."""
+    (tmp_path / "session.py").write_text("")
+    (tmp_path / "program.py").write_text("from zorkgpt import api\n")
+    assert _run(installed, tmp_path, "program.py").stderr.rstrip().endswith("'session' is not a package")
+
+
 @pytest.mark.slow
 def test_a_program_in_another_folder_plays_and_has_its_types_checked(installed: Installed, tmp_path: Path) -> None:
     (tmp_path / "examples.py").write_text("\n".join(EXAMPLES), encoding="utf-8")
