@@ -123,6 +123,19 @@ def test_of_a_damaged_run_what_can_be_shown_is_shown_and_the_rest_is_said(harm: 
     assert {call["agrees"] for turn in turns(told) for call in turn["calls"]} == {True}
 
 
+def test_a_broken_file_of_a_run_that_cannot_be_repeated_is_named_and_left_as_it_is(own_story: Path) -> None:
+    run = copied(EARLIER)
+    broken = {run / "end" / name: text for name, text in (("map_state.json", '{"rooms": 1}'), ("routes.json", "[[["))}
+    for path, text in broken.items():
+        path.write_text(text)
+    before = sorted(path for path in run.rglob("*"))
+    told = reported(run, own_story)
+    assert (told["map"], len(told["notes"])) == (None, 3)
+    assert "map_state.json holds no map that can be read" in told["notes"][-1]["text"]
+    assert sorted(path for path in run.rglob("*")) == before
+    assert {path: path.read_text() for path in broken} == broken
+
+
 def test_without_a_manifest_there_is_an_error_in_one_line(own_story: Path) -> None:
     run = copied(NEWEST)
     (run / "manifest.json").write_text("{}")

@@ -133,7 +133,7 @@ def _data_of(folders: Sequence[Path], now: GameConfiguration) -> PageData:
 
 def _page_run(folder: Path, now: GameConfiguration) -> PageRun:
     """Return the run of that folder as a page shows it. Raises ``StoreError`` where it has no manifest."""
-    from zorkgpt.report.files_at_end import read_end
+    from zorkgpt.report.files_at_end import NOTHING_LEFT, read_end
     from zorkgpt.report.page_data import Note
     from zorkgpt.report.played_run import read_run
     from zorkgpt.report.repetition import Repetition
@@ -147,8 +147,8 @@ def _page_run(folder: Path, now: GameConfiguration) -> PageRun:
         notes.append(Note("The run is being played: prompts and what each turn taught are shown when it is over."))
     else:
         notes += _repeated(folder, now, repetition, salvages=is_damaged)
-    at_end = read_end(folder, run, lambda text: notes.append(Note(text)))
-    return page_of_run(run, repetition, at_end, notes)
+    left = NOTHING_LEFT if repetition.is_whole else read_end(folder, run, lambda text: notes.append(Note(text)))
+    return page_of_run(run, repetition, left, notes)
 
 
 def _repeated(folder: Path, now: GameConfiguration, repetition: Repetition, *, salvages: bool) -> Iterator[Note]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -154,7 +155,7 @@ def _completion(recorded: ModelAnswered, schema: type[Answer]) -> Completion[Ans
     return Completion(
         value=value,
         reasoning=recorded.reasoning,
-        text=value.model_dump_json(),
+        text=json.dumps(recorded.answer),  # in ASCII: an answer may hold half a surrogate pair
         model=recorded.model,
         usage=_usage(recorded),
         seconds=recorded.seconds,

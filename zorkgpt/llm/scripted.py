@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -56,7 +57,7 @@ class ScriptedLLM:
         return Completion(
             value=value,
             reasoning="",
-            text=value.model_dump_json(),
+            text=json.dumps(value.model_dump(mode="json")),  # in ASCII: a reply may hold half a surrogate pair
             model="scripted",
             usage=self._usage,
             seconds=0.0,

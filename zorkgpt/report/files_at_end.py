@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from managers.knowledge.document import parse_knowledge
@@ -27,6 +28,9 @@ class AtEnd(NamedTuple):
 
     known: Known
     map: MapGraph | None
+
+
+NOTHING_LEFT = AtEnd({}, None)
 
 
 def read_end(folder: Path, run: PlayedRun, note: Callable[[str], None]) -> AtEnd:
@@ -60,8 +64,10 @@ def _routes(text: str, path: Path) -> Known:
 
 
 def _map(path: Path, note: Callable[[str], None]) -> MapGraph | None:
+    """Read a map as it is, and leave a broken one where it is: nothing is written for a report."""
+    content = read_shared(path)
     try:
-        return MapGraph.load_from_json(path, lambda event, **_fields: note(f"{path}: {event}"))
-    except StoreError as error:
-        note(str(error))
+        return MapGraph.from_dict(json.loads(content)) if content else None
+    except (ValueError, RecursionError, StoreError):
+        note(f"{path} holds no map that can be read.")
         return None

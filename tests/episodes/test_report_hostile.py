@@ -1,0 +1,65 @@
+"""The report of a run whose model wrote what browsers obey, and what is no text at all."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from session.files.run_folders import find_run
+from tests.fixtures.report_data import data_in, text_of
+from tests.fixtures.typed_command import typed
+from tests.fixtures.whole_run import play_run
+from zorkgpt.llm.scripted import ScriptedLLM
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from zorkgpt.llm.language_model import Prompt, Role
+
+SURROGATE, SPELLED_OUT = "\ud83d", "\\ud83d"
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\x1b]0;owned\x07\u202eth\u2066gir\u2028{{7*7}}"
+LONG = f"{HOSTILE} {SURROGATE} " + "why not " * 12_500 + "?"
+COMMANDS = ("north", f"say {HOSTILE}", "look")
+
+
+def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, Any]:
+    del schema
+    if role == "agent":
+        return {"reasoning": LONG, "action": COMMANDS[prompt.user.count("Action:") % len(COMMANDS)]}
+    if role == "memory":
+        remembered = {"category": "NOTE", "memory_title": HOSTILE, "memory_text": LONG, "persistence": "permanent"}
+        return {"memories": [{"should_remember": True, "turn": 1, **remembered}]}
+    return {"accepted": True, "reason": HOSTILE, "confidence": 0.5}
+
+
+@pytest.fixture(autouse=True)
+def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clean_environment.chdir(tmp_path)
+
+
+def test_all_of_it_is_data_and_its_prompts_are_those_of_the_recorded_checksums(own_story: Path) -> None:
+    options: dict[str, Any] = {
+        "objectives": {"enabled": False},
+        "knowledge": {"enabled": False},
+        "extractor": {"mode": "none"},
+    }
+    play_run(own_story, ScriptedLLM(reply), Path("work"), max_turns_per_episode=6, **options)
+    shown = typed("report", str(find_run(Path("work"))), "--game", str(own_story))
+    assert shown.status == 0, shown
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert re.findall(r"<script[^>]*>", page.partition("</head>")[2])[0].startswith('<script type="application/json"')
+    assert "owned" not in page
+    (run,) = data_in(page)["runs"]
+    turns = [turn for episode in run["episodes"] for turn in episode["turns"]]
+    calls = [call for turn in turns for call in turn["calls"]]
+    assert (run["prompts"], run["notes"], {call["agrees"] for call in calls}) == ("rebuilt", [], {True})
+    spelled_out = LONG.replace(SURROGATE, SPELLED_OUT)
+    assert turns[1]["reasoning"] == spelled_out
+    assert {call["error"] for call in calls} == {None}
+    assert {call["answer"]["reasoning"] for call in calls if call["role"] == "agent"} == {spelled_out}
+    assert any(HOSTILE in text_of(call["user"], run["lines"]) for call in calls if call["role"] == "agent")
+    assert any(item["title"].startswith("</script>") for item in run["end"] if item["kind"] == "memory")
+    assert not re.search("[\ud800-\udfff]", page + str(run))
