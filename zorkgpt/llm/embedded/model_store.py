@@ -239,7 +239,9 @@ def _is_running(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _bytes_fetched(folder: Path) -> int:
-    return max((_size(path) for path in folder.rglob("*.whl")), default=0)
+    # os.walk passes over a folder that pip removes meanwhile; Path.rglob fails at it before Python 3.13.
+    wheels = (Path(parent, name) for parent, _, names in os.walk(folder) for name in names if name.endswith(".whl"))
+    return max(map(_size, wheels), default=0)
 
 
 def _size(path: Path) -> int:
