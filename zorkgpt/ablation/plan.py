@@ -22,6 +22,7 @@ from session.configuration.options import options_of
 from session.errors import ConfigurationError, StoreError, StoryError
 from session.files.atomic_write import write_atomically
 from session.game_configuration import GameConfiguration
+from session.text import counted
 from session.values import ROLES
 
 if TYPE_CHECKING:
@@ -178,7 +179,9 @@ def claim(folder: Path, plan: AblationPlan, *, grows: bool = True) -> WrittenPla
             if held.model_copy(update={"pairs": written.pairs}) != written:
                 raise ConfigurationError(f"{folder} holds another ablation: give this one a folder with --out DIR")
             if held.pairs > written.pairs:
-                raise ConfigurationError(f"{folder} holds {held.pairs} pairs already: --pairs {held.pairs} or more")
+                raise ConfigurationError(
+                    f"{folder} holds {counted(held.pairs, 'pair')} already: --pairs {held.pairs} or more"
+                )
             if held.pairs == written.pairs or not grows:
                 return written
         elif any(each.name != "lock" for each in folder.iterdir()):

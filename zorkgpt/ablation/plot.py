@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from session.files.atomic_write import write_atomically
+from session.text import counted
 from zorkgpt.ablation.measures import DECISIVE
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def draw(results: Results) -> Figure:
         _draw_scores(scores, [run for run in results.runs if run.story == story])
         _draw_differences(differences, [each for each in results.comparisons if each.story == story])
         scores.set_title(story)
-    figure.suptitle(f"{plan.pairs} pairs of {plan.episodes} episodes")
+    figure.suptitle(f"{counted(plan.pairs, 'pair')} of {counted(plan.episodes, 'episode')}")
     figure.supxlabel(f"Model: {', '.join(results.models)}. Assistance: {results.assistance}.", fontsize="small")
     return figure
 

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from session.files.atomic_write import write_atomically
+from session.text import counted
 from zorkgpt.ablation.conclusions import interval, number
 from zorkgpt.ablation.measures import DECISIVE, SCORES
 
@@ -45,7 +46,8 @@ def _parts(results: Results) -> Iterator[str]:
     yield f"    {results.command}"
     yield "\n".join(
         [
-            f"- {plan.pairs} pairs of {plan.episodes} episodes{_unfinished(results)}; {results.unit}",
+            f"- {counted(plan.pairs, 'pair')} of {counted(plan.episodes, 'episode')}{_unfinished(results)}; "
+            f"{results.unit}",
             f"- Model: {', '.join(results.models)}. Assistance: {results.assistance}",
             f"- {'; '.join(results.versions)}",
             *(f"- {story}: SHA-256 of the story file {digest}" for story, digest in plan.stories.items()),

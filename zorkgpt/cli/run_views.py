@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from session.text import cut_at, one_line
+from session.text import counted, cut_at, one_line
 from zorkgpt.cli.printable import columns, printable
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _metric_rows(metrics: Metrics) -> Iterator[Sequence[str]]:
     yield ("won by routes", as_count(metrics.route_points), "points")
     yield ("calls saved by routes", as_count(metrics.calls_saved), "")
     for milestone in metrics.milestones:
-        yield (f"turns to {milestone.score} points", ", ".join(map(as_count, milestone.turns)), "by episode")
+        yield (f"turns to {counted(milestone.score, 'point')}", ", ".join(map(as_count, milestone.turns)), "by episode")
 
 
 def _usage_rows(usage: Iterable[RoleUsage]) -> Iterator[Sequence[str]]:
@@ -129,8 +129,10 @@ def _usage_rows(usage: Iterable[RoleUsage]) -> Iterator[Sequence[str]]:
 
 
 def _dollars(role: RoleUsage) -> str:
-    known = NOTHING if role.dollars is None else f"{role.dollars:.4f}"
-    return f"{known} and {role.unpriced} calls of unknown price" if known != NOTHING and role.unpriced else known
+    if role.dollars is None:
+        return NOTHING
+    unpriced = f" and {counted(role.unpriced, 'call')} of unknown price" if role.unpriced else ""
+    return f"{role.dollars:.4f}{unpriced}"
 
 
 def _moment(created: str) -> str:

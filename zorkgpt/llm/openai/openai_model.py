@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
+from session.text import counted
 from zorkgpt.llm.language_model import ROLES, Answer, Completion, Prompt, Role
 from zorkgpt.llm.openai.exchange import AnswerUnfit, Exchange
 from zorkgpt.llm.openai.faults import RequestFailed
@@ -75,7 +76,7 @@ class OpenAIModel:
         try:
             usable = retries.ask(lambda deadline: model.answer(exchange, settings, deadline))
         except LanguageModelError as error:
-            spent = f"{exchange.requests} requests in {self._clock() - start:.0f} s"
+            spent = f"{counted(exchange.requests, 'request')} in {self._clock() - start:.0f} s"
             explained = _explained(error, role, model, spent)
             explained.model, explained.usage = exchange.model, exchange.usage
             raise explained from error.__cause__
