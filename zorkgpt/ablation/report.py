@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from zorkgpt.ablation.comparison import ArmScore
     from zorkgpt.ablation.measures import RunMeasures
+    from zorkgpt.ablation.plan import WrittenPlan
     from zorkgpt.ablation.results import Results
 
 REPORT_FILE = "report.md"
@@ -46,8 +47,7 @@ def _parts(results: Results) -> Iterator[str]:
     yield f"    {results.command}"
     yield "\n".join(
         [
-            f"- {counted(plan.pairs, 'pair')} of {counted(plan.episodes, 'episode')}{_unfinished(results)}; "
-            f"{results.unit}",
+            f"- {_planned(results.plan)}{_unfinished(results)}; {results.unit}",
             f"- Model: {', '.join(results.models)}. Assistance: {results.assistance}",
             f"- {'; '.join(results.versions)}",
             *(f"- {story}: SHA-256 of the story file {digest}" for story, digest in plan.stories.items()),
@@ -72,6 +72,10 @@ def _parts(results: Results) -> Iterator[str]:
     yield "Runs:"
     heading = ("story", "arm", "pair", "seeds", "scores at the ends of the episodes", "SHA-256 of the journal")
     yield _markdown(heading, map(_run_row, results.runs))
+
+
+def _planned(plan: WrittenPlan) -> str:
+    return f"{counted(plan.pairs, 'pair')} of {counted(plan.episodes, 'episode')}"
 
 
 def _unfinished(results: Results) -> str:

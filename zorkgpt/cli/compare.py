@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zorkgpt.cli import common_options
-from zorkgpt.cli.streams import print_error
+from zorkgpt.cli.streams import print_error, terminal_width
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +30,6 @@ def compare(
     if as_json:
         typer.echo(comparison_as_json(comparison))
         return
-    typer.echo("\n".join(comparison_lines(comparison)))
+    typer.echo("\n".join(comparison_lines(comparison, terminal_width())))
     if not comparison.is_of_one_story:
         print_error("zorkgpt: these are runs of different stories: neither points nor turns can be compared")

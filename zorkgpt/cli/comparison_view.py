@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from session.text import counted, cut_at, one_line
-from zorkgpt.cli.printable import columns
+from zorkgpt.cli.printable import fitted
 from zorkgpt.cli.run_views import NOTHING, as_count, of_maximum
 
 if TYPE_CHECKING:
@@ -20,8 +20,11 @@ WIDEST = 27
 """Characters of a cell: two of them and the names of the rows fit into 80 columns."""
 
 
-def comparison_lines(comparison: RunComparison) -> list[str]:
-    """Return the runs as columns of a table; what was not there to be measured is a dash."""
+def comparison_lines(comparison: RunComparison, width: int | None = None) -> list[str]:
+    """Return the runs as columns of a table; what was not there to be measured is a dash.
+
+    width: columns of the terminal, ``None`` for none
+    """
     runs = comparison.runs
     rows = [("RUN", *(run.figures.run.run_id for run in runs))]
     rows += [(name, *map(_cut, map(figure, runs))) for name, figure in _FIGURES.items()]
@@ -32,7 +35,7 @@ def comparison_lines(comparison: RunComparison) -> list[str]:
     rows.append(("MILESTONES", *("turn" for _ in runs)))
     for milestone in comparison.milestones:
         rows.append((counted(milestone.score, "point"), *map(_turns, runs, milestone.reached)))
-    return columns(rows)
+    return fitted(rows, width)
 
 
 def comparison_as_json(comparison: RunComparison) -> str:

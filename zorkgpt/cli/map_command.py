@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from enum import Enum
 from pathlib import Path  # noqa: TC003  Typer reads it
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +13,7 @@ from session.errors import ConfigurationError, StoreError
 from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.streams import print_line, terminal_width
 
 if TYPE_CHECKING:
     from zorkgpt.mapping.map_graph import MapGraph
@@ -68,7 +66,7 @@ def _drawn(graph: MapGraph, here: int | None, form: MapFormat, to: Path | None) 
         from zorkgpt.cli.map_view import draw_text, list_rooms
 
         drawn = draw_text(graph, here)
-        width = get_terminal_size().columns if to is None and sys.stdout.isatty() else None
+        width = terminal_width() if to is None else None
         is_too_wide = width is not None and any(cell_len(line) > width for line in drawn.splitlines())
         return (list_rooms(graph, here) if is_too_wide else drawn).encode()
     if to is None:

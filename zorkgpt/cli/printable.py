@@ -34,6 +34,24 @@ def columns(rows: Iterable[Sequence[str]]) -> list[str]:
     ]
 
 
+def fitted(rows: Sequence[Sequence[str]], width: int | None) -> list[str]:
+    """Return a heading and its rows as columns; where these are too wide, every cell on a line with its heading.
+
+    width: in columns; ``None`` for any
+    """
+    lines = columns(rows)
+    if width is None or all(cell_len(line) <= width for line in lines):
+        return lines
+    heading, *others = rows
+    return [line for row in others for line in by_line(heading, row)]
+
+
+def by_line(heading: Sequence[str], row: Sequence[str]) -> list[str]:
+    """Return a row's first cell, and below it each other cell on a line with its heading."""
+    named = (f"  {name}: {cell}" if name else f"  {cell}" for name, cell in zip(heading[1:], row[1:], strict=False))
+    return columns([line] for line in (*filter(None, row[:1]), *named))
+
+
 def _shown(character: str) -> str:
     if character == "\n" or character.isprintable() or unicodedata.category(character) == "Zs":
         return character

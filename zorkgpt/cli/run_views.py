@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from session.text import counted, cut_at, one_line
-from zorkgpt.cli.printable import columns, printable
+from zorkgpt.cli.printable import by_line, columns, fitted, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,21 +19,28 @@ LIST_WIDTH = 80  # columns into which the list fits
 LONGEST_STORY, LONGEST_MODEL = 11, 10  # characters there
 
 
-def list_lines(summaries: Iterable[RunSummary]) -> list[str]:
-    """Return a heading, a line for each run and below it, where there is any, its help and why it is not done."""
-    rows = list(summaries)
+def list_lines(summaries: Iterable[RunSummary], width: int | None = None) -> list[str]:
+    """Return a heading, a line for each run and below it, where there is any, its help and why it is not done.
+
+    width: columns of the terminal; ``None`` for none. In a narrow one each figure has a line.
+    """
+    runs = list(summaries)
     heading = ("RUN", "STORY", "MODEL", "EPISODES", "TURNS", "BEST", "STATE")
-    lines = columns([heading, *map(_list_row, rows)])
-    return [lines[0], *(line for row, line in zip(rows, lines[1:], strict=True) for line in (line, *_remarks(row)))]
+    rows = list(map(_list_row, runs))
+    if width is not None and width < LIST_WIDTH:
+        both = zip(runs, rows, strict=True)
+        return [line for run, row in both for line in (*by_line(heading, row), *_remarks(run))]
+    lines = columns([heading, *rows])
+    return [lines[0], *(line for run, line in zip(runs, lines[1:], strict=True) for line in (line, *_remarks(run)))]
 
 
-def show_lines(figures: RunFigures) -> Iterator[str]:
-    """Yield all the figures of a run, in four parts."""
+def show_lines(figures: RunFigures, width: int | None = None) -> Iterator[str]:
+    """Yield all the figures of a run, in four parts. ``width``: columns of the terminal, ``None`` for none."""
     yield from _facts(figures)
-    yield from ("", "EPISODES", *columns(_episode_rows(figures.episodes)))
+    yield from ("", "EPISODES", *fitted(list(_episode_rows(figures.episodes)), width))
     yield from ("", "METRICS", *columns(_metric_rows(figures.metrics)))
     if figures.usage:
-        yield from ("", "MODELS", *columns(_usage_rows(figures.usage)))
+        yield from ("", "MODELS", *fitted(list(_usage_rows(figures.usage)), width))
 
 
 def _list_row(run: RunSummary) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, chosen_run, folders_of
 from zorkgpt.cli.printable import printable
-from zorkgpt.cli.streams import print_error, print_line
+from zorkgpt.cli.streams import print_error, print_line, terminal_width
 
 if TYPE_CHECKING:
     from zorkgpt.llm.journaled import RepeatedCall
@@ -45,7 +45,7 @@ def list_runs(story: OfStory = None, as_json: common_options.AsJson = False, wor
     if as_json:
         typer.echo(summaries_as_json(summaries))
     elif summaries:
-        typer.echo("\n".join(list_lines(summaries)))
+        typer.echo("\n".join(list_lines(summaries, terminal_width())))
     else:
         print_line(f"No run yet in {folder}.")
 
@@ -68,7 +68,7 @@ def show(
     if as_json:
         typer.echo(figures_as_json(figures))
     else:
-        typer.echo("\n".join(show_lines(figures)))
+        typer.echo("\n".join(show_lines(figures, terminal_width())))
 
 
 @app.command()

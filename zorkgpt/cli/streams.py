@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -40,6 +41,11 @@ def open_missing_streams() -> None:
 def print_line(text: str) -> None:
     """Print a text from stories, models or files on stdout, its control characters shown."""
     typer.echo(printable(text))
+
+
+def terminal_width() -> int | None:
+    """Return how many columns the terminal has that stdout is; ``None`` where it is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def print_error(text: str) -> None:
