@@ -30,7 +30,7 @@ def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, Any]
     if role == "agent":
         return {"reasoning": LONG, "action": COMMANDS[prompt.user.count("Action:") % len(COMMANDS)]}
     if role == "memory":
-        remembered = {"category": "NOTE", "memory_title": HOSTILE, "memory_text": LONG, "persistence": "permanent"}
+        remembered = {"category": "NOTE", "memory_title": HOSTILE, "memory_text": HOSTILE, "persistence": "permanent"}
         return {"memories": [{"should_remember": True, "turn": 1, **remembered}]}
     return {"accepted": True, "reason": HOSTILE, "confidence": 0.5}
 
