@@ -16,12 +16,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.tables import show
 from session.events import EpisodeEnded, RunEnded, TurnPlayed
-from session.files.journal import read_journal
+from session.files.journal import JOURNAL_FILE, read_journal, read_manifest
 from session.files.run_folders import RUNS, find_run
 
 if TYPE_CHECKING:
@@ -44,7 +45,10 @@ def main(arguments: Sequence[str]) -> int:
     seeds = range(1, options.seeds + 1)
     with ThreadPoolExecutor(options.jobs) as pool:
         runs = list(pool.map(partial(events_of, options.folder), seeds))
-    show([row_of(seed, events) for seed, events in zip(seeds, runs, strict=True)])
+    folders = [find_run(_workdir(options.folder, seed)) for seed in seeds]
+    rows = [row_of(seed, events) for seed, events in zip(seeds, runs, strict=True)]
+    show([row | {"SHA-256 of the journal": digest_of(folder)} for row, folder in zip(rows, folders, strict=True)])
+    print(*dict.fromkeys(map(setting_of, folders)), sep="\n")
     gains = [gain(scores_of(events)) for events in runs]
     worse, better = sum(each < 0 for each in gains), sum(each > 0 for each in gains)
     print(f"Later episodes below the first with {worse} seeds, above it with {better} of {len(gains)}.")
@@ -53,7 +57,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def events_of(folder: Path, seed: int) -> list[Event]:
     """Return all that happened in the run with a seed, which is played to its end where it is not yet."""
-    workdir = folder / f"seed-{seed}"
+    workdir = _workdir(folder, seed)
     if (workdir / RUNS).is_dir():
         events = _journal(workdir)
         if isinstance(events[-1], RunEnded):
@@ -85,6 +89,18 @@ def row_of(seed: int, events: Sequence[Event]) -> dict[str, str | float | None]:
     }
 
 
+def digest_of(run: Path) -> str:
+    """Return the SHA-256 of a run's journal."""
+    return sha256((run / JOURNAL_FILE).read_bytes()).hexdigest()
+
+
+def setting_of(run: Path) -> str:
+    """Return what a run was played with."""
+    manifest = read_manifest(run)
+    versions = ", ".join(f"{name} {version}" for name, version in manifest.versions.items())
+    return f"{manifest.model}, assisted by {', '.join(manifest.assistance)}; {versions}."
+
+
 def scores_of(events: Sequence[Event]) -> list[int]:
     """Return the score at each episode's end."""
     return [event.score or 0 for event in events if isinstance(event, EpisodeEnded)]
@@ -93,6 +109,10 @@ def scores_of(events: Sequence[Event]) -> list[int]:
 def gain(scores: Sequence[int]) -> float:
     """Return by how much the last episodes are better than the first."""
     return statistics.fmean(scores[-LATER:]) - scores[0]
+
+
+def _workdir(folder: Path, seed: int) -> Path:
+    return folder / f"seed-{seed}"
 
 
 def _journal(workdir: Path) -> list[Event]:
