@@ -112,6 +112,9 @@ class IsolatedGame(Game):
         self._require_open()
         if self._process:
             self._process.kill()
+        if not Path(self._folder.name).is_dir():  # somebody has cleaned up
+            self._folder.cleanup()
+            self._folder = private_folder()
         self._process = GameProcess(self._folder.name)
         request = opening_request(self._path, self._seed, use_profile=self._use_profile)
         facts = json.loads(self._request(request, self._opening_limit))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -69,6 +70,16 @@ def test_a_hang_past_the_limit_is_a_game_error_and_the_child_is_gone(own_story: 
             game.step("look")
         assert ends_within(5, child)
         assert game.restart().text
+
+
+def test_a_story_whose_temporary_folder_somebody_removed_goes_on_in_a_new_one(game: IsolatedGame) -> None:
+    game.step("north")
+    saved = game.save()
+    shutil.rmtree(game._folder.name)
+    with pytest.raises(GameError, match="crashed"):
+        game.reset(2)
+    assert game.restore(saved) == saved.observation
+    assert game.reset(2).text
 
 
 def test_closing_ends_the_child_and_removes_its_folder(game: IsolatedGame) -> None:
