@@ -53,10 +53,13 @@ def first_that_fits(forms: Iterable[T], fits: Callable[[T], bool]) -> T:
 def as_many_as_fit(items: Iterable[T], fits: Callable[[list[T]], bool], *, skips: bool = False) -> list[T]:
     """Return the items that fit together, earlier ones before later ones.
 
+    fits: tells whether a list fits; one that has more never fits where one that has less does not
     skips: an item that does not fit is left out alone; otherwise everything after it is left out, too
     """
-    kept: list[T] = []
-    for item in items:
+    wanted, kept = list(items), list[T]()
+    if fits(wanted):
+        return wanted
+    for item in wanted:
         if fits([*kept, item]):
             kept.append(item)
         elif not skips:

@@ -61,7 +61,8 @@ class SessionState:
 
     def to_json(self) -> bytes:
         """Return the state as JSON."""
-        return _STATE.dump_json(self)
+        beside = _STATE.dump_json(self, exclude={"learning"})
+        return b'%s,"learning":%s}' % (beside.removesuffix(b"}"), self.learning.to_json())
 
     @classmethod
     def from_json(cls, content: bytes) -> SessionState:

@@ -55,6 +55,7 @@ class GuardedModel:
         self._configuration = configuration
         self._chosen = chosen
         self._recording = recording
+        self._compared: GameConfiguration | None = None
         self._emit = emit
         self._asked = asked
         live = AnnouncedModel(chosen.model, self._tell_changes) if chosen else None
@@ -76,6 +77,9 @@ class GuardedModel:
 
     def _tell_changes(self) -> None:
         """Tell, before a model is asked, of options that are others than the journal has it so far."""
+        if self._compared is self.spending.in_force:
+            return
         changes = changes_between(self.spending.in_force, self._configuration)
         if changes and self._chosen is not None:
             self.emit(OptionsChanged(changes, self._chosen.description))
+        self._compared = self.spending.in_force

@@ -33,6 +33,11 @@ class LearningState:
     managers: dict[str, ManagerSnapshot]
     critic_failures: int
 
+    def to_json(self) -> bytes:
+        """Return the values as JSON."""
+        managers = b",".join(b'"%s":%s' % (name.encode(), each.to_json()) for name, each in self.managers.items())
+        return b'{"managers":{%s},"critic_failures":%d}' % (managers, self.critic_failures)
+
 
 @dataclass(frozen=True, slots=True)
 class Learning:

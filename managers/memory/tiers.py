@@ -134,7 +134,7 @@ class MemoryTiers:
         else:
             self.is_failing = False
         self.follow()
-        self._refresh()
+        self._read_what_others_wrote()
 
     def _revise_file(self, revision: Revision) -> bool:
         is_done = False
@@ -163,6 +163,9 @@ class MemoryTiers:
 
     def _refresh(self) -> None:
         self._take_in_given()
+        self._read_what_others_wrote()
+
+    def _read_what_others_wrote(self) -> None:
         try:
             is_new = self.store.refresh()
         except StoreError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from typing_extensions import override
 
@@ -194,8 +194,9 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         self.states = states
         self._parse = parse
         self.document = self._saved = parse("")
-        self._latest_rendered = self.document, b""
-        self._know(None)
+        self._latest_text = _DocumentText(self.document, b"", sha256().hexdigest())
+        self._content: bytes | None = None
+        self._content_digest: str | None = None
         self._kept: bytes | None = _UNHEARD_OF
         self._unsaved: list[E] = []
         self._is_due = False
@@ -214,7 +215,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
     @property
     def digest(self) -> str:
         """SHA-256 of the document as it stands, 64 hex digits."""
-        return sha256(self._rendered()).hexdigest()
+        return self._text().digest
 
     def refresh(self) -> bool:
         """Take in what others have written, and return whether that changed the document."""
@@ -301,8 +302,10 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
     def _save(self) -> None:
         with locked(self.path):
             self._look()
+            known = self._saved
             self._read()
-            self._replay()
+            if self._saved is not known or not self.holds:  # else the edits are in the document already
+                self._replay()
             if self._unsaved:
                 self._write()
 
@@ -326,9 +329,9 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         self.document, self._unsaved = document, effective
 
     def _write(self) -> None:
-        content = self._rendered()
-        self._replace(content)
-        self._know(content)
+        text = self._text()
+        self._replace(text.content)
+        self._content, self._content_digest = text.content, text.digest
         self._saved = self.document
 
     def _read(self) -> None:
@@ -341,11 +344,12 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
             self._notice(text)
         self._signature = signature
 
-    def _rendered(self) -> bytes:
+    def _text(self) -> _DocumentText:
         """Return what the file of the document would hold, made once for the snapshot and for the file."""
-        if self._latest_rendered[0] is not self.document:
-            self._latest_rendered = self.document, self.document.render().encode()
-        return self._latest_rendered[1]
+        if self._latest_text.document is not self.document:
+            content = self.document.render().encode()
+            self._latest_text = _DocumentText(self.document, content, sha256(content).hexdigest())
+        return self._latest_text
 
     def _know(self, content: bytes | None) -> None:
         self._content, self._content_digest = content, _sha256(content)
@@ -359,6 +363,14 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
                 f"{self.path}: byte {error.start} (0x{content[error.start]:02x}, in line {line}) is not UTF-8; "
                 "save the file as UTF-8"
             ) from error
+
+
+class _DocumentText(NamedTuple):
+    """What the file of a document holds, and its SHA-256."""
+
+    document: Rendered
+    content: bytes
+    digest: str
 
 
 def backup_of(path: Path) -> Path:
