@@ -122,7 +122,7 @@ class MemoryLearner:
         That a command does nothing which has worked on this visit is no news: it is done.
         """
         memories = self._tiers.at(outcome.location_id)
-        if (outcome.command, not outcome.had_effect) in self.visit.tried and not outcome.in_fight:
+        if (outcome.command, not outcome.had_effect) in self.visit.tried and not (outcome.in_fight or outcome.is_idle):
             return outcome.had_effect or (outcome.is_substantial and self._ledger.is_news(outcome, memories))
         return self._ledger.is_news(outcome, memories)
 

@@ -64,7 +64,8 @@ class NewsLedger(SharedStore[UnwrittenNews]):
         So it is with an outcome that none was asked about before, or of which the memory that was made is not in the
         file any more; with points and deaths that no memory tells; with a sight that is mostly new on a first visit,
         unless the player only walked through; and with a success where a memory says that it fails. A blow that a
-        memory names is like the last one, however the fight goes on.
+        memory names is like the last one, however the fight goes on, and what happens while the player waits is what it
+        was while the player did something else.
 
         memories: all of the location, those that were given up, too
         """
@@ -77,8 +78,7 @@ class NewsLedger(SharedStore[UnwrittenNews]):
             return False
         if any(key not in self._made for key in _contradictions(outcome, standing)):
             return True
-        is_new = not self._was_considered(outcome.key, memories) or self._is_mostly_new(outcome.aside_keys, memories)
-        return outcome.is_significant and is_new
+        return outcome.is_significant and self._is_new(outcome, memories)
 
     def note(
         self, outcomes: Collection[ActionOutcome], made: Sequence[Memory] = (), known: Sequence[Memory] = ()
@@ -97,6 +97,8 @@ class NewsLedger(SharedStore[UnwrittenNews]):
             if outcome.score_change or outcome.died:
                 telling = telling or [*made] or standing
             new[outcome.key] = _title_of(telling)
+            if outcome.moved:
+                new[outcome.passage_key] = ""
             core = _title_of([memory for memory in made if memory.persistence == "core"])
             new.update(dict.fromkeys(outcome.arrival_keys, core))
             new.update(dict.fromkeys(outcome.aside_keys, ""))
@@ -136,6 +138,15 @@ class NewsLedger(SharedStore[UnwrittenNews]):
             _entry(key, title) for key, title in noted.items() if key not in self._made or self._made[key] != title
         )
         self._made |= noted
+
+    def _is_new(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
+        """Return whether the outcome was never considered; of what came while the player waited, what it tells."""
+        tells_more = self._is_mostly_new(outcome.aside_keys, memories)
+        if outcome.is_idle and outcome.moved:
+            return not self._was_considered(outcome.passage_key, memories)
+        if outcome.is_idle and outcome.aside_keys:
+            return tells_more
+        return tells_more or not self._was_considered(outcome.key, memories)
 
     def _was_considered(self, key: str, memories: Sequence[Memory]) -> bool:
         """Return whether a model was asked, and what it remembered of it, if anything, is still in the file."""

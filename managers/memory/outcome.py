@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import TypedDict
 
 from managers.memory.arrival import names
-from session.command_reading import passes_time
+from session.command_reading import is_routine, passes_time
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -119,6 +119,16 @@ class ActionOutcome:
         if self.taken or self.laid_down:
             return digest("handled", self.location_id, *self.taken, "for", *self.laid_down, words)
         return digest("did", self.location_id, self.command, self.inventory_changed, words)
+
+    @property
+    def passage_key(self) -> str:
+        """A digest of where the player was brought to from here, by whatever command."""
+        return digest("brought", self.location_id, self.destination_id)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the player only waited or looked about, so that what happened is not the command's doing."""
+        return is_routine(self.command)
 
     @property
     def arrival_keys(self) -> dict[str, int]:

@@ -149,6 +149,19 @@ class TestNews:
         assert is_news(play, "open sluice", "Done.", world_hash="1", visible=(MORDANT,))
         assert not is_news(play, "open sluice", "It's already open.")
 
+    def test_what_happens_by_itself_is_news_once_whatever_was_typed_meanwhile(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        there = play.now
+        assert is_news(play, "touch shadow", f"It flees.\n\n{LONG}")
+        assert is_news(play, "touch shadow", "It carries you off.", location=LOFT)
+        play.now = there
+        assert not is_news(play, "wait", f"Time passes.\n\n{LONG}")
+        assert not is_news(play, "wait", "It carries you off.", location=LOFT)
+        play.now = there
+        assert is_news(
+            play, "wait", f"Time passes.\n\nA gull comes. {LONG.upper()[:60]} And it brings a crate of apples."
+        )
+
     def test_what_is_looked_at_while_a_clock_runs_is_no_news_by_the_clock(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
         assert not is_news(play, "examine desk", "It is well used.", world_hash="2")
