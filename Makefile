@@ -11,7 +11,7 @@ COMPILE := .lock-venv/bin/uv pip compile --quiet --universal --python-version 3.
 	--no-emit-index-url --no-header --no-annotate $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model play test test-slow check mutants format lock docs story page clean
+.PHONY: help setup model play test test-slow check mutants format lock docs story page pictures clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ story:  ## compile the stories of our own (needs inform6-compiler and inform6-li
 
 page:  ## build the page of reports from web (needs nodejs and npm)
 	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && npm run --silent build
+
+pictures: setup model  ## play a short run, and take the pictures of README.md from it (needs chromium)
+	$(BIN)/python -m tests.pictures
 
 clean:  ## remove what the targets above have made
 	rm -rf $(VENV) .lock-venv .mutants-venv mutants build web/node_modules *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -66,7 +66,8 @@ function Difference({ comparison: each }: { comparison: Comparison }) {
   const { box, width } = useWidth();
   const values = each.points.flatMap((point) => (point.difference === null ? [] : [point.difference]));
   const bounds = [0, ...values, each.low ?? 0, each.high ?? 0];
-  const x = scaleLinear([Math.min(...bounds), Math.max(...bounds)], [16, width - 16]).nice();
+  const [least, most] = [Math.min(...bounds), Math.max(...bounds)];
+  const x = scaleLinear(least < most ? [least, most] : [-1, 1], [16, width - 16]).nice();
   const unit = each.is_share ? "% of the maximum" : "";
   const found = each.difference === null ? "" : `mean ${signed(each.difference)}${each.low === null || each.high === null ? "" : `, 95 % from ${signed(each.low)} to ${signed(each.high)}`}`;
   return (

@@ -36,23 +36,25 @@ export function CompareView({ journeys }: { journeys: Journey[] }) {
         <section>
           <h2>Milestones</h2>
           {milestones.length === 0 && <p class="label">Neither of the two reached anything.</p>}
-          <div class="wide milestones" tabIndex={0} role="region" aria-label="Milestones">
-            <table>
-              <thead><tr><th scope="col">Reached</th><th scope="col">Left</th><th scope="col">Right</th><th scope="col">Turns later on the right</th></tr></thead>
-              <tbody>
-                {milestones.map(({ key, label, turns: [one, other] }) => (
-                  <tr key={key} class={key === row?.key ? "chosen" : ""}>
-                    <th scope="row"><button type="button" class="quiet" aria-pressed={key === row?.key} onClick={() => setChosen(key)}><Written text={label} /></button></th>
-                    <td>{one === undefined ? "–" : <a href={addressOf(sides[0].run, [sides[0].episode, one])}>turn {one}</a>}</td>
-                    <td>{other === undefined ? "–" : <a href={addressOf(sides[1].run, [sides[1].episode, other])}>turn {other}</a>}</td>
-                    <td>{one === undefined || other === undefined ? "–" : signed(other - one)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          {milestones.length > 0 && (
+            <div class="wide milestones" tabIndex={0} role="region" aria-label="Milestones">
+              <table>
+                <thead><tr><th scope="col">Reached</th><th scope="col">Left</th><th scope="col">Right</th><th scope="col">Turns later on the right</th></tr></thead>
+                <tbody>
+                  {milestones.map(({ key, label, turns: [one, other] }) => (
+                    <tr key={key} class={key === row?.key ? "chosen" : ""}>
+                      <th scope="row"><button type="button" class="quiet" aria-pressed={key === row?.key} onClick={() => setChosen(key)}><Written text={label} /></button></th>
+                      <td>{one === undefined ? "–" : <a href={addressOf(sides[0].run, [sides[0].episode, one])}>turn {one}</a>}</td>
+                      <td>{other === undefined ? "–" : <a href={addressOf(sides[1].run, [sides[1].episode, other])}>turn {other}</a>}</td>
+                      <td>{one === undefined || other === undefined ? "–" : signed(other - one)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          )}
         </section>
-        <Chart title="Score by turn: left in blue, right in amber" height={180} series={series.filter((each) => each.points.length)} across="turn" />
+        <Chart title="Score: left in blue, right in amber" height={180} series={series.filter((each) => each.points.length)} across="turn" />
       </div>
       {row && (
         <div class="two-sides">

@@ -15,7 +15,7 @@ export function dollars(value: number | null | undefined): string {
 
 export function seconds(value: number | null | undefined): string {
   if (value == null) return "–";
-  if (value < 60) return `${value.toFixed(value < 10 ? 1 : 0)} s`;
+  if (value < 100) return `${value.toFixed(value < 10 ? 1 : 0)} s`;
   const minutes = Math.round(value / 60);
   return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
-import type { Run } from "./data";
+import { addressOf } from "./address";
+import type { Note, Run } from "./data";
 import { count, dollars, plural, seconds, short } from "./figures";
 import type { Journey } from "./journey";
 import { Written } from "./written";
@@ -7,7 +8,7 @@ import { Written } from "./written";
 const SHOWN_NOTES = 3;
 
 /** What was played, by whom and with what help, and what came of it. */
-export function Heading({ run, journey, program, children }: { run: Run; journey: Journey; program: string; children?: ComponentChildren }) {
+export function Heading({ run, journey, number = 0, program, children }: { run: Run; journey: Journey; number?: number; program: string; children?: ComponentChildren }) {
   const last = journey.steps[journey.steps.length - 1];
   const best = run.episodes.reduce<number | null>((most, { best_score }) => (best_score === null ? most : Math.max(most ?? best_score, best_score)), null);
   const most = run.episodes[0]?.max_score;
@@ -35,12 +36,12 @@ export function Heading({ run, journey, program, children }: { run: Run; journey
       {run.reason && <p class="note"><Written text={run.reason} /></p>}
       {run.notes.length > 0 && (
         <ul class="notes" aria-label="What this report cannot show">
-          {run.notes.slice(0, SHOWN_NOTES).map((note, index) => <li key={index} class="note"><Written text={note.text} /></li>)}
+          {run.notes.slice(0, SHOWN_NOTES).map((note, index) => <li key={index} class="note"><NoteText note={note} run={number} /></li>)}
           {run.notes.length > SHOWN_NOTES && (
             <li class="note">
               <details>
                 <summary>{plural(run.notes.length - SHOWN_NOTES, "more note")}</summary>
-                <ul>{run.notes.slice(SHOWN_NOTES).map((note, index) => <li key={index}><Written text={note.text} /></li>)}</ul>
+                <ul>{run.notes.slice(SHOWN_NOTES).map((note, index) => <li key={index}><NoteText note={note} run={number} /></li>)}</ul>
               </details>
             </li>
           )}
@@ -52,6 +53,10 @@ export function Heading({ run, journey, program, children }: { run: Run; journey
       </details>
     </header>
   );
+}
+
+function NoteText({ note: { text, moment }, run }: { note: Note; run: number }) {
+  return <><Written text={text} />{moment && <> <a href={addressOf(run, moment)}>Episode {moment[0]}, turn {moment[1]}</a></>}</>;
 }
 
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {

@@ -7,7 +7,7 @@ import { spelled } from "./written";
 
 const CELL = { x: 124, y: 76 };
 const BOX = { x: 96, y: 40 };
-const LETTERS = 15; // of a room's name, on one of its two lines
+const LETTERS = 14; // of a room's name, on one of its two lines
 const LATEST = 12; // steps of the path that stand out
 const STUB = 13; // length of an exit that leads nowhere yet
 

@@ -65,7 +65,7 @@ export function RunsPage({ report }: { report: Report }) {
   return (
     <>
       <a class="skip" href="#content">Skip to the turn</a>
-      <Heading run={journey.run} journey={journey} program={report.program}>
+      <Heading run={journey.run} journey={journey} number={place.run} program={report.program}>
         {journeys.length > 1 && (
           <label class="field">
             Run

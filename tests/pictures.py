@@ -1,0 +1,118 @@
+"""The pictures and the report that README.md and docs show, made of a real run: ``make pictures``.
+
+The embedded model plays the story that ships with the program. All paths are told from the folder of the project, so
+that none of this computer gets into what is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from threading import Event as Flag
+
+from playwright.sync_api import sync_playwright
+from rich.console import Console
+from rich.terminal_theme import TerminalTheme
+
+from orchestration.resumption import configuration_of
+from session.events import TurnPlayed
+from session.files.journal import read_journal, read_manifest
+from session.game_configuration import GameConfiguration
+from zorkgpt.cli.live_view import LiveView
+from zorkgpt.llm.budget import Spending
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "docs" / "example"
+WORKDIR = Path("build") / "example"
+STORY = Path("game_interface") / "stories" / "tidehouse.z5"
+LENGTH = ("--episodes", "2", "--max-turns", "9")
+COLUMNS, ROWS = 132, 40
+TURNS_SHOWN = 4
+"""The last turns of the run, which the picture of the terminal shows."""
+SCREEN = (1440, 900)
+FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
+"""What would be fetched from a network: the reader's own font does."""
+PAPER = TerminalTheme(
+    (23, 25, 27),
+    (232, 228, 219),
+    [
+        (23, 25, 27),
+        (240, 160, 147),
+        (143, 209, 154),
+        (224, 168, 79),
+        (127, 201, 214),
+        (191, 166, 232),
+        (127, 201, 214),
+        (232, 228, 219),
+    ],
+)
+
+
+def main() -> None:
+    """Play a run, or take the one that was played last time, and write everything into ``docs/example``."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--again", action="store_true", help="of the run that was played last time")
+    if not parser.parse_args().again:
+        shutil.rmtree(ROOT / WORKDIR, ignore_errors=True)
+        zorkgpt("run", "--quiet", "--game", str(STORY), *LENGTH, "--workdir", str(WORKDIR))
+    make(WORKDIR, EXAMPLE)
+
+
+def make(workdir: Path, to: Path) -> None:
+    """Write the report of the run in that work folder, a picture of it, and one of the terminal."""
+    to.mkdir(parents=True, exist_ok=True)
+    (run,) = (ROOT / workdir / "runs").iterdir()
+    zorkgpt("report", run.name, "--workdir", str(workdir), "--to", str(to / "report.html"))
+    (to / "live.svg").write_text(picture_of_terminal(run), encoding="utf-8")
+    photograph(to / "report.html", to / "report.png")
+
+
+def zorkgpt(*arguments: str) -> None:
+    """Run the program."""
+    program = Path(sys.executable).with_name("zorkgpt").relative_to(ROOT)
+    subprocess.run([program, *arguments], cwd=ROOT, check=True)
+
+
+def picture_of_terminal(run: Path) -> str:
+    """Return what a terminal shows at the end of that run, as SVG."""
+    console = Console(
+        record=True, file=io.StringIO(), force_terminal=True, width=COLUMNS, height=ROWS, color_system="truecolor"
+    )
+    events = [line.event for line in read_journal(run) if line.event is not None]
+    turns = [place for place, event in enumerate(events) if isinstance(event, TurnPlayed)]
+    configuration = configuration_of(read_manifest(run), run, GameConfiguration())
+    spending = Spending(configuration)
+    view = LiveView(configuration, run, spending, Flag(), console)
+    view.look()
+    for place, event in enumerate(events):
+        spending.count(event)
+        if turns[-TURNS_SHOWN] <= place <= turns[-1]:
+            view.show(event)
+        elif place < turns[-1]:
+            view.note(event)
+    view.asks("agent")
+    console.print(view._panel())
+    return FONT.sub("", console.export_svg(title="zorkgpt run", theme=PAPER))
+
+
+def photograph(page: Path, picture: Path) -> None:
+    """Take a picture of the page at a turn of the first episode, which a model chose, with its prompt."""
+    width, height = SCREEN
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), chromium_sandbox=False)
+        tab = browser.new_page(viewport={"width": width, "height": height})
+        tab.goto(page.resolve().as_uri())
+        slider = tab.get_by_role("slider", name="Turn")
+        slider.fill(str(int(slider.get_attribute("max") or 0) // 3))
+        tab.locator(".call > summary").first.click()
+        tab.screenshot(path=picture)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
