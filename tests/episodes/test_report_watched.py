@@ -3,53 +3,65 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import subprocess
 import time
 from gzip import decompress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
-from session.events import RunEnded
-from session.files.journal import Journal
-from session.files.run_folders import RUNS, claimed
+from session.files.journal import JOURNAL_FILE
+from session.files.run_folders import claimed
 from tests.fixtures.command_line import COMMAND, environment
-from tests.unit.zorkgpt.report.dye_runs import LOFT, manifest, played, started, turn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+RECORDED = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-3"
 PATIENCE = 60.0
 """Seconds; on a loaded machine it takes some of them to start Python."""
 
 
-def test_a_page_has_each_turn_soon_after_it_was_played_and_says_when_the_run_is_over(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path / RUNS, manifest("20260131-184500-1a2b"))
-    journal.append(started())
-    command = [*COMMAND, "report", "--watch", "--workdir", str(tmp_path)]
+def test_turns_come_as_they_are_played_then_their_prompts_and_at_last_that_the_run_is_over(
+    own_story: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(RECORDED, tmp_path / "work")
+    (run,) = (tmp_path / "work" / "runs").iterdir()
+    lines = (run / JOURNAL_FILE).read_bytes().splitlines(keepends=True)
+    (run / JOURNAL_FILE).write_bytes(b"".join(lines[:60]))
+    command = [*COMMAND, "report", "--watch", "--workdir", "work", "--game", str(own_story)]
     with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as serving:
         try:
-            with claimed(journal.folder):
+            with claimed(run):
                 assert serving.stdout is not None
                 said = serving.stdout.readline().decode()
                 address = next(word for word in said.split() if word.startswith("http://127.0.0.1:"))
                 first = data_of(address)
-                assert (first["follow"], commands(first)) == (True, [None])
+                assert (first["follow"], is_rebuilt(first)) == (True, True)
                 assert "is being played" in first["runs"][0]["notes"][0]["text"]
-                journal.append(played(turn(1, "up", location=LOFT)))
-                until(address, lambda data: commands(data) == [None, "up"] and data["follow"])
-                journal.append(RunEnded(1))
-                journal.close()
+                (run / JOURNAL_FILE).write_bytes(b"".join(lines[:-1]))
+                later = until(address, lambda data: len(turns(data)) > len(turns(first)))
+                assert turns(later)[: len(turns(first))] == turns(first)
+                assert until(address, is_rebuilt)["follow"]
+            (run / JOURNAL_FILE).write_bytes(b"".join(lines))
             last = until(address, lambda data: not data["follow"])
-            assert (commands(last), last["runs"][0]["state"]) == ([None, "up"], "done")
+            assert (last["runs"][0]["state"], is_rebuilt(last), turns(last)) == ("done", True, turns(later))
         finally:
             serving.send_signal(signal.SIGINT)
         assert serving.wait(PATIENCE) == 0
 
 
-def commands(data: dict[str, Any]) -> list[str | None]:
-    return [turn["command"] for turn in data["runs"][0]["episodes"][0]["turns"]]
+def turns(data: dict[str, Any]) -> list[tuple[int, str | None]]:
+    """The turns that were played, with their commands."""
+    told = [turn for episode in data["runs"][0]["episodes"] for turn in episode["turns"]]
+    return [(turn["turn"], turn["command"]) for turn in told if not turn["unplayed"]]
+
+
+def is_rebuilt(data: dict[str, Any]) -> bool:
+    """Whether every call has its prompt."""
+    return bool(data["runs"][0]["prompts"] == "rebuilt")
 
 
 def data_of(address: str) -> dict[str, Any]:

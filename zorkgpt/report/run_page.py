@@ -65,7 +65,7 @@ def page_of_run(run: PlayedRun, repeated: Repetition, at_end: AtEnd, notes: Iter
         planned=len(manifest.seeds),
         configuration=manifest.configuration,
         notes=tuple(notes),
-        prompts=_rebuilt(repeated),
+        prompts=_rebuilt(told, repeated),
         usage=figures.usage,
         metrics=metrics,
         lines=repeated.table.lines,
@@ -143,8 +143,9 @@ def _call(priced: PricedCall, prompt: RebuiltPrompt | None) -> PageCall:
     )
 
 
-def _rebuilt(repeated: Repetition) -> Literal["rebuilt", "partly", "none"]:
-    if repeated.is_whole:
+def _rebuilt(told: _Told, repeated: Repetition) -> Literal["rebuilt", "partly", "none"]:
+    calls = (call for each in told.calls.values() for call in each)
+    if repeated.is_whole and all(call.agrees for call in calls):
         return "rebuilt"
     return "partly" if repeated.prompts else "none"
 

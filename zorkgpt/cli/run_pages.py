@@ -1,0 +1,122 @@
+"""Makes pages of runs: reads each, and plays it again to rebuild its prompts."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from session.errors import StoreError, ZorkGPTError
+from session.files.journal import JOURNAL_FILE
+from zorkgpt.cli.replay import repeat
+from zorkgpt.report.files_at_end import NOTHING_LEFT, read_end
+from zorkgpt.report.page_data import Note, PageData
+from zorkgpt.report.played_run import read_run
+from zorkgpt.report.repetition import Repetition
+from zorkgpt.report.run_page import page_of_run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from session.game_configuration import GameConfiguration
+    from zorkgpt.report.page_data import PageRun
+    from zorkgpt.report.played_run import PlayedRun
+
+SHARE = 4
+"""A run that is being played is repeated anew when so many times as long has passed as its repetition took."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeated:
+    """A run that was repeated.
+
+    notes: what kept it from being repeated to its end
+    size: of its journal then, in bytes
+    due: when it may be repeated anew, on the clock that only goes forward
+    """
+
+    repetition: Repetition
+    notes: tuple[Note, ...]
+    size: int
+    due: float
+
+
+class RunPages:
+    """Makes a page of the runs in these folders as they are now; ``configuration`` is that of the command."""
+
+    def __init__(self, folders: Sequence[Path], configuration: GameConfiguration) -> None:
+        self.folders = folders
+        self._configuration = configuration
+        self._sizes: dict[Path, int] = {}
+        self._repeated: dict[Path, _Repeated] = {}
+
+    def data(self) -> PageData:
+        """Return what the page is given. Raises ``StoreError`` for a run without a manifest."""
+        runs = tuple(map(self._page, self.folders))
+        return PageData(program(), runs, follow=any(run.state == "playing" for run in runs))
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a journal has grown since the last page, or an older repetition of its run may be made anew."""
+        for folder in self.folders:
+            size, repeated = _size(folder), self._repeated[folder]
+            if size != self._sizes[folder] or (size != repeated.size and time.monotonic() >= repeated.due):
+                return True
+        return False
+
+    def _page(self, folder: Path) -> PageRun:
+        size = self._sizes[folder] = _size(folder)
+        run, repeated = read_run(folder), self._repeated.get(folder)
+        is_played = run.summary.state == "playing"
+        if repeated is None or not is_played or (size != repeated.size and time.monotonic() >= repeated.due):
+            repeated = self._repeated[folder] = self._repeat(folder, run)
+        notes = [*repeated.notes]
+        if run.summary.state == "damaged":
+            notes.insert(0, Note(f"{run.summary.reason}. What was played up to there is shown."))
+        elif is_played:
+            text = "The run is being played: the prompts of its latest turns and what these taught come a little later."
+            notes.insert(0, Note(text))
+        is_whole = repeated.repetition.is_whole
+        left = NOTHING_LEFT if is_whole else read_end(folder, run, lambda text: notes.append(Note(text)))
+        return page_of_run(run, repeated.repetition, left, notes)
+
+    def _repeat(self, folder: Path, run: PlayedRun) -> _Repeated:
+        start, size, repetition, notes = time.monotonic(), _size(folder), Repetition(), list[Note]()
+        once_more = partial(
+            repeat, folder, self._configuration, show=repetition.see, asked=repetition.hear, meet=repetition.meet
+        )
+        try:
+            try:
+                replayed = once_more(salvages=run.summary.state in ("damaged", "playing"))
+            except StoreError as error:
+                replayed = once_more(salvages=True)
+                notes.append(Note(f"{error}. What the journal still tells is shown."))
+        except ZorkGPTError as error:
+            text = f"The run could not be repeated, so prompts and what each turn taught are missing: {error}."
+            notes.append(Note(text))
+        else:
+            repetition.end(is_whole=replayed.difference is None)
+            if replayed.difference is not None:
+                text = (
+                    "This version of the program plays the run differently from here on, so later prompts and what "
+                    f"later turns taught are missing: line {replayed.difference.line} of the journal."
+                )
+                notes.append(Note(text, repetition.moment))
+        now = time.monotonic()
+        return _Repeated(repetition, tuple(notes), size, now + SHARE * (now - start))
+
+
+def program() -> str:
+    """Return the name and the version of the program that makes the page."""
+    return f"zorkgpt {version('zorkgpt')}"
+
+
+def _size(folder: Path) -> int:
+    """Return how long the journal is, which only grows while its run is played. Raises ``StoreError``."""
+    try:
+        return (folder / JOURNAL_FILE).stat().st_size
+    except OSError as error:
+        raise StoreError(f"{folder / JOURNAL_FILE} cannot be read: {error.strerror}") from error
