@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ import typer
 from typer.testing import CliRunner
 
 from session.files.run_folders import run_folders
+from tests.fixtures.command_line import environment, ran
 from tests.fixtures.documented_commands import PAGES, ROOT, Shown, shown_commands
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
@@ -28,13 +30,17 @@ if TYPE_CHECKING:
 
     from zorkgpt.api import PlayedRun
 
-COMMANDS = shown_commands()
+ADDED_BY_AN_EXAMPLE = {"places"}
+"""Commands that are there once an example of docs/extending.md is applied."""
+COMMANDS = [each for each in shown_commands() if each.words[0] not in ADDED_BY_AN_EXAMPLE]
 WHOLE = [each for each in COMMANDS if not each.is_inline]
 RUN_ELSEWHERE = {
     "memories.md": "tests/architecture/test_docs.py runs them and compares what they print",
 }
 NOT_RUN = {
     r"run --model \S+\.gguf": "needs the file of a model: tests/unit/zorkgpt/llm/embedded runs one",
+    r"report --watch.*": "serves until it is interrupted: tests/episodes/test_report_watched.py asks it",
+    r"run --step": "asks a person at a terminal: tests/episodes/test_step_command.py answers",
 }
 """Commands that are only looked at, and why."""
 
@@ -44,6 +50,7 @@ FILES = (
     "game_interface/stories/tidehouse.z5",
 )
 NAMED_TARGET = re.compile(r"(?:^    |`)make ([a-z-]+)", re.MULTILINE)
+LONGEST = 300  # seconds, after which a command is interrupted
 SERVER = re.compile(r"https?://\S+/v1")
 
 
@@ -54,6 +61,7 @@ class Prepared:
     one, two: the ids of runs of as many episodes
     killed: the id of a run that can go on
     memory: the title of a memory that the run ``one`` began with
+    asked: the first turn of ``two`` after which a model was asked for a memory
     """
 
     folder: Path
@@ -62,6 +70,7 @@ class Prepared:
     two: str
     killed: str
     memory: str
+    asked: str
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +95,24 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, own_story: Path) -> Itera
         (killed,) = {run.name for run in run_folders([workdir])} - {one.summary.run_id, two.summary.run_id}
         memories = two.memories or {}
         title = next(memory.title for here in memories.values() for memory in here)
-        yield Prepared(folder, server.base_url, one.summary.run_id, two.summary.run_id, killed, title)
+        turns = [turn for turn in two.episodes[0].turns if any(call.role == "memory" for call in turn.calls)]
+        asked = turns[0].played.record.turn - 1
+        compared = (
+            "ablate",
+            "--arms",
+            "full,no-map",
+            "--pairs",
+            "1",
+            "--episodes",
+            "1",
+            "--max-turns",
+            "2",
+            "--out",
+            "compared",
+        )
+        assert ran(folder, *compared, env=environment(OPENAI_BASE_URL=server.base_url)).status == 0
+        ids = (one.summary.run_id, two.summary.run_id, killed)
+        yield Prepared(folder, server.base_url, *ids, title, f"1:{asked}")
 
 
 def _killed_at_a_turn(event: api.Event) -> None:
@@ -136,16 +162,27 @@ def test_every_command_does_its_work(shown: Shown, prepared: Prepared, here: Pat
     if "<" in words:
         text = (here / words[-1]).read_text()
         words = words[: words.index("<")]
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.alarm(LONGEST)
     result = CliRunner().invoke(app, words, input=text)
+    signal.alarm(0)
     assert result.exception is None or result.exit_code == 0, (words, result.output, result.exception)
     assert result.output or "--to" in words
 
 
 def _for_here(words: tuple[str, ...], prepared: Prepared) -> list[str]:
     """Return the command with a run, a server and files that are here, and shortened."""
-    of_two = any(re.fullmatch(r"\d:\d+", word) for word in words)
+    asks_for_memory = words[-1] == "memory"
+    of_two = asks_for_memory or any(re.fullmatch(r"\d:\d+", word) for word in words)
     run = prepared.killed if words[0] == "resume" else prepared.two if of_two else prepared.one
-    instead = {"RUN": run, "OTHER": prepared.two, "zork1": "tidehouse", "Mordant before dye": prepared.memory}
+    instead = {
+        "RUN": run,
+        "OTHER": prepared.two,
+        "ABLATION-FOLDER": "compared",
+        "zork1": "tidehouse",
+        "Mordant before dye": prepared.memory,
+        **({"12": prepared.asked} if asks_for_memory else {}),
+    }
     chosen: list[str] = []
     for before, word in zip(("", *words), words, strict=False):
         if SERVER.fullmatch(word):
