@@ -7,9 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from zorkgpt.cli import common_options
 from zorkgpt.cli.printable import columns, printable
@@ -18,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydantic import JsonValue
+    from rich.table import Table
 
     from session.resolved_configuration import ShownOption
 
@@ -38,6 +36,8 @@ def show(
         values = {option.name: {"value": option.value, "from": option.origin} for option in options}
         typer.echo(json.dumps(values, indent=2))
     elif sys.stdout.isatty():
+        from rich.console import Console
+
         Console().print(table_of(options))
     else:
         for line in columns(map(_cells, options)):
@@ -46,6 +46,9 @@ def show(
 
 def table_of(options: Iterable[ShownOption]) -> Table:
     """Draw the options for a terminal; what is not a default stands out."""
+    from rich.table import Table
+    from rich.text import Text
+
     from session.resolved_configuration import DEFAULT
 
     drawn = Table("Option", "Value", "From", box=None, pad_edge=False)
