@@ -218,13 +218,7 @@ class RouteManager(BaseManager):
             view.line(replace(route, steps=self._played(route)), done)
             for route, done in self._worth_telling(observation)
         ]
-        if lines:
-            return PromptSection("ROUTES", "\n".join(lines), 5, Place.HERE)
-        known = len(self._trusted())
-        text = (
-            f"{counted(known, 'route')} from the opening known; none goes through here as it is now." if known else ""
-        )
-        return PromptSection("ROUTES", text, 6, Place.OBJECTIVES)
+        return PromptSection("ROUTES", "\n".join(lines), 5, Place.HERE)
 
     def state(self) -> RoutesState:
         """Return where the player is on a route."""

@@ -24,7 +24,9 @@ def scenery_of(attribute_names: Mapping[str, int]) -> frozenset[int]:
 
 
 class ThingsHere:
-    """Lists what can be seen in an episode. A thing whose name was never printed would be a hint, and is left out.
+    """Lists what can be seen in an episode. A name that was never printed would be a hint, and is left out.
+
+    Of a thing that the story has told of by the last word of its name alone, such as a man, that word is listed.
 
     attribute_names: the numbers of the story's attributes by name; empty where they are not known
     """
@@ -43,13 +45,17 @@ class ThingsHere:
         """Return the names of the things in sight, each once; "" where there is none, or sight is not known."""
         self._read(state)
         in_sight = (thing for thing in observation.visible or () if not thing.attributes & self._not_listed)
-        return ", ".join(name for name in dict.fromkeys(thing.name for thing in in_sight) if self._was_printed(name))
+        return ", ".join(filter(None, dict.fromkeys(self._printed_name(thing.name) for thing in in_sight)))
 
     def _read(self, state: GameState) -> None:
         """Take in what the story has printed since the last time."""
         if not self._printed:
             self._printed.append(_words(state.opening))
         self._printed += [_words(played.response) for played in state.action_history[len(self._printed) - 1 :]]
+
+    def _printed_name(self, name: str) -> str:
+        """Return the name, or its last word, as far as the story has printed it; "" where it has printed neither."""
+        return next((told for told in (name, *name.split()[-1:]) if self._was_printed(told)), "")
 
     def _was_printed(self, name: str) -> bool:
         """Tell whether the story has printed the name; each text is searched once for it."""

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from managers.memory.arrival import names
 from session.command_reading import is_routine, passes_time
+from session.text import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -166,10 +167,16 @@ class ActionOutcome:
         """
         if self.is_direction and (self.moved or not (self.had_effect or self.is_substantial)):
             return False
-        if not (self.was_understood or self.is_substantial):
+        if not (self.was_understood or self.is_substantial) or self._is_look:
             return False
         changed_hidden = self.world_changed and " " in self.command and not passes_time(self.command)
         return any((self.had_effect, changed_hidden, self.is_substantial, self.seems_failed))
+
+    @property
+    def _is_look(self) -> bool:
+        """Whether the player looked about, and was told of the room."""
+        is_told = bool(self.location_name) and one_line(self.response).startswith(self.location_name)
+        return self.is_idle and is_told and not self.had_effect
 
     @property
     def is_walk_through(self) -> bool:

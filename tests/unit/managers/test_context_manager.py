@@ -217,6 +217,7 @@ THINGS = (
     GameObject(33, "secret lever", 12),
     GameObject(34, "oak chest", 12),
     GameObject(35, "", 12),
+    GameObject(36, "confused young man", 12),
 )
 
 
@@ -227,7 +228,8 @@ def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, things_here=things)
     assert "Location: Water Mill (ID: 12)\nHere: oak chest\nInventory: " in context.get_agent_context(hall).render()
     state.action_history.append(PlayedAction("search chest", "You find a secret lever."))
-    assert "\nHere: oak chest, secret lever\n" in context.get_agent_context(hall).render()
+    state.action_history.append(PlayedAction("chant", "You recognise the shape as that of a man."))
+    assert "\nHere: oak chest, secret lever, man\n" in context.get_agent_context(hall).render()
     context.reset(GameState())
     assert "Here:" not in context.get_agent_context(hall).render()
 

@@ -149,6 +149,11 @@ class TestNews:
         assert is_news(play, "open sluice", "Done.", world_hash="1", visible=(MORDANT,))
         assert not is_news(play, "open sluice", "It's already open.")
 
+    def test_looking_about_is_no_news(self, tmp_path: Path) -> None:
+        play = play_at_the_vats(tmp_path)
+        assert not is_news(play, "look", f"Blue Vats\n{LONG}")
+        assert is_news(play, "look", f"Blue Vats\n{LONG}", visible=(MORDANT,))
+
     def test_what_happens_by_itself_is_news_once_whatever_was_typed_meanwhile(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
         there = play.now
