@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -89,7 +90,9 @@ def test_a_run_tells_what_plays_what_and_shows_every_turn(tmp_path: Path) -> Non
     assert "> north" in result.stdout
     assert "It may help." in result.stdout
     assert "Forecourt" in result.stdout
-    assert "after 2 turns" in result.stdout.splitlines()[-1]
+    *_, end, gained = result.stdout.splitlines()
+    assert "after 2 turns" in end
+    assert re.match(r"Learnt: 2 locations, \d routes?, 0 memories\. Episode 1: 0 of 100 points\. Cost: ", gained)
 
 
 def test_manifest_and_journal_hold_the_run(tmp_path: Path) -> None:
@@ -122,7 +125,7 @@ def test_json_output_is_every_event_of_the_journal_whole(tmp_path: Path) -> None
 def test_quiet_output_is_beginning_and_end(tmp_path: Path) -> None:
     with MisbehavingServer(proposes("north")) as server:
         result = played(tmp_path, server, "--max-turns", "1", "--quiet")
-    assert len(result.stdout.splitlines()) == 3
+    assert len(result.stdout.splitlines()) == 4
 
 
 def test_ctrl_c_finishes_the_turn_in_flight_and_says_how_it_stood(tmp_path: Path) -> None:

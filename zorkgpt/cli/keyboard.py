@@ -33,12 +33,14 @@ class Keyboard:
 
     stop: set where Ctrl-C is typed instead of a line
     still: what stands on the screen stands still within it, with a text below it
+    tell: prints a line above what stands still
     is_waiting: whether a line is waited for, so that Ctrl-C has to end that
     """
 
     def __init__(self, stop: Flag) -> None:
         self._stop = stop
         self.still: Callable[[str], AbstractContextManager[object]] = nullcontext
+        self.tell: Callable[[str], None] = print_line
         self.is_waiting = False
         self._reviews = True
         self._awaits_key = False
@@ -62,7 +64,7 @@ class Keyboard:
             unfit = refusal(line) if line.strip() else HELP
             if unfit is None:
                 return line
-            print_line(unfit)
+            self.tell(unfit)
 
     def review(self, proposal: Proposal) -> ProposalReviewed | None:
         """Let the person decide on a proposal; ``None`` once the person wants to be asked no more.

@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from threading import Event as Flag
+from threading import RLock, Thread
+from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.spinner import Spinner
@@ -15,25 +18,26 @@ from rich.text import Text
 
 from managers.memory.tiers import open_memories
 from session.errors import StoreError
-from session.events import EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
+from session.events import EpisodeStarted, Event, ModelAnswered, ModelFailed, RunStarted, TurnPlayed
 from session.files.journal import read_manifest
 from session.text import one_line
 from zorkgpt.cli.map_view import draw_around
 from zorkgpt.cli.printable import printable
 from zorkgpt.cli.screens import LiveScreen
+from zorkgpt.cli.streams import set_echo
 from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.report.current_state import CurrentState, read_current_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from threading import Event as Flag
 
     from typing_extensions import Self
 
     from managers.memory.document import MemoriesDocument
     from session.game_configuration import GameConfiguration
-    from session.values import Observation
+    from session.values import Location, Observation, TurnRecord
     from zorkgpt.llm.budget import Spending
     from zorkgpt.llm.language_model import Prompt, Role
 
@@ -52,16 +56,31 @@ THINKERS = {
 }
 
 
+class _Walk(NamedTuple):
+    """A move from one location to another."""
+
+    from_id: int
+    exit: str
+    to: Location
+
+
 class LiveView:
     """Shows a run while it is played: see :class:`zorkgpt.cli.screens.LiveScreen` for what scrolls.
 
     folder: of the run; its work folder's files say what is known
     spending: what the run has spent so far
     stop: set when the run is to stop
+    introduction: shown until the first turn was played
     """
 
     def __init__(
-        self, configuration: GameConfiguration, folder: Path, spending: Spending, stop: Flag, console: Console
+        self,
+        configuration: GameConfiguration,
+        folder: Path,
+        spending: Spending,
+        stop: Flag,
+        console: Console,
+        introduction: str = "",
     ) -> None:
         manifest = read_manifest(folder)
         self._configuration = configuration
@@ -70,32 +89,49 @@ class LiveView:
         self._first_episode = manifest.first_episode
         self._spending = spending
         self._stop = stop
+        self._introduction = introduction
         self._console = console
         self._screen = LiveScreen(console)
         self._spinner = Spinner("dots")
         self._log = _LogToView(self)
         self._memories = self._read_memories()
         self._state: CurrentState | None = None
-        self._map: MapGraph | None = None
+        self._map = MapGraph()
+        self._movements = MovementAnalyzer()
+        self._walked: list[_Walk] = []
         self._seen: Observation | None = None
         self._episode, self._turn = manifest.first_episode, 0
         self._scores: list[int] = []
         self._prompt_tokens = self._cached_tokens = 0
         self.activity, self._since, self.trouble = "the story is opened", time.monotonic(), ""
         self._live = self._new_live()
+        self._drawing = RLock()  # a panel whose height changes while somebody else prints leaves lines behind
+        self._is_over = Flag()
+        self._refreshing = Thread(target=self._refresh, daemon=True)
 
     def _new_live(self) -> Live:
-        return Live(console=self._console, get_renderable=self._panel, refresh_per_second=REFRESHES, transient=True)
+        return Live(console=self._console, get_renderable=self._panel, auto_refresh=False, transient=True)
+
+    def _refresh(self) -> None:
+        while not self._is_over.wait(1 / REFRESHES):
+            with self._drawing:
+                if self._live.is_started:
+                    self._live.refresh()
 
     def __enter__(self) -> Self:
         self._log.begin()
         self.look()
-        self._live.start()
+        set_echo(on=False)  # what is typed ahead would stand in the midst of what is drawn
+        self._live.start(refresh=True)
+        self._refreshing.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.look()
+        self._is_over.set()
+        self._refreshing.join()
         self._live.stop()
+        set_echo(on=True)
         self._log.end()
 
     @contextmanager
@@ -104,17 +140,21 @@ class LiveView:
 
         below: shown between them
         """
-        self._live.stop()
         self.look()
+        with self._drawing:
+            self._live.stop()
         shown = Group(self._known(), *([Text(below, style="bold cyan")] if below else []))
         lines = len(self._console.render_lines(shown))
         self._console.print(shown)
+        set_echo(on=True)
         try:
             yield
         finally:
+            set_echo(on=False)
             self._console.file.write(_UP_AND_CLEAR.format(lines + 1))
-            self._live = self._new_live()
-            self._live.start()
+            with self._drawing:
+                self._live = self._new_live()
+                self._live.start(refresh=True)
 
     def asked(self, role: Role, _prompt: Prompt) -> None:
         """Show that a model is being asked."""
@@ -127,8 +167,9 @@ class LiveView:
 
     def show(self, event: Event) -> None:
         """Print the event if it concerns a person, and bring what stands below up to date."""
-        self.note(event)
-        self._screen.show(event)
+        with self._drawing:
+            self.note(event)
+            self._screen.show(event)
 
     def note(self, event: Event) -> None:
         """Bring what stands below up to date."""
@@ -136,27 +177,46 @@ class LiveView:
             self._prompt_tokens += event.prompt_tokens
             self._cached_tokens += event.cached_tokens
             self._does("the story answers")
+        elif isinstance(event, RunStarted):
+            self._movements = MovementAnalyzer(event.story.directions)
         elif isinstance(event, EpisodeStarted):
             self._episode, self._turn, self._seen, self._scores = event.episode, 0, event.opening, []
         elif isinstance(event, TurnPlayed):
             self._turn, self._seen = event.record.turn, event.record.after
+            self._walk(event.record)
+            self._introduction = ""
             self._scores[self._turn - 1 :] = [] if self._seen.score is None else [self._seen.score]
             self._does("what it showed is learnt")
 
+    def _walk(self, record: TurnRecord) -> None:
+        """Keep a move, for the map's file is behind by some turns."""
+        attempt, to = self._movements.attempt(record), record.after.location
+        if attempt is not None and attempt.to_id is not None and to is not None:
+            self._walked.append(_Walk(attempt.from_id, attempt.exit, to))
+
     def tell(self, line: str) -> None:
         """Print a line above what stands below."""
-        self._console.print(Text(printable(line), style="magenta"))
+        with self._drawing:
+            self._console.print(Text(printable(line), style="magenta"))
 
     def _does(self, activity: str, ago: float = 0.0) -> None:
         self.activity, self._since, self.trouble = activity, time.monotonic() - ago, ""
 
     def look(self) -> None:
         """Read what is known by now, and tell what is new of it. What cannot be read stays as it was shown last."""
+        with self._drawing:
+            self._look()
+
+    def _look(self) -> None:
         try:
             self._state = read_current_state(self._workdir)
-            self._map = MapGraph.load_from_json(self._workdir / self._configuration.map_state_file, _ignored)
+            graph = MapGraph.load_from_json(self._workdir / self._configuration.map_state_file, _ignored)
         except StoreError:
             return
+        self._map = graph or MapGraph()
+        for walk in self._walked:
+            self._map.add_room(walk.to.num, walk.to.name)
+            self._map.add_connection(walk.from_id, walk.exit, walk.to.num)
         memories = self._read_memories()
         if memories is not None and self._memories is not None and memories != self._memories:
             for change in memories.changes_since(self._memories):
@@ -178,20 +238,19 @@ class LiveView:
         is_large = self._console.width >= WIDE and self._console.height >= HIGH
         lists = [_cut("Carrying", self._carried(), MANY if is_large else FEW)]
         lists += [_cut(title, self._present(manager), MANY if is_large else FEW) for title, manager in _LISTS.items()]
+        body: list[RenderableType]
         if not is_large:
-            body: list[RenderableType] = [Text(one_line(each), no_wrap=True, overflow="ellipsis") for each in lists]
+            body = [Text(one_line(each), no_wrap=True, overflow="ellipsis") for each in lists]
         else:
-            grid = Table.grid(expand=True, padding=(0, 2))
-            for _ in (*lists, "map"):
-                grid.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-            grid.columns[-1].ratio = None
-            grid.add_row(*map(Text, lists), Text("\n".join(self._around())))
-            body = [grid]
-        return Group(Text("─" * self._console.width, style="dim"), self._heading(), *body)
+            body = [_side_by_side(lists, self._around(), self._console.width)]
+        above = [Text(self._introduction, style="italic")] if self._introduction else []
+        return Group(Text("─" * self._console.width, style="dim"), *above, self._heading(), *body)
 
     def _heading(self) -> Text:
         seen = self._seen
-        parts = [f"Turn {self._turn} of {self._configuration.max_turns_per_episode}"]
+        is_limited = self._configuration.agent.player == "model"
+        of = f" of {self._configuration.max_turns_per_episode}" if is_limited else ""
+        parts = [f"Turn {self._turn}{of}"]
         if self._episodes > 1:
             parts.insert(0, f"Episode {self._episode - self._first_episode + 1} of {self._episodes}")
         if seen is not None and seen.location:
@@ -222,7 +281,7 @@ class LiveView:
 
     def _around(self) -> list[str]:
         here = self._seen.location if self._seen else None
-        if self._map is None or here is None or here.num not in self._map.rooms:
+        if here is None or here.num not in self._map.rooms:
             return []
         return draw_around(self._map, here.num)[:MANY]
 
@@ -240,6 +299,17 @@ def _cut(title: str, lines: list[str], most: int) -> str:
     """Return the lines under their title, and how many there are beside the first ones."""
     more = f" (+{len(lines) - most})" if len(lines) > most else ""
     return f"{title}: {'-' if not lines else ''}" + "\n".join(["", *lines[:most]] if most > 1 else lines[:1]) + more
+
+
+def _side_by_side(lists: list[str], drawing: list[str], width: int) -> Table:
+    """Return the lists in columns of one width, and the drawing, if there is one, at the right of them."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    drawn = max(map(cell_len, drawing), default=0)
+    for _ in lists:
+        grid.add_column(no_wrap=True, overflow="ellipsis", width=(width - drawn) // len(lists) - 2)
+    grid.add_column(no_wrap=True, width=drawn)
+    grid.add_row(*map(Text, lists), Text("\n".join(drawing)))
+    return grid
 
 
 def _curve(scores: list[int]) -> str:

@@ -68,6 +68,20 @@ class LogToStderr(logging.Handler):
         print_error(f"zorkgpt: {record.getMessage()}")
 
 
+def set_echo(*, on: bool) -> None:
+    """Let the terminal show what is typed, or not; what is typed is kept for whoever reads it.
+
+    A process in the background leaves the terminal as it is: it would be stopped.
+    """
+    if not sys.stdin.isatty() or os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp():
+        return
+    import termios
+
+    state = termios.tcgetattr(sys.stdin)
+    state[3] = state[3] | termios.ECHO if on else state[3] & ~termios.ECHO
+    termios.tcsetattr(sys.stdin, termios.TCSANOW, state)
+
+
 def discard_stdout() -> None:
     """Send what is written from now on, and what is still in the buffer, to the null device."""
     null = os.open(os.devnull, os.O_WRONLY)

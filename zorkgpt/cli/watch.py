@@ -122,10 +122,12 @@ class _WatchedRun:
 
     def look(self) -> None:
         """Show what is new."""
-        for event in self._new_events():
+        events = self._new_events()
+        for event in events:
             self._screen.show(event)
         if self._view is not None:
-            self._view.look()
+            if events:
+                self._view.look()
             self._show_activity(self._view)
 
     def _new_events(self) -> list[Event]:

@@ -12,17 +12,19 @@ from threading import Event as Flag
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
+from rich.text import Text
 
 from managers.route_manager import RouteManager
 from managers.routes.document import RouteBook
 from managers.simple_memory_manager import SimpleMemoryManager
+from orchestration.zork_orchestrator import RunPosition
 from session.errors import ConfigurationError
 from session.events import Event
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.game_configuration import GameConfiguration
 from session.invocation import program
 from zorkgpt.cli.download_bar import DownloadBar
-from zorkgpt.cli.keyboard import Keyboard
+from zorkgpt.cli.keyboard import HELP, Keyboard
 from zorkgpt.cli.live_view import LiveView
 from zorkgpt.cli.memory_views import problem_lines
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
@@ -99,13 +101,18 @@ class Watching:
             except KeyboardInterrupt:
                 self._tell("Stopped. ", run)
                 raise
+        if self.is_for_people and (line := self._gained(run)):
+            _print_wrapped(self.screen.screen, line)
         if end != "done":
             self._tell("", run)
-        elif self.is_for_people:
-            routes = run.orchestrator.learning.find(RouteManager)
-            if line := self.gains.line(routes.book if routes else RouteBook()):
-                print_line(line)
         raise typer.Exit(EXIT_STATUS[end])
+
+    def _gained(self, run: Run) -> str:
+        """Return the line on what this run has learnt, scored and cost."""
+        learning = run.orchestrator.learning
+        routes, memories = learning.find(RouteManager), learning.find(SimpleMemoryManager)
+        made = memories.get_status()["metrics"]["memories_learnt"] if memories else 0
+        return self.gains.line(routes.book if routes else RouteBook(), int(made or 0), run.committer.model.spending)
 
     @contextmanager
     def _live(self, run: Run) -> Iterator[None]:
@@ -114,13 +121,14 @@ class Watching:
         if not isinstance(screen, LiveScreen):
             yield
             return
+        introduction = _introduction(self.configuration) if run.position == RunPosition() else ""
         spending = run.committer.model.spending
-        with LiveView(self.configuration, run.folder, spending, self.stop, screen.console) as view:
+        with LiveView(self.configuration, run.folder, spending, self.stop, screen.console, introduction) as view:
             for line in read_journal(run.folder):
                 if line.event is not None:
                     view.note(line.event)
             self._view = self.screen.screen = view
-            self.keyboard.still = view.still
+            self.keyboard.still, self.keyboard.tell = view.still, view.tell
             try:
                 yield
             finally:
@@ -136,6 +144,30 @@ class Watching:
         raised = [part for limit in run.committer.model.spending.reached() for part in limit.raised()]
         command = f"{program()} {shlex.join(['resume', str(run.folder), *self.repeated, *raised])}"
         print_line(f"{news}{command} goes on from here.")
+
+
+def _print_wrapped(screen: Screen, line: str) -> None:
+    """Print a line, in a terminal broken between words."""
+    if isinstance(screen, LiveScreen):
+        screen.console.print(Text(line))
+    else:
+        print_line(line)
+
+
+def _introduction(configuration: GameConfiguration) -> str:
+    """Return what a person should know of the run that begins: what it learns, and how it is stopped."""
+    player = configuration.agent.player
+    kinds = {
+        "the map": True,
+        "routes": configuration.routes.enabled,
+        "memories of places": configuration.simple_memory.enabled,
+        "knowledge of the game": configuration.knowledge.enabled and player != "person-alone",
+    }
+    learnt = ", ".join(kind for kind, is_learnt in kinds.items() if is_learnt)
+    if player == "model":
+        learns = f"It learns as it plays, for this episode and later ones: {learnt}."
+        return f"{learns} Ctrl-C pauses it; {program()} resume goes on."
+    return f"{HELP} What you find out is learnt: {learnt}."
 
 
 @contextmanager

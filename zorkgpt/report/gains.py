@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
+from session.events import EpisodeStarted, TurnPlayed
 from session.text import counted
 
 if TYPE_CHECKING:
     from managers.routes.document import RouteBook
     from session.events import Event
+    from session.values import Observation
+    from zorkgpt.llm.budget import Spending
 
 
 class Gains:
     """Follows the events of a run, for the line at its end. A walk to a location is no route."""
 
     def __init__(self) -> None:
-        self._ended: list[EpisodeEnded] = []
+        self._scores: dict[int, int] = {}
+        self._most: int | None = None
         self._locations: set[int] = set()
         self._route: int | None = None
         self._points = 0
@@ -25,13 +28,11 @@ class Gains:
     def see(self, event: Event) -> None:
         """Take an event into account."""
         if isinstance(event, EpisodeStarted):
+            self._see(event.episode, event.opening)
             self._route, self._points, self._follows = None, 0, False
-        elif isinstance(event, EpisodeEnded):
-            self._ended.append(event)
         elif isinstance(event, TurnPlayed):
             record = event.record
-            if record.after.location is not None:
-                self._locations.add(record.after.location.num)
+            self._see(record.episode, record.after)
             set_out = record.proposals[-1]
             if not record.is_of_route or set_out.wants_way:
                 self._follows = record.is_of_route and set_out.follow is not None
@@ -39,17 +40,36 @@ class Gains:
             if self._follows:
                 self._points += record.score_change or 0
 
-    def line(self, book: RouteBook) -> str:
-        """Say what was learnt, and what the first and the last episode scored; "" where that tells nothing.
+    def line(self, book: RouteBook, memories: int, spending: Spending) -> str:
+        """Say what was learnt, what the first and the last episode scored, and what it cost; "" where nothing was seen.
 
         book: the routes that are known now
+        memories: how many were made
+        spending: of the whole run
         """
-        if len(self._ended) < 2 or any(each.score is None for each in self._ended):  # noqa: PLR2004  to compare
+        if not self._locations:
             return ""
-        first, last = self._ended[0], self._ended[-1]
-        learnt = f"{counted(len(self._locations), 'location')}, {counted(len(book.routes), 'route')}"
-        scored = f"episode {first.episode}: {counted(first.score or 0, 'point')}; episode {last.episode}: {last.score}"
-        return f"Learnt: {learnt}. {scored[:1].upper()}{scored[1:]}{self._by_route(book)}."
+        learnt = (counted(len(self._locations), "location"), counted(len(book.routes), "route"))
+        made = f", {memories} {'memory' if memories == 1 else 'memories'}"
+        dollars = f", ${spending.dollars:.4f}" if spending.dollars else ""
+        cost = f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else ""
+        return f"Learnt: {', '.join(learnt)}{made}.{self._scored(book)}{cost}"
+
+    def _see(self, episode: int, seen: Observation) -> None:
+        if seen.location is not None:
+            self._locations.add(seen.location.num)
+        if seen.score is not None:
+            self._scores[episode] = seen.score
+            self._most = seen.max_score
+
+    def _scored(self, book: RouteBook) -> str:
+        if not self._scores:
+            return ""
+        first, last = min(self._scores), max(self._scores)
+        points = self._scores[first]
+        of = "" if self._most is None else f" of {self._most}"
+        scored = f" Episode {first}: {points}{of} {'point' if points == 1 and not of else 'points'}"
+        return f"{scored}{f'; episode {last}: {self._scores[last]}' if last != first else ''}{self._by_route(book)}."
 
     def _by_route(self, book: RouteBook) -> str:
         route = None if self._route is None else book.find(self._route)

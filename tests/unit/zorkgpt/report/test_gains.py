@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from managers.routes.document import Learnt, RouteBook
-from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
+from session.events import EpisodeStarted, TurnPlayed
+from session.game_configuration import GameConfiguration
 from session.route import Goal, KnownRoute, RouteStep, Waypoint
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
+from zorkgpt.llm.budget import Spending
 from zorkgpt.report.gains import Gains
 
 if TYPE_CHECKING:
@@ -22,32 +25,42 @@ BOOK = Learnt((ROUTE,)).apply_to(RouteBook())
 
 
 def episode(
-    number: int, score: int | None, *, follows: int | None = None, walks_to: int | None = None
+    number: int,
+    score: int | None,
+    most: int | None = None,
+    *,
+    follows: int | None = None,
+    walks_to: int | None = None,
 ) -> Iterator[Event]:
     yield EpisodeStarted(number, 1, YARD)
     if follows is not None or walks_to is not None:
         proposal, verdict = Proposal("north", follow=follows, go_to=walks_to), Verdict(accepted=True, source="route")
         yield TurnPlayed(TurnRecord(number, 1, YARD, (proposal,), (verdict,), HALL), 0.1)
-    yield EpisodeEnded(number, "turn_limit", 1, score, score, None, 2, 0.1)
+    seen = replace(HALL, score=score, max_score=most)
+    yield TurnPlayed(TurnRecord(number, 2, HALL, (Proposal("look"),), (Verdict(accepted=True),), seen), 0.1)
 
 
-def line(*episodes: Iterator[Event], book: RouteBook = BOOK) -> str:
+def line(*episodes: Iterator[Event], book: RouteBook = BOOK, memories: int = 0, tokens: int = 0) -> str:
     gains = Gains()
     for events in episodes:
         for event in events:
             gains.see(event)
-    return gains.line(book)
+    return gains.line(book, memories, Spending(GameConfiguration(), dollars=tokens / 1000, tokens=tokens))
 
 
 def test_the_points_on_a_route_are_told_with_the_episode_that_it_is_of() -> None:
-    assert line(episode(1, 5), episode(2, 20), episode(3, 25, follows=1)) == (
-        "Learnt: 1 location, 1 route. Episode 1: 5 points; episode 3: 25, of which 20 by a route of episode 2."
+    told = line(episode(1, 5, 50), episode(2, 20, 50), episode(3, 25, 50, follows=1), memories=1, tokens=4000)
+    assert told == (
+        "Learnt: 2 locations, 1 route, 1 memory. Episode 1: 5 of 50 points; episode 3: 25, of which 20 by a route of "
+        "episode 2. Cost: 4,000 tokens, $4.0000."
     )
 
 
 def test_a_route_that_is_known_no_more_has_no_episode() -> None:
-    told = line(episode(1, 1), episode(2, 20, follows=1), book=RouteBook())
-    assert told == "Learnt: 1 location, 0 routes. Episode 1: 1 point; episode 2: 20, of which 20 by a route."
+    told = line(episode(1, 1), episode(2, 20, follows=1), book=RouteBook(), memories=2)
+    assert told == (
+        "Learnt: 2 locations, 0 routes, 2 memories. Episode 1: 1 point; episode 2: 20, of which 20 by a route."
+    )
 
 
 def test_points_on_a_walk_to_a_location_are_no_routes() -> None:
@@ -56,8 +69,12 @@ def test_points_on_a_walk_to_a_location_are_no_routes() -> None:
 
 def test_without_a_route_the_scores_stand_alone() -> None:
     assert line(episode(1, 5), episode(2, 0), book=BOOK).endswith("Episode 1: 5 points; episode 2: 0.")
+    assert line(episode(1, 5, 350)).endswith("0 memories. Episode 1: 5 of 350 points.")
 
 
-def test_one_episode_and_a_story_without_a_score_tell_nothing() -> None:
-    assert line(episode(1, 5)) == ""
-    assert line(episode(1, None), episode(2, None)) == ""
+def test_a_story_without_a_score_has_none_and_where_nothing_was_seen_nothing_is_told() -> None:
+    gains = Gains()
+    assert gains.line(BOOK, 0, Spending(GameConfiguration())) == ""
+    unscored = Observation("A yard.", Location(1, "Yard"))
+    gains.see(TurnPlayed(TurnRecord(1, 1, unscored, (Proposal("look"),), (Verdict(accepted=True),), unscored), 0.1))
+    assert gains.line(BOOK, 0, Spending(GameConfiguration())) == "Learnt: 1 location, 1 route, 0 memories."

@@ -1,0 +1,21 @@
+"""What a person sees in a terminal, screen by screen, is what is kept in ``tests/golden/terminal``."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.golden.golden_file import assert_golden
+from tests.terminal_recordings import SCENES, SIZES, record
+
+pytestmark = [
+    pytest.mark.slow,  # each scene starts the program in a terminal of its own
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
+]
+
+
+@pytest.mark.parametrize(("columns", "rows"), SIZES)
+@pytest.mark.parametrize("name", SCENES)
+def test_a_scene_is_shown_as_it_was_recorded(name: str, columns: int, rows: int) -> None:
+    assert_golden(f"terminal/{name}_{columns}x{rows}.txt", record(name, columns, rows))

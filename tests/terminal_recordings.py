@@ -1,0 +1,264 @@
+"""Records what a person sees in a terminal, screen by screen, as text: ``python -m tests.terminal_recordings``.
+
+The program runs in tmux, against a server on loopback that answers by the number of the question alone. What differs
+from run to run (seconds, ids, ports, folders) is replaced by ``#``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from threading import Event as Flag
+from typing import TYPE_CHECKING, Any
+
+from managers.context_manager import HISTORY_TITLES
+from tests.fixtures.command_line import environment
+from tests.fixtures.misbehaving_server import MisbehavingServer, Resets, Streams
+from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
+
+if TYPE_CHECKING:
+    from tests.fixtures.misbehaving_server import Handler
+
+FOLDER = Path(__file__).parent / "golden" / "terminal"
+SIZES = ((80, 24), (200, 60))  # columns, rows
+PATIENCE = 90.0  # seconds
+_DIFFERS = (
+    (re.compile(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] "), "# "),
+    (re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}"), "#"),
+    (re.compile(r"\d+(?:\.\d+)?[ \n]s\b"), "# s"),
+    (re.compile(r"(down for # s of 5 min).*"), r"\1 #"),
+    (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:#"),
+    (re.compile(r"\S*/zorkgpt(?= )|\S*python3? -m zorkgpt"), "zorkgpt"),
+    (re.compile(r"(# s) ─+╮"), r"\1 ─╮"),
+)
+
+
+class Terminal:
+    """A tmux session in which a command is run."""
+
+    def __init__(self, name: str, columns: int, rows: int, folder: Path, *arguments: str) -> None:
+        self._socket = f"zorkgpt-{name}-{columns}"
+        command = shlex.join([sys.executable, "-m", "zorkgpt", *arguments])
+        size = ("-x", str(columns), "-y", str(rows))
+        self._tmux("-f", "/dev/null", "new-session", "-d", *size, "-c", str(folder), f"{command}; sleep 600")
+
+    def screen(self) -> str:
+        """What stands on it, without what differs from run to run."""
+        shown = "\n".join(line.rstrip() for line in self._tmux("capture-pane", "-p", "-J").splitlines()).rstrip()
+        for pattern, stands in _DIFFERS:
+            shown = pattern.sub(stands, shown)
+        return shown
+
+    def wait_for(self, text: str) -> str:
+        """What stands on it once that text does."""
+        until = time.monotonic() + PATIENCE
+        while text not in (shown := self.screen()):
+            if time.monotonic() > until:
+                raise TimeoutError(f"{text!r} does not come up; this stands there:\n{shown}")
+            time.sleep(0.1)
+        return shown
+
+    def type(self, text: str, *keys: str) -> None:
+        """The text and then the keys are typed."""
+        if text:
+            self._tmux("send-keys", "-l", text)
+        self._tmux("send-keys", *(keys or ("Enter",)))
+
+    def close(self) -> None:
+        self._tmux("kill-server")
+
+    def _tmux(self, *arguments: str) -> str:
+        tmux = shutil.which("tmux")
+        assert tmux is not None
+        done = subprocess.run(
+            [tmux, "-L", self._socket, *arguments],
+            env=environment(LANG="C.UTF-8", TERM="xterm-256color"),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+
+class Plays:
+    """Answers as a model that knows its way, but the agent's question ``waits_at`` once ``may_answer`` is set."""
+
+    def __init__(self, waits_at: int = 0) -> None:
+        self.waits_at = waits_at
+        self.may_answer = Flag()
+        self._turn = 0
+
+    def play(self, handler: Handler) -> None:
+        schema = _wanted(handler)
+        if "action" in schema:
+            is_first = HISTORY_TITLES[0] not in handler.server.asked[-1].body["messages"][1]["content"]
+            self._turn = 1 if is_first else self._turn + 1
+            if self._turn == self.waits_at:
+                self.may_answer.wait(PATIENCE)
+        answer = {name: value for name, value in self._answers().items() if name in schema}
+        Streams((json.dumps(answer),), usage={"prompt_tokens": 1200, "completion_tokens": 40}).play(handler)
+
+    def _answers(self) -> dict[str, Any]:
+        command = WALKTHROUGH[(self._turn - 1) % len(WALKTHROUGH)]
+        memory = {
+            "should_remember": True,
+            "category": "SUCCESS",
+            "memory_title": f"{command.capitalize()} in turn {self._turn}",
+            "memory_text": "It did what it promised.",
+            "persistence": "permanent",
+            "status": "ACTIVE",
+        }
+        return {
+            "action": command,
+            "reasoning": "I have not been there yet, and the keeper said so." if self._turn % 2 else "This may help.",
+            "accepted": True,
+            "confidence": 0.9,
+            "reason": "Nothing speaks against it.",
+            "memories": [memory],
+            "objectives": [{"text": "Bring the tide-glass home", "evidence": "turn 1"}] if self._turn < 3 else [],
+            "lines": [],
+            "insights": [],
+        }
+
+
+def _wanted(handler: Handler) -> dict[str, Any]:
+    """The fields of the answer that is asked for."""
+    form = handler.server.asked[-1].body["response_format"]["json_schema"]["schema"]
+    return dict(form["properties"])
+
+
+Scene = Callable[[ExitStack, Path, int, int], list[str]]
+"""Plays something in an empty folder and returns the screens that were seen."""
+
+
+def first_play(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
+    """What ``make play`` shows: how it begins, its twelfth turn, how it ends."""
+    model = Plays(waits_at=1)
+    server = stack.enter_context(MisbehavingServer(model))
+    shown = _opened(stack, "first", columns, rows, folder, "run", "--episodes", "3", "--max-turns", "20", *_at(server))
+    begun = shown.wait_for("the agent thinks")
+    model.waits_at = 12
+    model.may_answer.set()
+    model.may_answer = Flag()
+    playing = shown.wait_for("Turn 11 of 20")
+    time.sleep(1)
+    playing = shown.wait_for("the agent thinks")
+    model.may_answer.set()
+    return [begun, playing, shown.wait_for("Learnt: ")]
+
+
+def dying_server(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
+    """The server dies over the fourth turn, and comes back."""
+    model = Plays()
+    server = MisbehavingServer(_DiesAt(model, 4))
+    server.__enter__()
+    shown = _opened(stack, "dying", columns, rows, folder, "run", "--max-turns", "6", *_at(server))
+    shown.wait_for("Turn 3 of 6")
+    server.__exit__()
+    down = shown.wait_for("waiting for it, at most")
+    stack.enter_context(MisbehavingServer(model, port=server.server_port))
+    return [down, shown.wait_for("Learnt: ")]
+
+
+def watched(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
+    """Another terminal watches a run."""
+    model = Plays(waits_at=5)
+    server = stack.enter_context(MisbehavingServer(model))
+    player = _opened(stack, "played", columns, rows, folder, "run", "--max-turns", "6", *_at(server))
+    player.wait_for("Turn 4 of 6")
+    shown = _opened(stack, "watch", columns, rows, folder, "watch", "--workdir", "work")
+    begun = shown.wait_for("the agent thinks")
+    model.may_answer.set()
+    return [begun, shown.wait_for("The run is done.")]
+
+
+def person(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
+    """A person plays."""
+    shown = _opened(stack, "person", columns, rows, folder, "play", "--workdir", "work")
+    screens = [shown.wait_for("\n>")]
+    for command, seen in (("north. north", "Turn 2 "), ("take lamp", "Turn 3 "), ("save", "not for the player")):
+        shown.type(command)
+        shown.wait_for(seen)
+        latest = shown.wait_for("\n>")
+    screens.append(latest)
+    shown.type("quit")
+    return [*screens, shown.wait_for("Learnt: ")]
+
+
+def steps(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
+    """A person plays the first proposal, refuses the second and edits the third."""
+    server = stack.enter_context(MisbehavingServer(Plays()))
+    shown = _opened(stack, "steps", columns, rows, folder, "run", "--step", "--max-turns", "3", *_at(server))
+    screens = [shown.wait_for("Proposed: north")]
+    shown.type("")
+    shown.wait_for("Turn 1 of 3")
+    shown.wait_for("Proposed: north")
+    shown.type("r the yard comes first")
+    shown.wait_for("Proposed: take lamp")
+    shown.type("e look")
+    shown.wait_for("Turn 2 of 3")
+    screens.append(shown.wait_for("Proposed: up"))
+    shown.type("a")
+    return [*screens, shown.wait_for("Learnt: ")]
+
+
+class _DiesAt:
+    """Breaks the connection off at so many questions of the agent, and for ever after."""
+
+    def __init__(self, model: Plays, question: int) -> None:
+        self._model = model
+        self._question = question
+        self._asked = 0
+
+    def play(self, handler: Handler) -> None:
+        self._asked += (
+            "action" in handler.server.asked[-1].body["response_format"]["json_schema"]["schema"]["properties"]
+        )
+        (self._model if self._asked < self._question else Resets()).play(handler)
+
+
+def _at(server: MisbehavingServer) -> tuple[str, ...]:
+    return "--base-url", server.base_url, "--workdir", "work"
+
+
+def _opened(stack: ExitStack, name: str, columns: int, rows: int, folder: Path, *arguments: str) -> Terminal:
+    terminal = Terminal(name, columns, rows, folder, *arguments)
+    stack.callback(terminal.close)
+    return terminal
+
+
+SCENES: dict[str, Scene] = {
+    "first_play": first_play,
+    "dying_server": dying_server,
+    "watch": watched,
+    "play": person,
+    "step": steps,
+}
+
+
+def record(name: str, columns: int, rows: int) -> str:
+    """The screens of a scene in a terminal of that size, as one text."""
+    with tempfile.TemporaryDirectory(prefix="zorkgpt-screens-") as folder, ExitStack() as stack:
+        screens = SCENES[name](stack, Path(folder), columns, rows)
+    return f"\n{'=' * columns}\n".join(screens)
+
+
+def main() -> None:
+    """Record every scene in every size; with arguments, only the scenes of these names."""
+    FOLDER.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or SCENES:
+        for columns, rows in SIZES:
+            (FOLDER / f"{name}_{columns}x{rows}.txt").write_text(record(name, columns, rows) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
