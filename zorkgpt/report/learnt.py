@@ -11,7 +11,7 @@ from managers.objective_manager import ObjectiveManager
 from managers.route_manager import RouteManager
 from managers.routes import view
 from managers.simple_memory_manager import SimpleMemoryManager
-from session.knowledge import KnowledgeEntry
+from session.knowledge import KnowledgeEntry, Source
 from session.memory import INVALIDATION_MARKER, Memory
 from session.route import KnownRoute
 from session.text import one_line, text_key
@@ -125,16 +125,25 @@ def item_of(key: str, learnt: KnownThing) -> Item:
     source, place = learnt
     if isinstance(source, Memory):
         tags = (source.category, source.persistence, source.status.lower())
-        by = f"episode {source.episode}" + (f", turns {source.turns}" if source.turns else "")
+        by = f"episode {source.episode}" + (f", {_turns(source.turns)}" if source.turns else "")
         return Item(key, "memory", source.title, _with_its_end(source), place, tags, by)
     if isinstance(source, KnowledgeEntry):
-        turns = (f"episode {each.episode}, turns {each.first_turn}-{each.last_turn}" for each in source.line.sources)
-        return Item(key, "knowledge", source.section, source.line.text, by="; ".join(turns))
+        by = "; ".join(f"episode {each.episode}, {_turns(_span(each))}" for each in source.line.sources)
+        return Item(key, "knowledge", source.section, source.line.text, by=by)
     if isinstance(source, KnownRoute):
         title, by = f"Route {source.number}: {view.aim(source)}", f"episode {source.episode}; {view.record(source)}"
         return Item(key, "route", title, "\n".join(source.commands), by=by)
     text = "\n".join(filter(None, (source.evidence, source.ending)))
     return Item(key, "objective", source.text, text, source.location_id, (source.status,), f"turn {source.turn}")
+
+
+def _turns(span: str) -> str:
+    return f"turns {span}" if "-" in span else f"turn {span}"
+
+
+def _span(source: Source) -> str:
+    first, last = source.first_turn, source.last_turn
+    return f"{first}-{last}" if first != last else str(first)
 
 
 def _with_its_end(memory: Memory) -> str:
