@@ -138,7 +138,8 @@ def open_resumed_run(
         stack.callback(journal.close)
         keep_budgets(folder, configuration.budgets)
         stack.callback(shared_files(configuration).copy_to, folder / AT_END)
-        record = ContinuedRecord(journal, show, Recording(lines[done:]), repeats_edits=bool(manifest.forked_from))
+        repeats_edits = recovers or bool(manifest.forked_from)
+        record = ContinuedRecord(journal, show, Recording(lines[done:]), repeats_edits=repeats_edits)
         run = stack.enter_context(assemble(configuration, parts, manifest, record, stop, journal, asked))
         for line in lines[:done]:
             if line.event is not None:

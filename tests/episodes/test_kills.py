@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from session.events import RunEnded
+from session.events import FileEdited, RunEnded
 from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import STORY, effects_of_a_run, go_on, killed
 from tests.fixtures.power_cut import start_anew
@@ -107,6 +107,25 @@ def test_where_the_computer_was_started_anew_a_run_goes_on_from_what_is_sure_to_
     assert journal_of(tmp_path) == journal_of(whole)
     assert files_of(tmp_path) == files_of(whole)
     assert (run / "before_recovery" / "lexicon.json").read_text() == "{}"
+
+
+def test_what_a_person_wrote_before_a_power_cut_is_written_again_where_it_was_noticed(
+    tmp_path: Path, uninterrupted: tuple[Path, int]
+) -> None:
+    """The edit is in the journal; the shared files go back to before it."""
+    effects = uninterrupted[1]
+    assert killed(tmp_path, kill_at=effects // 4)
+    memories = tmp_path / "Memories.md"
+    memories.write_text(f"{memories.read_text()}\nA person wrote this.\n")
+    assert killed(tmp_path, kill_at=effects // 4, resumes=True)
+    played = journal_of(tmp_path)
+    assert any(isinstance(event, FileEdited) for event in played)
+    start_anew(tmp_path)
+    memories.unlink()
+    go_on(tmp_path)
+    assert journal_of(tmp_path)[: len(played)] == played
+    assert "A person wrote this." in memories.read_text()
+    assert verify_run(STORY, tmp_path).difference is None
 
 
 def test_a_run_that_was_cut_off_while_it_was_made_outlives_a_second_power_cut(
