@@ -132,7 +132,7 @@ def _unknown(setting: Setting, names: list[str]) -> ConfigurationError:
     inner = next((name for name in names if name.startswith(f"{setting.name}.")), None)
     if inner:
         return ConfigurationError(f"{setting.origin} is a group of options, such as {inner}")
-    (closest,) = get_close_matches(setting.name, names, n=1, cutoff=0)
+    (closest,) = get_close_matches(setting.name.lower(), names, n=1, cutoff=0)
     return ConfigurationError(f"{setting.origin} is not an option; the closest one is {closest}")
 
 

@@ -46,7 +46,8 @@ def find_run(workdir: Path, run: str | None = None) -> Path:
     The runs of all stories of the work folder are looked at. A fork is found by its id, too, and is never the default.
     Raises ``StoreError`` naming the ids that come closest.
     """
-    folders = [folder.path for folder in story_folders(workdir)]
+    stories = story_folders(workdir)
+    folders = [folder.path for folder in stories]
     if run is None:
         latest = latest_runs(folders)
         if not latest:
@@ -56,6 +57,8 @@ def find_run(workdir: Path, run: str | None = None) -> Path:
     for folder in (*(place / RUNS / run for place in places), Path(run).absolute()):
         if (folder / MANIFEST).is_file():
             return folder
+    if any(folder.story is not None and folder.story.name.casefold() == run.casefold() for folder in stories):
+        raise StoreError(f"there is no run {run} in {workdir}, only a story: --game {run} names that")
     ids = [each.name for each in latest_runs(folders)]
     if not ids:
         raise StoreError(f"there is no run {run}: {workdir / RUNS} holds none yet")

@@ -100,6 +100,14 @@ def test_the_same_bytes_under_another_name_are_the_same_story_in_the_same_folder
     assert {folder.parent.name for folder in (here / "game_files").rglob("story.json")} == {"game_files", SECOND}
 
 
+def test_a_story_where_a_run_is_asked_for_is_pointed_to_the_option_for_it() -> None:
+    shown = typed("runs", "show", SECOND.upper())
+    assert (shown.status, shown.err.decode()) == (
+        1,
+        f"zorkgpt: there is no run {SECOND.upper()} in game_files, only a story: --game {SECOND.upper()} names that\n",
+    )
+
+
 def test_a_story_that_was_not_played_is_an_error_that_names_those_that_were() -> None:
     shown = typed("status", "--game", "moor")
     assert (shown.status, shown.err.decode()) == (

@@ -213,6 +213,7 @@ class TestErrors:
         ("text", "message"),
         [
             ("max_turn = 5", "max_turn in FILE is not an option; the closest one is max_turns_per_episode"),
+            ("MAX_TURN = 5", "MAX_TURN in FILE is not an option; the closest one is max_turns_per_episode"),
             (
                 "[lmm]\nbase_url = 'x'",
                 "lmm.base_url in FILE is not an option; the closest one is llm.base_url",
