@@ -135,7 +135,7 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
     if at is None:
         turns = sum(isinstance(line.event, TurnPlayed) for line in lines)
         raise ConfigurationError(
-            f"the run has no turn {branch.turn} in episode {branch.episode}; it has {counted(turns, 'turn')}"
+            f"the run has no turn {branch.turn} in episode {branch.episode}; it has {counted(turns, 'turn')} in all"
         )
     end = at + 1
     while end < len(lines) and not _is_beyond(lines[end].event):

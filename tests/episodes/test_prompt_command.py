@@ -12,8 +12,8 @@ from session.events import ModelAnswered
 from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import ran
-from tests.fixtures.misbehaving_server import MisbehavingServer
-from tests.fixtures.troubled_server import Answers
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams
+from tests.fixtures.troubled_server import answer_to
 from tests.fixtures.typed_command import typed
 
 ROOT = Path(__file__).parents[2]
@@ -21,11 +21,20 @@ EARLIER = ROOT / "tests" / "recorded" / "0.1.0"
 TURNS = 60
 
 
+class Lives:
+    """A healthy server whose agent never goes east, for there lies the mud, where it would die."""
+
+    def play(self, handler: Handler) -> None:
+        answer = json.loads(answer_to(handler.server.asked[-1].body))
+        safe = {"action": "look"} if answer.get("action") == "east" else {}
+        Streams((json.dumps({**answer, **safe}),)).play(handler)
+
+
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A work folder with a run of our own story. Nobody changes it."""
     folder = tmp_path_factory.mktemp("played")
-    with MisbehavingServer(Answers()) as server, pytest.MonkeyPatch.context() as here:
+    with MisbehavingServer(Lives()) as server, pytest.MonkeyPatch.context() as here:
         here.chdir(folder)
         shown = typed("run", "--max-turns", str(TURNS), "--quiet", "--base-url", server.base_url, "--workdir", "work")
     assert shown.status == 0, shown
