@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zorkgpt.cli import common_options
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.printable import folded
+from zorkgpt.cli.streams import print_line, terminal_width
 
 if TYPE_CHECKING:
     from zorkgpt.health import Finding
@@ -28,7 +29,7 @@ def doctor(
     resolved = common_options.resolve(overrides)
     fit = True
     for finding in examine(resolved, Path.cwd(), ModelStore()):
-        print_line(_line(finding))
+        print_line("\n".join(folded([_line(finding)], terminal_width(), indent=14)))
         fit = fit and (finding.well or not finding.needed)
     if not fit:
         raise typer.Exit(1)

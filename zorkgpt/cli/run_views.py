@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from session.text import counted, cut_at, one_line
-from zorkgpt.cli.printable import by_line, columns, fitted, printable
+from zorkgpt.cli.printable import by_line, columns, fitted, folded, hanging, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -29,16 +29,16 @@ def list_lines(summaries: Iterable[RunSummary], width: int | None = None) -> lis
     rows = list(map(_list_row, runs))
     if width is not None and width < LIST_WIDTH:
         both = zip(runs, rows, strict=True)
-        return [line for run, row in both for line in (*by_line(heading, row), *_remarks(run))]
+        return folded((line for run, row in both for line in (*by_line(heading, row), *_remarks(run))), width)
     lines = columns([heading, *rows])
     return [lines[0], *(line for run, line in zip(runs, lines[1:], strict=True) for line in (line, *_remarks(run)))]
 
 
 def show_lines(figures: RunFigures, width: int | None = None) -> Iterator[str]:
     """Yield all the figures of a run, in four parts. ``width``: columns of the terminal, ``None`` for none."""
-    yield from _facts(figures)
+    yield from hanging(_facts(figures), width)
     yield from ("", "EPISODES", *fitted(list(_episode_rows(figures.episodes)), width))
-    yield from ("", "METRICS", *columns(_metric_rows(figures.metrics)))
+    yield from ("", "METRICS", *hanging(_metric_rows(figures.metrics), width))
     if figures.usage:
         yield from ("", "MODELS", *fitted(list(_usage_rows(figures.usage)), width))
 
@@ -64,23 +64,21 @@ def _remarks(run: RunSummary) -> Iterator[str]:
         yield f"  {cut_at(printable(one_line(run.reason)), LIST_WIDTH - 2, '…')}"
 
 
-def _facts(figures: RunFigures) -> list[str]:
+def _facts(figures: RunFigures) -> list[tuple[str, str]]:
     run, manifest = figures.run, figures.manifest
-    return columns(
-        [
-            ("Run", run.run_id),
-            ("State", f"{run.state}: {run.reason}" if run.reason else run.state),
-            ("Begun", _moment(run.created)),
-            ("Story", f"{manifest.story} (sha256 {manifest.story_sha256})"),
-            ("Model", manifest.model),
-            *[("Changed", change.describe()) for change in run.changes],
-            ("Assistance", ", ".join(manifest.assistance) or "none"),
-            ("Seeds", ", ".join(map(str, manifest.seeds))),
-            ("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())),
-            ("Command", " ".join(manifest.command)),
-            *([("Forked from", manifest.forked_from)] if manifest.forked_from else []),
-        ]
-    )
+    return [
+        ("Run", run.run_id),
+        ("State", f"{run.state}: {run.reason}" if run.reason else run.state),
+        ("Begun", _moment(run.created)),
+        ("Story", f"{manifest.story} (sha256 {manifest.story_sha256})"),
+        ("Model", manifest.model),
+        *[("Changed", change.describe()) for change in run.changes],
+        ("Assistance", ", ".join(manifest.assistance) or "none"),
+        ("Seeds", ", ".join(map(str, manifest.seeds))),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())),
+        ("Command", " ".join(manifest.command)),
+        *([("Forked from", manifest.forked_from)] if manifest.forked_from else []),
+    ]
 
 
 def _episode_rows(episodes: Iterable[EpisodeFigures]) -> Iterator[Sequence[str]]:

@@ -14,8 +14,8 @@ from session.invocation import program
 from session.text import counted, one_line
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
-from zorkgpt.cli.printable import columns
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.printable import hanging
+from zorkgpt.cli.streams import print_line, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def status(
             for line in _learnt(summary.folder, folder / configuration.simple_memory.memory_file):
                 print_line(f"  {line}")
         if verbose:
-            typer.echo("\n".join(("", *columns(_rows(state)))))
+            typer.echo("\n".join(("", *hanging(_rows(state), terminal_width()))))
 
 
 LISTS = {"objective": "ObjectiveManager", "remembered here": "SimpleMemoryManager", "route": "RouteManager"}

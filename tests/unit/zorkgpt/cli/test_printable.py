@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.cli.printable import printable
+from zorkgpt.cli.printable import hanging, printable
 
 
 def test_an_escape_sequence_is_shown_not_run() -> None:
@@ -36,3 +36,10 @@ def test_nothing_unseen_but_the_line_end_comes_through(text: str) -> None:
 @given(st.text())
 def test_what_is_printable_stays_as_it_is(text: str) -> None:
     assert printable(printable(text)) == printable(text)
+
+
+def test_what_is_too_wide_for_a_terminal_goes_on_below_its_last_cell() -> None:
+    rows = [("Run", "one"), ("State", "paused: the model is down for now")]
+    assert hanging(rows, None) == ["Run    one", "State  paused: the model is down for now"]
+    assert hanging(rows, 24) == ["Run    one", "State  paused: the model", "       is down for now"]
+    assert hanging([("a rather long name", "3 of 4")], 12) == ["a rather", "    long", "    name  3", "    of 4"]
