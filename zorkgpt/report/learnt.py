@@ -54,9 +54,14 @@ class ItemChange:
 
 
 class KnownThing(NamedTuple):
-    """An item as its manager keeps it; ``place`` is the id of a memory's location."""
+    """An item as its manager keeps it.
+
+    words: how the words begin by which a prompt shows it
+    place: of a memory, the id of its location
+    """
 
     source: Memory | KnowledgeEntry | KnownRoute | Objective
+    words: str
     place: int | None = None
 
 
@@ -64,20 +69,35 @@ Known = dict[str, KnownThing]
 """All that is known at a moment, by the keys of the items."""
 
 
-def known_by(managers: Iterable[BaseManager]) -> Known:
-    """Return what these managers know now."""
-    known: Known = {}
-    for manager in managers:
-        if isinstance(manager, SimpleMemoryManager):
-            known |= known_memories(manager.memory_cache) | known_memories(manager.ephemeral_cache, "e")
-        elif isinstance(manager, KnowledgeManager):
-            known |= known_knowledge(manager.entries())
-        elif isinstance(manager, RouteManager):
-            known |= known_routes(manager.book.routes)
-        elif isinstance(manager, ObjectiveManager):
-            episode = manager.game_state.episode
-            known |= {f"o:{episode}:{each.id}": KnownThing(each) for each in manager.objectives}
-    return known
+class Knower:
+    """Tells what managers know, again and again. The memories of a place that are the same are not looked at twice."""
+
+    def __init__(self, managers: Iterable[BaseManager]) -> None:
+        self._managers = tuple(managers)
+        self._seen: dict[tuple[str, int], tuple[tuple[Memory, ...], Known]] = {}
+
+    def known(self) -> Known:
+        """Return what the managers know now."""
+        known: Known = {}
+        for manager in self._managers:
+            if isinstance(manager, SimpleMemoryManager):
+                for kind, memories in (("m", manager.memory_cache), ("e", manager.ephemeral_cache)):
+                    for place, each in memories.items():
+                        known |= self._memories_at(place, tuple(each), kind)
+            elif isinstance(manager, KnowledgeManager):
+                known |= known_knowledge(manager.entries())
+            elif isinstance(manager, RouteManager):
+                known |= known_routes(manager.book.routes)
+            elif isinstance(manager, ObjectiveManager):
+                known |= _known_objectives(manager)
+        return known
+
+    def _memories_at(self, place: int, memories: tuple[Memory, ...], kind: str) -> Known:
+        seen, known = self._seen.get((kind, place), ((), {}))
+        if seen != memories:
+            known = known_memories({place: memories}, kind)
+            self._seen[kind, place] = memories, known
+        return known
 
 
 def known_memories(memories: Mapping[int, Iterable[Memory]], kind: str = "m") -> Known:
@@ -88,18 +108,30 @@ def known_memories(memories: Mapping[int, Iterable[Memory]], kind: str = "m") ->
         for memory in each:
             title = text_key(memory.title)
             titles[title] += 1
-            known[f"{kind}:{place}:{title}:{titles[title]}"] = KnownThing(memory, place)
+            words = f"[{memory.category}] {memory.title}: {one_line(memory.text)[:_RECOGNISED]}"
+            known[f"{kind}:{place}:{title}:{titles[title]}"] = KnownThing(memory, words, place)
     return known
 
 
 def known_knowledge(entries: Iterable[KnowledgeEntry]) -> Known:
     """Return lines of knowledge as what is known."""
-    return {f"k:{text_key(each.section)}:{text_key(each.line.text)}": KnownThing(each) for each in entries}
+    return {
+        f"k:{text_key(each.section)}:{text_key(each.line.text)}": KnownThing(each, f"- {each.line.text[:_RECOGNISED]}")
+        for each in entries
+    }
 
 
 def known_routes(routes: Iterable[KnownRoute]) -> Known:
     """Return routes as what is known."""
-    return {f"r:{each.number}": KnownThing(each) for each in routes}
+    return {f"r:{each.number}": KnownThing(each, f"\n{each.number}: {view.aim(each)} in ") for each in routes}
+
+
+def _known_objectives(manager: ObjectiveManager) -> Known:
+    episode = manager.game_state.episode
+    return {
+        f"o:{episode}:{each.id}": KnownThing(each, f"\n{each.id}. {each.text[:_RECOGNISED]}")
+        for each in manager.objectives
+    }
 
 
 def items_of(known: Known) -> tuple[Item, ...]:
@@ -117,12 +149,12 @@ def changes_between(before: Known, after: Known) -> Iterator[ItemChange]:
 
 def keys_shown(known: Known, prompt: str) -> tuple[str, ...]:
     """Return the keys of the items whose words stand in the prompt."""
-    return tuple(key for key, learnt in known.items() if _words(learnt.source) in prompt)
+    return tuple(key for key, learnt in known.items() if learnt.words in prompt)
 
 
 def item_of(key: str, learnt: KnownThing) -> Item:
     """Return the item in words."""
-    source, place = learnt
+    source, place = learnt.source, learnt.place
     if isinstance(source, Memory):
         tags = (source.category, source.persistence, source.status.lower())
         by = f"episode {source.episode}" + (f", {_turns(source.turns)}" if source.turns else "")
@@ -152,14 +184,3 @@ def _with_its_end(memory: Memory) -> str:
     if memory.superseded_by == INVALIDATION_MARKER:
         return f"{memory.text}\nGiven up: {memory.invalidation_reason or 'it was found to be false'}"
     return f"{memory.text}\nIn its place: {memory.superseded_by}"
-
-
-def _words(source: Memory | KnowledgeEntry | KnownRoute | Objective) -> str:
-    """Return how the words begin by which a prompt shows the item."""
-    if isinstance(source, Memory):
-        return f"[{source.category}] {source.title}: {one_line(source.text)[:_RECOGNISED]}"
-    if isinstance(source, KnowledgeEntry):
-        return f"- {source.line.text[:_RECOGNISED]}"
-    if isinstance(source, KnownRoute):
-        return f"\n{source.number}: {view.aim(source)} in "
-    return f"\n{source.id}. {source.text[:_RECOGNISED]}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from managers.map_manager import MapManager
 from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
-from zorkgpt.report.learnt import ItemChange, Known, changes_between, keys_shown, known_by
+from zorkgpt.report.learnt import ItemChange, Knower, Known, changes_between, keys_shown
 from zorkgpt.report.line_table import LineTable, Ranges
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class Repetition:
         self.is_whole = False
         self.moment = RunMoment(0, 0)
         self._managers: Sequence[BaseManager] = ()
+        self._knower = Knower(())
+        self._is_known = True  # nobody has learnt anything since the last look
 
     @property
     def map(self) -> MapGraph | None:
@@ -63,8 +65,8 @@ class Repetition:
 
     def meet(self, managers: Sequence[BaseManager]) -> None:
         """Take the managers of the repeated run, before it begins."""
-        self._managers = managers
-        self.start = self.known = known_by(managers)
+        self._managers, self._knower = managers, Knower(managers)
+        self.start = self.known = self._knower.known()
 
     def hear(self, call: RepeatedCall) -> None:
         """Take a call as it is made again."""
@@ -81,6 +83,7 @@ class Repetition:
             self.moment = RunMoment(event.episode, 0)
         if isinstance(event, EpisodeStarted | TurnPlayed | EpisodeEnded):
             self._look()
+            self._is_known = False
         if isinstance(event, TurnPlayed):
             self.moment = RunMoment(event.record.episode, event.record.turn)
 
@@ -90,6 +93,9 @@ class Repetition:
         self.is_whole = is_whole
 
     def _look(self) -> None:
-        now = known_by(self._managers)
+        if self._is_known:
+            return
+        self._is_known = True
+        now = self._knower.known()
         self.changes[self.moment] += changes_between(self.known, now)
         self.known = now
