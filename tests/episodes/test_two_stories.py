@@ -74,6 +74,9 @@ def test_the_story_that_was_played_last_is_spoken_of(here: Path) -> None:
     assert out("runs", "show").startswith(f"Run         {latest.name}\n")
     assert f"game_files/{SECOND}/Memories.md" in out("memories", "show")
     assert out("replay") == f"Run {latest.name} of {SECOND} is repeated exactly: 2 turns\n"
+    assert f" of run {latest.name} of {SECOND}; " in out("prompt").splitlines()[-1]
+    assert f"{SECOND}, run {latest.name}, in game_files/{SECOND}" in out("map").splitlines()[0]
+    assert f"game_files/{SECOND}/routes.json" in out("routes", "show").splitlines()[0]
     assert [line.split()[1] for line in runs_listed()] == [SECOND, FIRST]
 
 
