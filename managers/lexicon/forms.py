@@ -34,16 +34,20 @@ _BLANK = "…"
 def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementAnalyzer) -> FormTrial | None:
     """Return the form of the turn's command and how it fared; ``None`` where the turn says nothing of that.
 
-    That is so for whatever led elsewhere (the map knows ways), for waiting and looking (what changes then is somebody
-    else's doing), for more than a plain clause, for the answer to a question, for a death, after the end, where the
-    clock ran back (undo, restore, restart), and where a single key was wanted.
+    That is so for whatever led elsewhere (the map knows ways) and for waiting and looking (what changes then is
+    somebody else's doing), unless it won points; for a plain direction, for more than a plain clause, for the answer to
+    a question, for a death, after the end, where the clock ran back (undo, restore, restart), and where a single key
+    was wanted.
     """
-    before, after = turn.before, turn.after
-    if before.awaits_key or before.ending or after.died or after.lost or turn.moved or _rewound(before, after):
+    before, after, wins = turn.before, turn.after, (turn.score_change or 0) > 0
+    if before.awaits_key or before.ending or after.died or after.lost or _rewound(before, after):
+        return None
+    if turn.moved and not wins:
         return None
     action = repeated(turn.action, "")
     exit_ = movements.exit_of(action)
-    command = None if movements.is_direction(exit_) or passes_time(exit_) else read_command(action, vocabulary)
+    is_left_out = movements.is_direction(exit_) or (passes_time(exit_) and not wins)
+    command = None if is_left_out else read_command(action, vocabulary)
     if command is None or _is_answer(command, before, vocabulary):
         return None
     form = form_of(command, before, vocabulary)

@@ -288,8 +288,8 @@ def test_the_walkthrough_is_worth_few_questions_and_a_second_time_hardly_any(zor
 @pytest.mark.stories
 def test_a_second_episode_is_asked_about_what_was_discovered_in_it_alone(zork1: Path, tmp_path: Path) -> None:
     """Not about known points, rooms walked through, a way that is barred, a thing that is not there, a look around."""
-    way = ("north", "east", "open window", "enter window", "west", "take all", "move rug", "open trapdoor")
-    way = (*way, "turn on lantern", "down")
+    to_the_living_room = ("north", "east", "open window", "enter window", "west")
+    way = (*to_the_living_room, "take all", "move rug", "open trapdoor", "turn on lantern", "down")
     llm = ScriptedLLM(lambda *_: {"memories": [remembered("The way in", "`enter window`: +10; `down`: +25.")]})
     with JerichoInterface(zork1) as game:
         episodes = Episodes(game, tmp_path, llm)

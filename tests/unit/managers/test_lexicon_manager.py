@@ -85,6 +85,13 @@ class TestWhatIsShown:
             manager.learn(record)
         assert shown(manager) == ""
 
+    def test_what_won_points_is_shown_though_it_led_elsewhere(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        for action in ("enter shadow", "up"):
+            record = moving(action)
+            manager.learn(replace(record, before=replace(record.before, score=0), after=replace(record.after, score=9)))
+        assert manager.latest_text(TOKENS) == "Worked in this story: enter shadow"
+
     def test_an_answer_that_mostly_goes_with_a_change_is_no_refusal(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
         for action in ("take basket", "take spool", "take loom"):
