@@ -80,8 +80,8 @@ story:  ## compile the stories of our own (needs inform6-compiler and inform6-li
 page:  ## build the page of reports from web (needs nodejs and npm)
 	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && npm run --silent build
 
-pictures: setup model  ## play a short run, and take the pictures of README.md from it (needs chromium)
-	$(BIN)/python -m tests.pictures
+pictures: setup model  ## play a short run, and take the pictures of README.md from it (AGAIN=1: of the last one; needs chromium)
+	$(BIN)/python -m tests.pictures $(if $(AGAIN),--again)
 
 clean:  ## remove what the targets above have made
 	rm -rf $(VENV) .lock-venv .mutants-venv mutants build web/node_modules *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -23,8 +24,10 @@ from orchestration.resumption import configuration_of
 from session.events import TurnPlayed
 from session.files.journal import read_journal, read_manifest
 from session.game_configuration import GameConfiguration
+from tests.fixtures.report_data import data_in
 from zorkgpt.cli.live_view import LiveView
 from zorkgpt.llm.budget import Spending
+from zorkgpt.report.html_page import page_of
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "docs" / "example"
@@ -54,12 +57,19 @@ PAPER = TerminalTheme(
 
 
 def main() -> None:
-    """Play a run, or take the one that was played last time, and write everything into ``docs/example``."""
+    """Write everything into ``docs/example``, of a new run or of the one that is there."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--again", action="store_true", help="of the run that was played last time")
-    if not parser.parse_args().again:
-        shutil.rmtree(ROOT / WORKDIR, ignore_errors=True)
-        zorkgpt("run", "--quiet", "--game", str(STORY), *LENGTH, "--workdir", str(WORKDIR))
+    parser.add_argument(
+        "--again", action="store_true", help="play nothing: the same run, on the page as it is built now"
+    )
+    if parser.parse_args().again:
+        report = EXAMPLE / "report.html"
+        content = json.dumps(data_in(report.read_text(encoding="utf-8")), separators=(",", ":")).encode()
+        report.write_text(page_of(content), encoding="utf-8")
+        photograph(report, EXAMPLE / "report.png")
+        return
+    shutil.rmtree(ROOT / WORKDIR, ignore_errors=True)
+    zorkgpt("run", "--quiet", "--game", str(STORY), *LENGTH, "--workdir", str(WORKDIR))
     make(WORKDIR, EXAMPLE)
 
 

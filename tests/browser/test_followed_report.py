@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,11 +25,7 @@ def edition(turns: int, *, follow: bool = True) -> Edition:
 @pytest.fixture
 def server() -> Iterator[ReportServer]:
     with ReportServer(0, edition(10)) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
         yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.mark.parametrize(("read", "then"), [(10, 12), (4, 4)])

@@ -96,6 +96,24 @@ def test_filters_leave_the_turns_that_pass(open_report: OpenReport, choose: Any,
     expect(page.get_by_role("status").first).to_contain_text(f"{turns} turns found")
 
 
+def test_a_search_looks_into_prompts_if_it_is_asked_to(open_report: OpenReport) -> None:
+    page = open_report(report_of(run_of(40)))
+    page.get_by_role("searchbox", name="Search the turns").fill("line 44 of a prompt")
+    expect(page.get_by_role("status").first).to_contain_text("0 turns found")
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_label("Search prompts, too").check()
+    expect(page.get_by_role("status").first).to_contain_text("36 turns found")
+
+
+def test_what_was_known_at_the_end_is_not_said_to_be_known_before(open_report: OpenReport) -> None:
+    run = run_of(40)
+    learnt = [change["after"] for turn in run["episodes"][0]["turns"] for change in turn["changes"]]
+    page = open_report(report_of({**run, "learnt_known": False, "end": learnt}), "#e1t5")
+    expect(page.get_by_label("Around this turn")).to_contain_text("Remembered here at the end of the run")
+    page.keyboard.press("4")
+    expect(page.get_by_role("main")).to_contain_text("which turn taught it is not known")
+
+
 def test_a_link_leads_to_a_moment_and_the_address_names_it(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(300)), "#e2t47")
     assert turn_shown(page) == "Episode 2, turn 47"

@@ -1,3 +1,4 @@
+import type { Ranges, Run } from "./data";
 import type { Journey, Step } from "./journey";
 
 export interface Filter {
@@ -6,9 +7,10 @@ export interface Filter {
   place: number | null;
   scored: boolean;
   remembered: boolean; // a memory stood in the prompt
+  prompts: boolean; // the text may stand in a prompt, too
 }
 
-export const NO_FILTER: Filter = { text: "", role: "", place: null, scored: false, remembered: false };
+export const NO_FILTER: Filter = { text: "", role: "", place: null, scored: false, remembered: false, prompts: false };
 
 export const isFiltering = (filter: Filter) =>
   Boolean(filter.text.trim() || filter.role || filter.scored || filter.remembered) || filter.place !== null;
@@ -16,12 +18,28 @@ export const isFiltering = (filter: Filter) =>
 /** The steps that pass the filter, in order. */
 export function found(journey: Journey, filter: Filter): Step[] {
   const sought = filter.text.trim().toLowerCase();
+  const lines = sought && filter.prompts ? linesWith(journey.run, sought) : null;
   return journey.steps.filter((step) => {
     const { turn } = step;
     if (filter.place !== null && turn.place !== filter.place) return false;
     if (filter.scored && !turn.score_change) return false;
     if (filter.remembered && !turn.read.some((key) => key.startsWith("m:"))) return false;
     if (filter.role && !turn.calls.some((call) => call.role === filter.role)) return false;
-    return !sought || journey.wordsOf(step).includes(sought);
+    return !sought || journey.wordsOf(step).includes(sought) || (lines !== null && turn.calls.some((call) => hasLine(call.user, lines)));
   });
+}
+
+/** For each line of the run's table, how many lines up to it have the words. */
+function linesWith(run: Run, sought: string): Uint32Array {
+  const counts = new Uint32Array(run.lines.length + 1);
+  run.lines.forEach((line, at) => (counts[at + 1] = counts[at]! + Number(line.toLowerCase().includes(sought))));
+  return counts;
+}
+
+function hasLine(ranges: Ranges | null, counts: Uint32Array): boolean {
+  for (let at = 0; ranges && at < ranges.length; at += 2) {
+    const first = ranges[at]!;
+    if (counts[first + ranges[at + 1]!]! > counts[first]!) return true;
+  }
+  return false;
 }

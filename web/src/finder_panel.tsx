@@ -61,6 +61,7 @@ export function FinderPanel({ journey, steps, filter, setFilter, index, choose, 
           </label>
           <label class="check"><input type="checkbox" checked={filter.scored} onChange={(event) => set({ scored: event.currentTarget.checked })} /> Score changed</label>
           <label class="check"><input type="checkbox" checked={filter.remembered} onChange={(event) => set({ remembered: event.currentTarget.checked })} /> Memory used</label>
+          <label class="check"><input type="checkbox" checked={filter.prompts} onChange={(event) => set({ prompts: event.currentTarget.checked })} /> Search prompts, too</label>
         </details>
         <p class="found" role="status">
           {isFiltering(filter) ? (

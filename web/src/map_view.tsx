@@ -52,7 +52,7 @@ function RoomPanel({ journey, index, run, room: id }: { journey: Journey; index:
         </section>
       )}
       <section>
-        <h3>{plural(known.length, "memory", "memories")}</h3>
+        <h3>{plural(known.length, "memory", "memories")}{journey.run.learnt_known ? "" : " at the end of the run"}</h3>
         <ul class="items">{known.map((item) => <li key={item.key} class={item.tags.includes("superseded") ? "gone" : ""}><ItemText item={item} /></li>)}</ul>
       </section>
       <section>

@@ -60,6 +60,7 @@ export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) 
         )}
         <Belongings turn={turn} before={before} />
         <Known journey={journey} index={index} />
+        <Read turn={turn} />
         <section>
           <h3>This turn took</h3>
           <dl class="plain">
@@ -67,6 +68,8 @@ export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) 
             <div><dt>Prompt</dt><dd>{plural(turn.tokens.prompt, "token")}{turn.tokens.cached ? `, ${short(turn.tokens.cached)} cached` : ""}</dd></div>
             <div><dt>Answers</dt><dd>{plural(turn.tokens.completion, "token")}</dd></div>
             <div><dt>Cost</dt><dd>{turn.dollars === null ? "no price known" : dollars(turn.dollars)}</dd></div>
+            {turn.at && <div><dt>Written down</dt><dd><time dateTime={turn.at}>{turn.at.slice(0, 19).replace("T", " ")}</time></dd></div>}
+            {turn.moves !== null && <div><dt>The story counts</dt><dd>{plural(turn.moves, "move")}</dd></div>}
             <div><dt>Run so far</dt><dd>{short(step.tokens)} tokens{step.dollars === null ? "" : `, ${dollars(step.dollars)}`}</dd></div>
           </dl>
         </section>
@@ -95,7 +98,7 @@ const SOURCES: Record<string, string> = {
 };
 
 function Verdicts({ turn, sought }: { turn: Turn; sought: string }) {
-  const judged = turn.attempts.filter((each) => !each.accepted || each.reason || each.confidence !== null);
+  const judged = turn.attempts.filter((each) => !each.accepted || each.reason || each.confidence !== null || each.follow !== null || each.go_to !== null);
   if (!judged.length) return null;
   return (
     <section>
@@ -110,6 +113,8 @@ function Verdict({ attempt, sought }: { attempt: Attempt; sought: string }) {
     <li>
       <span class={attempt.accepted ? "gain" : "loss"}>{attempt.accepted ? "accepted" : "sent back"}</span>{" "}
       <code><Written text={attempt.command} sought={sought} /></code>
+      {attempt.follow !== null && <span class="label"> to follow route {attempt.follow}</span>}
+      {attempt.go_to !== null && <span class="label"> to walk to room {attempt.go_to}</span>}
       {attempt.reason && <>: <Written text={attempt.reason} sought={sought} /></>}
       {SOURCES[attempt.source] && (
         <span class="label"> – {SOURCES[attempt.source]}{attempt.confidence !== null && `, ${Math.round(attempt.confidence * 100)} % sure`}</span>
@@ -191,16 +196,23 @@ function Belongings({ turn, before }: { turn: Turn; before: Turn | null }) {
   );
 }
 
+/** What a model read out of the story's text before the turn. */
+function Read({ turn: { reading } }: { turn: Turn }) {
+  if (!reading) return null;
+  const told = [reading.is_room_description && "a room's description", reading.exits.length > 0 && `exits ${reading.exits.join(", ")}`, reading.in_combat && "a fight"];
+  return <section><h3>Read out of the text</h3><p class="label"><Written text={told.filter(Boolean).join("; ") || "nothing"} /></p></section>;
+}
+
 function Known({ journey, index }: { journey: Journey; index: number }) {
   const { turn } = journey.steps[index]!;
   const known = useMemo(() => [...journey.knownAt(index).values()], [journey, index]);
   const here = known.filter((item) => item.kind === "memory" && item.place !== null && item.place === turn.place && !item.tags.includes("superseded"));
-  const aims = known.filter((item) => item.kind === "objective" && item.tags.includes("active"));
+  const aims = !journey.run.learnt_known ? [] : known.filter((item) => item.kind === "objective" && item.tags.includes("active"));
   return (
     <>
       {here.length > 0 && (
         <section>
-          <h3>Remembered here</h3>
+          <h3>Remembered here{journey.run.learnt_known ? "" : " at the end of the run"}</h3>
           <ul class="items">{here.map((item) => <li key={item.key}><ItemText item={item} /></li>)}</ul>
         </section>
       )}
