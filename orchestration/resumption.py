@@ -36,10 +36,11 @@ from session.files.snapshot import SNAPSHOT, boot_id, latest_checkpoint, read_ma
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import ROLES
+from zorkgpt.llm.function_model import function_in
 from zorkgpt.llm.journaled import Asked, unwatched
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from threading import Event as Flag
 
     from orchestration.opening import Parts
@@ -155,6 +156,20 @@ def require_story(manifest: Manifest, parts: Parts) -> None:
     """Make sure that the story is the one that the run was begun with. Raises ``StoreError``."""
     if parts.game.facts.sha256 != manifest.story_sha256:
         raise StoreError(f"{parts.story.path} is not the story that run {manifest.run_id} was begun with")
+
+
+def require_player(manifest: Manifest, options: Collection[str]) -> None:
+    """Make sure that somebody plays on where a function of a Python program played, which is not there any more.
+
+    options: the names of those that are given now
+    Raises ``ConfigurationError``.
+    """
+    function = function_in(manifest.model)
+    if function and "agent_model" not in options:
+        raise ConfigurationError(
+            f"run {manifest.run_id} is played by {function}, a function of a Python program: zorkgpt.api.resume goes "
+            "on with one, --model M with a model in its place"
+        )
 
 
 def _require_unchanged(folder: Path) -> None:

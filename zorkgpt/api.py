@@ -18,7 +18,7 @@ from game_interface.core.isolated import IsolatedGame
 from orchestration.bootstrap import open_run
 from orchestration.model_choice import ChosenModel, choose_model
 from orchestration.opening import open_parts, open_story
-from orchestration.resumption import configuration_of, open_resumed_run, with_keys
+from orchestration.resumption import configuration_of, open_resumed_run, require_player, with_keys
 from orchestration.story import choose_story, in_folder_of_story
 from orchestration.verification import Replayed, verify
 from session.changed_options import updated
@@ -38,7 +38,7 @@ from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import load_configuration
 from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
-from zorkgpt.llm.function_model import FUNCTION, Agent, FunctionModel, Situation
+from zorkgpt.llm.function_model import Agent, FunctionModel, Situation
 from zorkgpt.report import played_run
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
@@ -173,7 +173,7 @@ def resume(
     """Go on with a run after its latest turn, as ``zorkgpt resume`` does, and return the whole run.
 
     run: its folder, or its id in ``workdir``; ``None``: the one that was played last
-    agent: the function that plays on; a run that a function began has to be given one
+    agent: the function that plays on; a run that a function began has to be given one, or ``agent_model``
     options: new budgets (``budgets.max_tokens`` and the like), models, servers and sampling; all else stays as it was
 
     Raises what :func:`play` does; ``StoreError`` where the run has ended or another process plays it.
@@ -181,8 +181,8 @@ def resume(
     now = _resolved({"zork_game_workdir": workdir, **options}).configuration
     folder = find_run(now.zork_game_workdir, None if run is None else str(run))
     manifest = read_manifest(folder)
-    if agent is None and manifest.model.startswith(FUNCTION):
-        raise ConfigurationError(f"run {folder.name} was begun with a {manifest.model}: give resume one, as its agent")
+    if agent is None:
+        require_player(manifest, options)
     then = configuration_of(manifest, folder, now)
     configuration = with_keys(updated(then, now, options), folder, now)
     with (

@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from typer.testing import CliRunner
 
 import zorkgpt.api
 from session.errors import ConfigurationError
 from session.events import ModelAnswered
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.troubled_server import Answers
 from zorkgpt.api import Situation, open_game, play, read_run, replay, resume
+from zorkgpt.cli.main import app
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +67,7 @@ def test_a_function_is_shown_what_the_machine_says_and_what_a_model_would_read()
     assert [record.action for record in records] == list(COMMANDS[:4])
     assert [situation.observation for situation in player.seen] == [record.before for record in records]
     assert records[1].before.text in player.seen[1].prompt
-    assert run.summary.model == "function Player"
+    assert run.summary.model == "Player()"
 
 
 def test_what_a_function_returns_is_played_without_a_model_and_without_a_critic() -> None:
@@ -112,11 +116,16 @@ def test_a_function_that_returns_no_text_is_told_so() -> None:
         play(agent=lambda _: "", max_turns=1)
 
 
-def test_a_run_of_a_function_is_not_gone_on_with_by_a_model() -> None:
+def test_a_run_of_a_function_is_not_gone_on_with_by_a_model_that_nobody_named() -> None:
     with pytest.raises(RuntimeError):
         play(agent=given_up_after(1), max_turns=2)
-    with pytest.raises(ConfigurationError, match="was begun with a function agent: give resume one"):
+    with pytest.raises(ConfigurationError, match=r"played by agent\(\), a function of a Python program"):
         resume()
+    typed = CliRunner().invoke(app, ["resume"])
+    assert "zorkgpt.api.resume goes on with one, --model M with a model in its place" in str(typed.exception)
+    with MisbehavingServer(Answers()) as server:
+        typed = CliRunner().invoke(app, ["resume", "--model", "some-model", "--base-url", server.base_url])
+    assert (typed.exit_code, read_run().summary.state) == (0, "done")
 
 
 def test_a_resumed_run_takes_new_budgets_and_nothing_that_would_make_it_another() -> None:

@@ -33,7 +33,7 @@ def resume(
 ) -> None:
     """Go on with a run that was paused, interrupted or killed, as if it had never stopped."""
     from orchestration.opening import open_parts
-    from orchestration.resumption import configuration_of, open_resumed_run, with_keys
+    from orchestration.resumption import configuration_of, open_resumed_run, require_player, with_keys
     from session.changed_options import updated
     from session.files.journal import read_manifest
     from zorkgpt.cli.watching import watching
@@ -48,8 +48,10 @@ def resume(
     options = {"zork_game_workdir": workdir, "game.file": story_file(game), **given}
     now = common_options.resolve(common_options.with_settings(options, set_)).configuration
     folder = resumable_run(now.zork_game_workdir, run, game)
-    then = configuration_of(read_manifest(folder), folder, now)
+    manifest = read_manifest(folder)
+    then = configuration_of(manifest, folder, now)
     names = [*(name for name, value in given.items() if value is not None), *settings]
+    require_player(manifest, names)
     configuration = with_keys(updated(then, now, names), folder, now)
     with (
         watching(

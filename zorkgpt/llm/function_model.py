@@ -14,8 +14,8 @@ from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-FUNCTION = "function "
-"""The beginning of the name that a function has in the place of a model's."""
+_FUNCTION = "()"
+"""The end of the name that a function has in the place of a model's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class FunctionModel:
         self._agent = agent
         self._observe = observe
         self._others = others
-        self.name = f"{FUNCTION}{getattr(agent, '__name__', type(agent).__name__)}"
+        self.name = getattr(agent, "__name__", type(agent).__name__) + _FUNCTION
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return an answer with the command that the function chose.
@@ -57,7 +57,7 @@ class FunctionModel:
         """
         if role != "agent":
             if self._others is None:
-                raise LanguageModelUnavailable(f"{role} needs a model, and none was named beside the {self.name}")
+                raise LanguageModelUnavailable(f"{role} needs a model, and none was named beside {self.name}")
             return self._others.complete(role, prompt, schema)
         choices = _choices(schema)
         began = time.monotonic()
@@ -69,6 +69,12 @@ class FunctionModel:
             raise ValueError(f"{self.name} returned {command!r}, which is no command to choose from here")
         value = schema.model_validate({"reasoning": "", "action": command})
         return Completion(value, "", command, self.name, TokenUsage(), seconds, requests=0)
+
+
+def function_in(description: str) -> str:
+    """Return the name of the function that played by the description of a run's model; "" where none did."""
+    name = description.partition(";")[0]
+    return name if name.endswith(_FUNCTION) else ""
 
 
 def _choices(schema: type[BaseModel]) -> tuple[str, ...]:
