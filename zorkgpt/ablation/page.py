@@ -93,10 +93,15 @@ def read_results(folder: Path) -> Results | None:
     """Read the results in the folder of an ablation, ``None`` where there are none. Raises ``StoreError``."""
     content = read_shared(folder / RESULTS_FILE)
     try:
-        return None if content is None else Results.model_validate_json(content)
+        results = None if content is None else Results.model_validate_json(content)
     except ValidationError as error:
         problem = first_problem(error)
         raise StoreError(f"{folder / RESULTS_FILE} is of another version of the program: {problem}") from error
+    if results is not None:
+        planned = {(story, arm) for story in results.plan.stories for arm in results.plan.arms}
+        if not results.runs or not planned.issuperset((run.story, run.arm) for run in results.runs):
+            raise StoreError(f"{folder / RESULTS_FILE} is broken: its runs are not those of its plan")
+    return results
 
 
 def run_folders_of(results: Results, folder: Path) -> list[Path | None]:
@@ -160,7 +165,7 @@ def _run(run: RunMeasures, where: Path | None, folder: Path, href: str | None) -
         seed=run.seed,
         model=run.model,
         max_score=run.max_score,
-        folder="" if where is None else where.relative_to(folder).as_posix(),
+        folder="" if where is None else Path(relpath(where, folder)).as_posix(),
         href=href,
         episodes=run.episodes,
     )

@@ -14,7 +14,7 @@ from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.ablation.test_comparison import runs
 from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
 from zorkgpt.ablation.plan import WrittenPlan
-from zorkgpt.ablation.results import RESULTS_FILE, results_of
+from zorkgpt.ablation.results import RESULTS_FILE, Results, results_of
 
 if TYPE_CHECKING:
     from zorkgpt.ablation.measures import RunMeasures
@@ -90,3 +90,13 @@ def test_an_ablation_without_results_or_with_those_of_another_version_is_an_erro
     assert b"holds no results yet" in typed("report", "out").err
     assert b"has a page of its own" in typed("report", "out", "out").err
     assert not Path("report.html").exists()
+
+
+@pytest.mark.parametrize("measured", [[], runs("mill", [1]), runs("../mill", [1])], ids=["none", "another", "outside"])
+def test_results_whose_runs_are_not_those_of_the_plan_are_an_error_in_one_line(measured: list[RunMeasures]) -> None:
+    written(runs("dyeworks", [1]), pairs=1)
+    results = Results.model_validate_json(Path("out", RESULTS_FILE).read_bytes())
+    Path("out", RESULTS_FILE).write_text(results.model_copy(update={"runs": tuple(measured)}).model_dump_json())
+    shown = typed("report", "out")
+    assert (shown.status, shown.err.count(b"\n")) == (1, 1)
+    assert b"its runs are not those of its plan" in shown.err
