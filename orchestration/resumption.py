@@ -87,7 +87,8 @@ def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> 
     keys = {role: getattr(now.llm, role).api_key for role in ROLES}
     if now.llm.api_key is None and not any(keys.values()):
         return then
-    for path in (folder / MANIFEST, folder / JOURNAL_FILE):
+    says_where = [MANIFEST, *([JOURNAL_FILE] if any(read_lines(folder, _change)) else [])]
+    for path in (folder / name for name in says_where):
         writers = writers_besides_user(path.stat())
         if writers:
             raise ConfigurationError(

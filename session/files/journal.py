@@ -129,6 +129,7 @@ class Journal:
         except OSError as error:
             raise StoreError(f"cannot make the run folder {folder}: {error.strerror}") from error
         journal = cls(folder)
+        (folder / JOURNAL_FILE).chmod(0o600)  # it may say where keys are sent
         force_to_disk(folder / JOURNAL_FILE)
         write_atomically(folder / "manifest.json", content, mode=0o600)  # last: with it the folder is a run
         return journal

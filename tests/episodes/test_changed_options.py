@@ -142,6 +142,21 @@ def test_what_would_make_it_another_run_is_refused_in_one_line(work: Path, setti
     assert contents_of(work) == before
 
 
+def test_a_key_is_sent_whoever_may_write_the_journal_unless_that_tells_of_an_address(
+    work: Path, server: MisbehavingServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = find_run(work) / "journal.jsonl"
+    assert journal.stat().st_mode & 0o777 == 0o600
+    journal.chmod(0o664)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    assert resume("--base-url", f"{server.base_url}/", "--max-tokens", "80").status == 1
+    (change,) = changes_in(work)
+    assert "llm.base_url" in change.options
+    shown = resume(*ENOUGH)
+    assert shown.status == 2
+    assert f"{journal.relative_to(work.parent)} is not used with a key" in shown.err.decode()
+
+
 def test_budgets_may_be_set_by_their_names_too(work: Path) -> None:
     assert resume("--set", "budgets.max_tokens=1000000").status == 0
     assert changes_in(work) == []
