@@ -33,7 +33,8 @@ def survives(folder: Path, uninterrupted: tuple[Path, int], seed: int, *, disks:
     chance = random.Random(seed)
     whole, effects = uninterrupted
     kill_at = chance.randint(2, effects)
-    assert killed(folder, kill_at=kill_at, disk=new_disk(disks))
+    was_killed = killed(folder, kill_at=kill_at, disk=new_disk(disks))
+    assert was_killed or has_ended(folder)  # a faster run shows less often how it stands, and so has fewer effects
     if list((folder / "runs").glob("*/manifest.json")):
         while chance.random() < 0.3 and not has_ended(folder):
             killed(folder, kill_at=chance.randint(1, effects // 4), resumes=True, disk=new_disk(disks))
