@@ -29,9 +29,10 @@ def unlimited(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def calls_before(events: list[Event], role: str) -> int:
-    """How many calls the run has made when it makes its fourth in that role."""
+    """How many calls the run has made when it makes one in the middle of those in that role."""
     roles = [event.role for event in events if isinstance(event, ModelAnswered)]
-    return [place for place, asked in enumerate(roles) if asked == role][3]
+    places = [place for place, asked in enumerate(roles) if asked == role]
+    return places[len(places) // 2]
 
 
 @pytest.mark.parametrize("role", ["agent", "critic", "memory", "analysis"])

@@ -224,12 +224,13 @@ def rename_a_room(path: Path) -> None:
 
 def test_a_run_whose_files_were_edited_by_hand_meanwhile_is_repeated_exactly(tmp_path: Path) -> None:
     effects = {
-        12: append_to(tmp_path / "Memories.md", f"\n## Location 35: Forecourt\n\n{OWN_WORDS}"),
-        20: append_to(tmp_path / "knowledgebase.md", "\n## UNIVERSAL GAME MECHANICS\n\n- Doors are doors.\n"),
-        28: lambda: rename_a_room(tmp_path / "map_state.json"),
-        33: (tmp_path / "Memories.md").unlink,
+        5: append_to(tmp_path / "Memories.md", f"\n## Location 35: Forecourt\n\n{OWN_WORDS}"),
+        9: append_to(tmp_path / "knowledgebase.md", "\n## UNIVERSAL GAME MECHANICS\n\n- Doors are doors.\n"),
+        45: lambda: rename_a_room(tmp_path / "map_state.json"),
+        50: (tmp_path / "Memories.md").unlink,
     }
-    played = play_prompted(STORY, tmp_path, model=prompted(Before(effects)))
+    once_a_turn = {"mode": "object_tree", "max_rejections": 0}
+    played = play_prompted(STORY, tmp_path, turns=60, model=prompted(Before(effects)), critic=once_a_turn)
     noticed = {event.file for event in played.events if isinstance(event, FileEdited)}
     assert noticed == {"Memories.md", "knowledgebase.md", "map_state.json"}
     assert is_whole(verify_run(STORY, tmp_path), turns_of(tmp_path))

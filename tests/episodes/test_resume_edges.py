@@ -42,8 +42,9 @@ def add_by_hand(folder: Path, title: str, location_id: int = 32) -> None:
 
 
 def stopped(story: Path, folder: Path, at: int) -> None:
-    """A run that was paused before the agent's ``at``-th answer."""
-    assert play_prompted(story, folder, turns=TURNS, model=prompted(Before({at: stop}))).end == "paused"
+    """A run that was paused in turn ``at``; no critic sends proposals back, so that the agent is asked once a turn."""
+    once = {"mode": "object_tree", "max_rejections": 0}
+    assert play_prompted(story, folder, turns=TURNS, model=prompted(Before({at: stop})), critic=once).end == "paused"
 
 
 def test_a_memory_added_before_the_first_commit_is_part_of_how_the_run_begins(own_story: Path, tmp_path: Path) -> None:
@@ -56,7 +57,7 @@ def test_a_memory_added_before_the_first_commit_is_part_of_how_the_run_begins(ow
 def test_without_its_snapshot_a_run_whose_files_have_changed_is_refused_and_keeps_its_journal(
     own_story: Path, tmp_path: Path
 ) -> None:
-    stopped(own_story, tmp_path, at=16)
+    stopped(own_story, tmp_path, at=10)
     add_by_hand(tmp_path, "By hand")
     (find_run(tmp_path) / SNAPSHOT).unlink()
     before = (find_run(tmp_path) / JOURNAL_FILE).read_bytes()

@@ -267,7 +267,7 @@ def test_an_answer_that_takes_the_total_time_is_not_asked_for_again() -> None:
         settings = RoleSettings("named", server.base_url, limits=limits)
         with (
             OpenAIModel({"agent": settings}) as model,
-            pytest.raises(LanguageModelUnavailable, match="after 1 requests"),
+            pytest.raises(LanguageModelUnavailable, match="after 1 request in"),
         ):
             ask(model)
 
