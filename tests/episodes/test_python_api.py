@@ -49,8 +49,7 @@ def test_every_example_of_the_page_runs_and_one_drives_an_agent_function_for_ten
     for example in EXAMPLES:
         exec(compile(example, "docs/python.md", "exec"), namespace)
     assert len(EXAMPLES) >= 7
-    first = min(Path("game_files/runs").iterdir())
-    assert read_run(first).summary.turns == 10
+    assert 10 in [read_run(run).summary.turns for run in Path("game_files/runs").iterdir()]
 
 
 def test_the_example_of_the_readme_runs() -> None:
