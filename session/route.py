@@ -187,8 +187,9 @@ def touched_in(moments: Iterable[Observation]) -> frozenset[int]:
 
 def standings(observation: Observation) -> dict[int, Standing]:
     """Return how each thing in reach stands, by its number."""
-    carried, seen = observation.inventory or (), observation.visible or ()
-    return {thing.num: Standing(thing in carried, thing.parent, thing.attributes) for thing in (*carried, *seen)}
+    seen = {thing.num: Standing(False, thing.parent, thing.attributes) for thing in observation.visible or ()}
+    carried = {thing.num: Standing(True, thing.parent, thing.attributes) for thing in observation.inventory or ()}
+    return seen | carried
 
 
 class Standing(NamedTuple):

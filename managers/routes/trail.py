@@ -21,7 +21,7 @@ class Trail:
     """
 
     def __init__(self) -> None:
-        self._opening: Observation | None = None
+        self._moments: list[_TrailPoint] = []
         self._steps: list[_PlayedStep] = []
         self._goals: list[tuple[int, Goal]] = []
         self._best: int | None = None
@@ -41,28 +41,29 @@ class Trail:
 
     def add(self, record: TurnRecord) -> None:
         """Add a turn, and note what was reached in it."""
-        if self._opening is None:
-            self._opening = record.before
+        if not self._moments:
+            self._moments.append(_TrailPoint(record.before, standings(record.before), frozenset()))
             self._reached(record.before)
         if record.before.location is not None and not record.is_of_route:
             self.tried.setdefault(record.before.location.num, Counter())[record.action] += 1
         self._is_over = self._is_over or record.after.died or record.after.lost
         if self._is_over:
             return
-        self._steps.append(_PlayedStep(record.action, record.after, _has_effect(record), _works_unseen(record)))
+        before = self._moments[-1]
+        touched = before.touched | touched_in([before.seen, record.after])
+        self._moments.append(_TrailPoint(record.after, standings(record.after), touched))
+        self._steps.append(_PlayedStep(record.action, _has_effect(record), _works_unseen(record)))
         self._goals += [(len(self._steps), goal) for goal in self._reached(record.after)]
 
     def routes(self, episode: int) -> Iterator[KnownRoute]:
         """Yield a route to everything that was reached after the opening, in that order; they have no number yet."""
-        if self._opening is None:
-            return
         for length, goal in self._goals:
-            played = self._steps[:length]
-            touched = tuple(sorted(touched_in([self._opening, *(step.after for step in played)])))
-            whole = tuple(RouteStep(step.command, Waypoint.of(step.after, touched)) for step in played)
-            steps = tuple(whole[number] for number in _needed(self._opening, played, touched))
-            start, spare = Waypoint.of(self._opening, touched), whole if whole != steps else ()
-            yield KnownRoute(0, goal, start, steps, episode, spare=spare, touched=touched)
+            played, moments = self._steps[:length], self._moments[: length + 1]
+            touched = tuple(sorted(moments[-1].touched))
+            start, *points = (Waypoint.of(moment.seen, touched) for moment in moments)
+            whole = tuple(RouteStep(step.command, point) for step, point in zip(played, points, strict=True))
+            steps = tuple(whole[number] for number in _needed(moments, played))
+            yield KnownRoute(0, goal, start, steps, episode, spare=whole if whole != steps else (), touched=touched)
 
     def _reached(self, observation: Observation) -> list[Goal]:
         """Return what is reached for the first time in this episode."""
@@ -81,11 +82,18 @@ class Trail:
         return new
 
 
+class _TrailPoint(NamedTuple):
+    """What could be seen after a step, how each thing in reach stood, and what was touched up to then."""
+
+    seen: Observation
+    stood: Mapping[int, Standing]
+    touched: frozenset[int]
+
+
 class _PlayedStep(NamedTuple):
     """A command that was played, and what came of it, as far as can be told."""
 
     command: str
-    after: Observation
     has_effect: bool
     works_unseen: bool
 
@@ -104,21 +112,23 @@ def _works_unseen(record: TurnRecord) -> bool:
     return record.did_something and record.before.noticed == record.after.noticed
 
 
-def _needed(opening: Observation, played: Sequence[_PlayedStep], touched: Sequence[int]) -> list[int]:
+def _needed(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep]) -> list[int]:
     """Return the numbers of the steps that changed anything, without those that led back to where all was as before.
 
     All is as before where place and score are, and each thing that is touched is as it was when it was seen last.
+
+    moments: the opening, and how it was after each step
     """
-    moments = [opening, *(step.after for step in played)]
+    touched = moments[-1].touched
     known = _known_first(moments, touched)
     unseen = 0
     needed: list[int] = []
-    reached: list[Hashable] = [_standing(opening, known, unseen)]
-    for number, (step, before) in enumerate(zip(played, moments, strict=False)):
-        old, new = standings(before), standings(step.after)
+    reached: list[Hashable] = [_standing(moments[0].seen, known, unseen)]
+    for number, (step, before, after) in enumerate(zip(played, moments, moments[1:], strict=False)):
+        old, new = before.stood, after.stood
         known |= {each: new.get(each) for each in touched if each in new or (each in old and old[each].is_carried)}
         unseen += step.works_unseen
-        standing = _standing(step.after, known, unseen)
+        standing = _standing(after.seen, known, unseen)
         if standing is not None and standing in reached:
             del needed[reached.index(standing) :], reached[reached.index(standing) + 1 :]
         elif step.has_effect:
@@ -127,14 +137,14 @@ def _needed(opening: Observation, played: Sequence[_PlayedStep], touched: Sequen
     return needed
 
 
-def _known_first(moments: Sequence[Observation], touched: Sequence[int]) -> dict[int, Standing | None]:
+def _known_first(moments: Sequence[_TrailPoint], touched: frozenset[int]) -> dict[int, Standing | None]:
     """Return how each thing was when it was seen first, ``None`` where it came to light and was not just come upon."""
     known: dict[int, Standing | None] = {}
     for before, moment in zip((None, *moments), moments, strict=False):
-        is_come_upon = before is not None and before.location != moment.location
-        for number, standing in standings(moment).items():
-            if number in touched and number not in known:
-                known[number] = standing if before is None or (is_come_upon and not standing.is_carried) else None
+        is_come_upon = before is not None and before.seen.location != moment.seen.location
+        for number in touched & moment.stood.keys() - known.keys():
+            standing = moment.stood[number]
+            known[number] = standing if before is None or (is_come_upon and not standing.is_carried) else None
     return known
 
 
