@@ -49,7 +49,16 @@ class Terminal:
         self._socket = f"zorkgpt-{name}-{columns}"
         command = shlex.join([sys.executable, "-m", "zorkgpt", *arguments])
         size = ("-x", str(columns), "-y", str(rows))
-        self._tmux("-f", "/dev/null", "new-session", "-d", *size, "-c", str(folder), f"{command}; sleep 600")
+        self._tmux(
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            *size,
+            "-c",
+            str(folder),
+            f"unset COLUMNS LINES; {command}; sleep 600",
+        )
 
     def screen(self) -> str:
         """What stands on it, without what differs from run to run."""
@@ -59,12 +68,14 @@ class Terminal:
         return shown
 
     def wait_for(self, text: str) -> str:
-        """What stands on it once that text does."""
+        """What stands on it once that text does, and nothing moves any more: a screen is not drawn at one stroke."""
         until = time.monotonic() + PATIENCE
-        while text not in (shown := self.screen()):
+        shown, before = self.screen(), ""
+        while text not in shown or shown != before:
             if time.monotonic() > until:
-                raise TimeoutError(f"{text!r} does not come up; this stands there:\n{shown}")
-            time.sleep(0.1)
+                raise TimeoutError(f"{text!r} does not come up, or does not stand still; this stands there:\n{shown}")
+            time.sleep(0.5)
+            shown, before = self.screen(), shown
         return shown
 
     def type(self, text: str, *keys: str) -> None:
