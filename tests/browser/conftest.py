@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from zorkgpt.report.html_page import page_of
 
-PICTURES_VARIABLE = "ZORKGPT_PICTURES"
+PICTURES_VARIABLE = "PICTURES_OF_TESTS"
 """A folder that pictures of the pages are kept in."""
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 
