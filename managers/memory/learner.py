@@ -132,6 +132,8 @@ class MemoryLearner:
         if model is None or not outcomes:
             return
         visit = VisitNews(outcomes, tuple(self._tiers.at(outcomes[0].location_id)))
+        if not visit.is_worth_a_question:
+            return
         is_small = wants_brief_prompt(self._owner.config.prompt_budgets.memory, self._tokens)
         try:
             answers = self._choose(model, visit) if is_small else self._ask(model, visit)

@@ -163,11 +163,11 @@ class ActionOutcome:
 
         A plain move is for the map to learn, and a direction that leads nowhere, with the story's words, as far as they
         are short. What changed out of the player's sight while the player waited or looked at something, a clock has
-        changed. What the parser did not understand is no matter of the place.
+        changed.
         """
         if self.is_direction and (self.moved or not (self.had_effect or self.is_substantial)):
             return False
-        if not (self.was_understood or self.is_substantial) or self._is_look:
+        if self._is_look:
             return False
         changed_hidden = self.world_changed and " " in self.command and not passes_time(self.command)
         return any((self.had_effect, changed_hidden, self.is_substantial, self.seems_failed))

@@ -63,6 +63,14 @@ class VisitNews:
     memories: tuple[Memory, ...]
 
     @property
+    def is_worth_a_question(self) -> bool:
+        """Whether a model should be asked: not about one command alone that the parser did not understand.
+
+        Such a command says little of the place, but of several there may be something to learn.
+        """
+        return len(self.outcomes) > 1 or any(each.was_understood or each.is_substantial for each in self.outcomes)
+
+    @property
     def is_first(self) -> bool:
         """Whether this is the episode's first visit there, with its first turn among the news."""
         return any(outcome.first_visit for outcome in self.outcomes)
