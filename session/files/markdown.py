@@ -17,7 +17,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from typing_extensions import Self
 
@@ -129,7 +129,7 @@ class MarkdownDocument(Generic[Heading, Content]):
         document = self
         for at, section in enumerate(self.sections):
             if is_meant(section.heading):
-                changed = tuple(block for block in map(change, section.blocks) if block is not None)
+                changed = _apart(block for block in map(change, section.blocks) if block is not None)
                 if changed != section.blocks:
                     document = document.with_blocks(at, changed)
         return document
@@ -290,6 +290,16 @@ def _ended(blocks: tuple[MarkdownBlock[Content], ...], line_end: str) -> tuple[M
     if not blocks or blocks[-1].text.endswith(_LINE_ENDS):
         return blocks
     return (*blocks[:-1], replace(blocks[-1], text=blocks[-1].text + line_end))
+
+
+def _apart(blocks: Iterable[MarkdownBlock[Content]]) -> tuple[MarkdownBlock[Content], ...]:
+    """Return the blocks with the line ends of two neighbours apart: ``\\r`` and ``\\n`` would join to a single one."""
+    apart: list[MarkdownBlock[Content]] = []
+    for block in blocks:
+        if apart and apart[-1].text.endswith("\r") and block.text.startswith("\n"):
+            apart[-1] = replace(apart[-1], text=apart[-1].text + "\n")
+        apart.append(block)
+    return tuple(apart)
 
 
 def _ends_blank(text: str) -> bool:

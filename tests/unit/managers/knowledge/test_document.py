@@ -209,6 +209,7 @@ class TestRemoving:
 class TestEdits:
     @example("<!--\n# DANGERS & THREATS\n0<!--*(EP0,T0)*\n\n-->", [], [KnowledgeEntry(DANGERS, ZERO)])
     @example("<!--\n0<!--*(EP0,T0)*\n- -->", [], [])
+    @example("0\r- *(EP0,T0)*\n\n0", [], [])
     @given(files, st.lists(entries, max_size=3), st.lists(entries, max_size=3))
     def test_an_edit_reads_back_and_made_again_changes_nothing(
         self, text: str, removed: list[KnowledgeEntry], added: list[KnowledgeEntry]
