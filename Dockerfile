@@ -17,11 +17,11 @@ RUN pip install --no-cache-dir --no-deps --no-build-isolation .
 FROM python:3.12-slim
 # libgomp1: the embedded model's engine counts on it
 RUN apt-get update && apt-get install --yes --no-install-recommends libgomp1 && rm -rf /var/lib/apt/lists/* \
-    && useradd --create-home --uid 1000 player && mkdir /work && chown player /work
+    && useradd --create-home --uid 1000 player && mkdir /play && chown player /play
 COPY --from=build /opt/zorkgpt /opt/zorkgpt
-ENV PATH=/opt/zorkgpt/bin:$PATH ZORKGPT_MODEL_DIR=/work/models
+ENV PATH=/opt/zorkgpt/bin:$PATH ZORKGPT_MODEL_DIR=/play/models
 USER player
-WORKDIR /work
-VOLUME /work
+WORKDIR /play
+VOLUME /play
 ENTRYPOINT ["zorkgpt"]
 CMD ["--help"]

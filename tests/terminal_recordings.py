@@ -47,6 +47,7 @@ class Terminal:
 
     def __init__(self, name: str, columns: int, rows: int, folder: Path, *arguments: str) -> None:
         self._socket = f"zorkgpt-{name}-{columns}"
+        self._rows = rows
         command = shlex.join([sys.executable, "-m", "zorkgpt", *arguments])
         size = ("-x", str(columns), "-y", str(rows))
         self._tmux(
@@ -61,8 +62,13 @@ class Terminal:
         )
 
     def screen(self) -> str:
-        """What stands on it, without what differs from run to run."""
-        shown = "\n".join(line.rstrip() for line in self._tmux("capture-pane", "-p", "-J").splitlines()).rstrip()
+        """The last lines, as many as it has, without what differs from run to run.
+
+        A region that has become smaller leaves blank lines at the bottom or not, as the moments of drawing fall: what
+        has scrolled off at the top is shown in their place.
+        """
+        lines = self._tmux("capture-pane", "-p", "-J", "-S", "-").rstrip().splitlines()
+        shown = "\n".join(line.rstrip() for line in lines[-self._rows :])
         for pattern, stands in _DIFFERS:
             shown = pattern.sub(stands, shown)
         return shown
@@ -101,10 +107,14 @@ class Terminal:
 
 
 class Plays:
-    """Answers as a model that knows its way, but the agent's question ``waits_at`` once ``may_answer`` is set."""
+    """Answers as a model that knows its way, but the agent's question ``waits_at`` once ``may_answer`` is set.
+
+    is_asked: that question has come
+    """
 
     def __init__(self, waits_at: int = 0) -> None:
         self.waits_at = waits_at
+        self.is_asked = Flag()
         self.may_answer = Flag()
         self._turn = 0
 
@@ -114,9 +124,19 @@ class Plays:
             is_first = HISTORY_TITLES[0] not in handler.server.asked[-1].body["messages"][1]["content"]
             self._turn = 1 if is_first else self._turn + 1
             if self._turn == self.waits_at:
+                self.is_asked.set()
                 self.may_answer.wait(PATIENCE)
         answer = {name: value for name, value in self._answers().items() if name in schema}
         Streams((json.dumps(answer),), usage={"prompt_tokens": 1200, "completion_tokens": 40}).play(handler)
+
+    def wait_until_asked(self) -> None:
+        """Wait until the question has come at which it waits."""
+        assert self.is_asked.wait(PATIENCE)
+
+    def go_on(self, waits_at: int = 0) -> None:
+        """Answer that question, and wait next at this one."""
+        waiting, self.may_answer, self.is_asked, self.waits_at = self.may_answer, Flag(), Flag(), waits_at
+        waiting.set()
 
     def _answers(self) -> dict[str, Any]:
         command = WALKTHROUGH[(self._turn - 1) % len(WALKTHROUGH)]
@@ -130,7 +150,7 @@ class Plays:
         }
         return {
             "action": command,
-            "reasoning": "I have not been there yet, and the keeper said so." if self._turn % 2 else "This may help.",
+            "reasoning": "I have not done that yet, and it may help." if self._turn % 2 else "This may help.",
             "accepted": True,
             "confidence": 0.9,
             "reason": "Nothing speaks against it.",
@@ -156,14 +176,13 @@ def first_play(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[
     model = Plays(waits_at=1)
     server = stack.enter_context(MisbehavingServer(model))
     shown = _opened(stack, "first", columns, rows, folder, "run", "--episodes", "3", "--max-turns", "20", *_at(server))
+    model.wait_until_asked()
     begun = shown.wait_for("the agent thinks")
-    model.waits_at = 12
-    model.may_answer.set()
-    model.may_answer = Flag()
-    playing = shown.wait_for("Turn 11 of 20")
-    time.sleep(1)
+    model.go_on(12)
+    model.wait_until_asked()
+    shown.wait_for("Turn 11 of 20")
     playing = shown.wait_for("the agent thinks")
-    model.may_answer.set()
+    model.go_on()
     return [begun, playing, shown.wait_for("Learnt: ")]
 
 
@@ -185,10 +204,11 @@ def watched(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str
     model = Plays(waits_at=5)
     server = stack.enter_context(MisbehavingServer(model))
     player = _opened(stack, "played", columns, rows, folder, "run", "--max-turns", "6", *_at(server))
+    model.wait_until_asked()
     player.wait_for("Turn 4 of 6")
     shown = _opened(stack, "watch", columns, rows, folder, "watch", "--workdir", "work")
     begun = shown.wait_for("the agent thinks")
-    model.may_answer.set()
+    model.go_on()
     return [begun, shown.wait_for("The run is done.")]
 
 

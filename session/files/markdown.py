@@ -293,7 +293,7 @@ def _ended(blocks: tuple[MarkdownBlock[Content], ...], line_end: str) -> tuple[M
 
 
 def _apart(blocks: Iterable[MarkdownBlock[Content]]) -> tuple[MarkdownBlock[Content], ...]:
-    """Return the blocks with the line ends of two neighbours apart: ``\\r`` and ``\\n`` would join to a single one."""
+    r"""Return the blocks with the line ends of two neighbours apart: ``\r`` and ``\n`` would join to a single one."""
     apart: list[MarkdownBlock[Content]] = []
     for block in blocks:
         if apart and apart[-1].text.endswith("\r") and block.text.startswith("\n"):

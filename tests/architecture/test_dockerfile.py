@@ -48,8 +48,8 @@ def test_all_packages_have_the_checksums_of_the_lock_file() -> None:
 def test_it_runs_as_a_user_without_rights_and_writes_into_a_volume() -> None:
     last_stage = max(number for number, line in enumerate(LINES) if line.startswith("FROM "))
     assert [line for line in LINES[last_stage:] if line.startswith("USER ")] == ["USER player"]
-    assert arguments_of("VOLUME") == arguments_of("WORKDIR")[-1:] == [["/work"]]
-    assert "chown player /work" in "\n".join(LINES[last_stage:])
+    assert arguments_of("VOLUME") == arguments_of("WORKDIR")[-1:] == [["/play"]]
+    assert "chown player /play" in "\n".join(LINES[last_stage:])
 
 
 def test_it_runs_a_command_that_the_wheel_has() -> None:
