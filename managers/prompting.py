@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import accumulate
 from math import inf
 from operator import or_
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from session.context import PromptSection, render_sections
 from session.text import cut_middle, shared_room
@@ -21,7 +21,7 @@ from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from session.token_counter import TokenCounter
 
@@ -40,6 +40,21 @@ def is_for_a_small_model(budget: int, template: str, tokens: TokenCounter, *, sh
     Only a small model has such a budget; it is asked something simpler, or nothing.
     """
     return share * tokens.estimate(fill_prompt(template)) > budget
+
+
+class MadeOnce(Generic[T]):
+    """Items that may be gone through more than once, but are made once, and only as far as somebody has gone."""
+
+    def __init__(self, items: Iterable[T]) -> None:
+        self._coming = iter(items)
+        self._made: list[T] = []
+
+    def __iter__(self) -> Iterator[T]:
+        """Yield those that are made, then make the others."""
+        yield from self._made
+        for item in self._coming:
+            self._made.append(item)
+            yield item
 
 
 def first_that_fits(forms: Iterable[T], fits: Callable[[T], bool]) -> T:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from managers.memory.view import last_turn
-from managers.prompting import LEFT_OUT, NONE, as_many_as_fit, first_that_fits, fit_prompt, turn_text
+from managers.prompting import LEFT_OUT, NONE, MadeOnce, as_many_as_fit, first_that_fits, fit_prompt, turn_text
 from session.memory import MemoryStatus
 from session.room_description import prologue_of
 from session.text import cut_at, cut_middle, one_line, without_padding
@@ -139,15 +139,20 @@ def recent_play(state: GameState, evidence: Iterable[Evidence], turns: int) -> P
     reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
     first = max(0, len(state.action_history) - turns)
     latest_first = [
-        (turn, cut_at(one_line(played.action), LONGEST_ACTION), one_line(played.response))
+        (
+            turn,
+            cut_at(one_line(played.action), LONGEST_ACTION),
+            one_line(played.response),
+            one_line(str(reasons.get(turn) or "")),
+        )
         for turn, played in enumerate(state.action_history[first:], start=first + 1)
     ][::-1]
 
-    def told(turn: int, action: str, response: str, lengths: tuple[int, int, int]) -> str:
+    def told(turn: int, action: str, response: str, why: str, lengths: tuple[int, int, int]) -> str:
         is_telling = turn in facts or turn == len(state.action_history)
         telling, other, reason = lengths
         details = {
-            "Why": (one_line(str(reasons.get(turn) or "")), reason),
+            "Why": (why, reason),
             "Response": (response, telling if is_telling else other),
         }
         cut = {name: cut_middle(text, longest) for name, (text, longest) in details.items() if text and longest}
@@ -158,8 +163,9 @@ def recent_play(state: GameState, evidence: Iterable[Evidence], turns: int) -> P
             where=f" [{facts[turn]}]" if turn in facts else "",
         )
 
+    forms = MadeOnce([told(*played, lengths) for played in latest_first] for lengths in TURN_LENGTHS)
+
     def fitted(characters: int) -> str:
-        forms = ([told(*played, lengths) for played in latest_first] for lengths in TURN_LENGTHS)
         form = first_that_fits(forms, lambda form: len("\n".join(form)) <= characters)
         kept = as_many_as_fit(form, lambda kept: len("\n".join(kept)) <= characters)
         return "\n".join(reversed(kept))
@@ -203,8 +209,10 @@ def map_around(
         yield "\n".join(rest).strip()
         yield routing
 
+    made = MadeOnce(forms())
+
     def fitted(characters: int) -> str:
-        return next((form for form in forms() if len(form) <= characters), "")
+        return next((form for form in made if len(form) <= characters), "")
 
     return fitted
 

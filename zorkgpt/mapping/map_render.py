@@ -7,6 +7,7 @@ Names and commands are whatever a story prints and a model types, so everything 
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ def plain_line(text: str) -> str:
     return " ".join(text.split())
 
 
+@lru_cache(maxsize=4096)
 def _escape(text: str) -> str:
     """Return the text for Mermaid's double quotes, with character codes for whatever is not plain."""
     return "".join(
