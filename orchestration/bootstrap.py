@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -82,11 +83,19 @@ class Run:
     position: RunPosition = field(default_factory=RunPosition)
 
     def play(self) -> RunEnd:
-        """Play the run to its end, or until it is paused. Raises ``StoreError``."""
-        end = self.orchestrator.play(self.position)
-        self.orchestrator.learning.show()
-        self.committer.leave()
-        return end
+        """Play the run to its end, or until it is paused. Raises ``StoreError``.
+
+        The collector of garbage passes over what was made before: modules and managers outlive the run, and to look
+        through them takes the time of thirty turns.
+        """
+        gc.freeze()
+        try:
+            end = self.orchestrator.play(self.position)
+            self.orchestrator.learning.show()
+            self.committer.leave()
+            return end
+        finally:
+            gc.unfreeze()
 
 
 @contextmanager
