@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from managers.prompting import (
     LEFT_OUT,
+    MadeOnce,
     as_many_as_fit,
     first_that_fits,
     fit_prompt,
@@ -46,6 +47,13 @@ class TestLists:
         forms = iter(("long", "s", "never"))
         first_that_fits(forms, lambda form: len(form) == 1)
         assert next(forms) == "never"
+
+    def test_forms_that_are_tried_again_are_made_once_and_only_as_far_as_needed(self) -> None:
+        coming = iter(("long", "s", "never"))
+        forms = MadeOnce(coming)
+        assert first_that_fits(forms, lambda form: len(form) == 1) == "s"
+        assert first_that_fits(forms, lambda form: len(form) == 4) == "long"
+        assert next(coming) == "never"
 
     @pytest.mark.parametrize(("skips", "kept"), [(False, ["aa"]), (True, ["aa", "bb", "c"])])
     def test_an_item_without_room_ends_the_list_or_is_left_out_alone(self, skips: bool, kept: list[str]) -> None:
