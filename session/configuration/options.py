@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import reduce
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -73,13 +73,20 @@ class Setting:
 
 def options_of(group: type[Options], prefix: str = "") -> Iterator[Option]:
     """Yield every option of the group and of the groups within it, in the order of their definition."""
-    schemas = group.model_json_schema()["properties"]
+    schemas = _schemas(group)
     for name, definition in group.model_fields.items():
         inner = definition.annotation
         if isinstance(inner, type) and issubclass(inner, Options):
             yield from options_of(inner, f"{prefix}{name}.")
         else:
             yield Option(prefix + name, schemas[name])
+
+
+@cache
+def _schemas(group: type[Options]) -> Mapping[str, Mapping[str, Any]]:
+    """Return the JSON schema of every option of the group; to make them takes milliseconds."""
+    schemas: Mapping[str, Mapping[str, Any]] = group.model_json_schema()["properties"]
+    return schemas
 
 
 def resolve(root: type[Group], settings: Iterable[Setting]) -> tuple[Group, dict[str, str]]:
