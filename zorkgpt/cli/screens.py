@@ -144,12 +144,16 @@ def _trouble(event: Event) -> list[str]:
 
 
 def _proven(route: ProvenRoute) -> str:
-    forms = " or ".join(
-        f"{counted(len(form.steps), 'command')} (worked in {form.proof.worked} of {form.proof.tried} trials)"
+    commands = counted(route.commands, "command")
+    trials = [
+        (len(form.steps), f"worked in {form.proof.worked} of {form.proof.tried} trials")
         for form in route.forms
         if form.proof is not None
-    )
-    return f"Route {route.number} was tried out: {counted(route.commands, 'command')} became {forms}"
+    ]
+    if [length for length, _ in trials] == [route.commands]:
+        return f"Route {route.number} was tried out: its {commands} {trials[0][1]}"
+    forms = " or ".join(f"{length} ({worked})" for length, worked in trials)
+    return f"Route {route.number} was tried out: {commands} became {forms}"
 
 
 _ENDS = {

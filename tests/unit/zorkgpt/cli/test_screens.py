@@ -8,7 +8,18 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from session.events import EpisodeEnded, EpisodeStarted, Event, ModelFailed, RunPaused, RunStarted, TurnPlayed
+from session.events import (
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    ModelFailed,
+    ProvenRoute,
+    RoutesProven,
+    RunPaused,
+    RunStarted,
+    TurnPlayed,
+)
+from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
 from session.values import Location, Observation, Proposal, StoryFacts, TurnRecord, Verdict
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen
 
@@ -116,3 +127,14 @@ def test_every_event_is_one_json_object() -> None:
         screen.show(event)
     shown = [json.loads(line) for line in out.getvalue().splitlines()]
     assert [entry["kind"] for entry in shown] == [event.kind for event in EVENTS]
+
+
+def test_a_route_that_was_tried_out_says_what_it_became_and_whether_it_worked() -> None:
+    def told(commands: int) -> str:
+        form = KnownRoute(2, Goal("score", 5), Waypoint(), (RouteStep("up", Waypoint()),) * 2, 1, proof=Proof(4, 5))
+        out = io.StringIO()
+        PlainScreen(out).show(RoutesProven(1, (ProvenRoute(form.key, 2, commands, (form,)),)))
+        return out.getvalue()
+
+    assert told(7) == "Route 2 was tried out: 7 commands became 2 (worked in 4 of 5 trials)\n"
+    assert told(2) == "Route 2 was tried out: its 2 commands worked in 4 of 5 trials\n"
