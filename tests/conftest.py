@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,6 +14,9 @@ STORIES_VARIABLE = "ZORKGPT_STORIES"
 
 settings.register_profile("untimed", deadline=None)  # how long an example takes tells of the machine, not of the law
 settings.load_profile("untimed")
+
+# A shell without job control lets what it starts in the background ignore Ctrl-C, and so would the programs under test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
