@@ -49,17 +49,17 @@ def _drawn(graph: MapGraph, here: int | None) -> tuple[list[str], list[Way]]:
     layout = lay_out(graph, here)
     if not layout.cells:
         return [], []
-    canvas = _Canvas(layout)
+    canvas, names = _Canvas(layout), _names(graph)
     other = [way for way in layout.ways if not canvas.join(layout.cells[way.from_id], layout.cells[way.to_id], way)]
     for room_id, cell in layout.cells.items():
-        canvas.box(cell, printable(("@" if room_id == here else "") + one_line(graph.rooms[room_id].label)))
+        canvas.box(cell, printable(("@" if room_id == here else "") + names[room_id]))
     return canvas.lines(), other
 
 
 def list_rooms(graph: MapGraph, here: int | None = None) -> str:
     """Return a line for each room with its ways out, for a terminal that is too narrow for the drawing."""
     lines = ["The drawing is wider than this terminal; --format svg --to FILE has all of it.", ""]
-    names = {room.id: one_line(room.label) for room in graph.rooms.values()}
+    names = _names(graph)
     for room_id, name in names.items():
         ways = [
             f"{one_line(command)} > {names[to_id]}" for command, to_id in graph.connections.get(room_id, {}).items()
@@ -71,18 +71,22 @@ def list_rooms(graph: MapGraph, here: int | None = None) -> str:
 
 
 def _as_lines(graph: MapGraph, ways: list[Way]) -> Iterator[str]:
+    names = _names(graph)
     for way in ways:
         for from_id, to_id, commands in ((way.from_id, way.to_id, way.there), (way.to_id, way.from_id, way.back)):
             if commands:
-                names = (one_line(graph.rooms[room_id].label) for room_id in (from_id, to_id))
-                yield f"  {' > '.join(names)}: {', '.join(map(one_line, commands))}"
+                yield f"  {names[from_id]} > {names[to_id]}: {', '.join(map(one_line, commands))}"
 
 
 def _untried(graph: MapGraph) -> Iterator[str]:
-    for room in graph.rooms.values():
-        untried = graph.untried_exits(room.id)
+    for room_id, name in _names(graph).items():
+        untried = graph.untried_exits(room_id)
         if untried:
-            yield f"  {one_line(room.label)}: {', '.join(map(one_line, untried))}"
+            yield f"  {name}: {', '.join(map(one_line, untried))}"
+
+
+def _names(graph: MapGraph) -> dict[int, str]:
+    return {room_id: one_line(name) for room_id, name in graph.distinct_names.items()}
 
 
 class _Canvas:

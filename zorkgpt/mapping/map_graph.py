@@ -7,6 +7,7 @@ An edge is there because somebody walked it. A way back is never inferred: of 17
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
@@ -106,6 +107,12 @@ class MapGraph:
     def room_names(self) -> dict[int, str]:
         """A name to show for every room, by its id."""
         return {room.id: room.label for room in self.rooms.values()}
+
+    @property
+    def distinct_names(self) -> dict[int, str]:
+        """A name for every room that no other has: rooms that share one have their numbers before it, ``L31 Maze``."""
+        count = Counter(self.room_names.values())
+        return {id_: name if count[name] == 1 else f"L{id_} {name}" for id_, name in self.room_names.items()}
 
     def add_room(self, id: int, name: str = "") -> bool:  # noqa: A002  the seeds' name
         """Add a room, or give a known one its newest name that is not empty; return whether it is new.

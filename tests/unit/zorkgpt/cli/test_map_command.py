@@ -53,6 +53,18 @@ def test_the_map_is_drawn_with_what_no_line_can_show_below() -> None:
     assert typed("map").out.decode() == DRAWN
 
 
+def test_rooms_of_one_name_are_told_apart_by_their_numbers(workdir: Path) -> None:
+    graph = MapGraph()
+    graph.add_connection(7, "north", 8)
+    graph.add_connection(8, "up", 7)
+    for number in (7, 8):
+        graph.add_room(number, "Maze")
+    graph.save_to_json(workdir / "map_state.json")
+    shown = typed("map").out.decode()
+    assert "│L7 Maze         │" in shown
+    assert "  L8 Maze > L7 Maze: up\n" in shown
+
+
 def test_mermaid_is_printed_alone_and_pictures_go_to_files(tmp_path: Path) -> None:
     assert typed("map", "--format", "mermaid").out.decode().startswith("graph TD\n")
     assert typed("map", "--format", "svg", "--to", "map.svg").status == 0
