@@ -15,7 +15,7 @@ import typer
 from session.errors import ConfigurationError, StoreError
 from session.text import counted, text_key
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import OfStory, latest_folder, of_story
+from zorkgpt.cli.latest_run import OfStory, chosen_run, latest_folder, of_story
 from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
@@ -148,14 +148,16 @@ def invalidate(
 
 @app.command()
 def diff(
-    run: Annotated[str, typer.Argument(help="Id of a run, or its folder.")], workdir: MemoriesFolder = None
+    run: Annotated[str | None, typer.Argument(help="Id of a run, or its folder; the latest unless given.")] = None,
+    story: OfStory = None,
+    workdir: MemoriesFolder = None,
 ) -> None:
     """Print what a run taught: what was added, superseded and invalidated since it began."""
-    from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START, find_run
+    from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
     from zorkgpt.cli.memory_views import change_lines, print_lines
 
     configuration = common_options.configuration_in(workdir)
-    folder = find_run(configuration.zork_game_workdir, run)
+    folder = chosen_run(configuration.zork_game_workdir, run, story)
     start, end = folder / MEMORIES_AT_START, folder / MEMORIES_AT_END
     if not start.exists():
         raise StoreError(f"{folder} keeps no {MEMORIES_AT_START}: what it taught cannot be told")

@@ -23,6 +23,7 @@ from session.events import Event
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.game_configuration import GameConfiguration
 from session.invocation import program
+from session.memory import MemoryStatus
 from zorkgpt.cli.download_bar import DownloadBar
 from zorkgpt.cli.keyboard import HELP, Keyboard
 from zorkgpt.cli.live_view import LiveView
@@ -111,8 +112,9 @@ class Watching:
         """Return the line on what this run has learnt, scored and cost."""
         learning = run.orchestrator.learning
         routes, memories = learning.find(RouteManager), learning.find(SimpleMemoryManager)
-        made = memories.get_status()["metrics"]["memories_learnt"] if memories else 0
-        return self.gains.line(routes.book if routes else RouteBook(), int(made or 0), run.committer.model.spending)
+        kept = (memory for each in (memories.memory_cache.values() if memories else ()) for memory in each)
+        believed = sum(memory.status != MemoryStatus.SUPERSEDED for memory in kept)
+        return self.gains.line(routes.book if routes else RouteBook(), believed, run.committer.model.spending)
 
     @contextmanager
     def _live(self, run: Run) -> Iterator[None]:

@@ -44,16 +44,19 @@ class Gains:
         """Say what was learnt, what the first and the last episode scored, and what it cost; "" where nothing was seen.
 
         book: the routes that are known now
-        memories: how many were made
+        memories: how many are remembered beyond this episode
         spending: of the whole run
         """
         if not self._locations:
             return ""
-        learnt = (counted(len(self._locations), "location"), counted(len(book.routes), "route"))
-        made = f", {memories} {'memory' if memories == 1 else 'memories'}"
+        learnt = (
+            counted(len(self._locations), "location"),
+            counted(len(book.routes), "route"),
+            counted(memories, "memory", "memories"),
+        )
         dollars = f", ${spending.dollars:.4f}" if spending.dollars else ""
         cost = f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else ""
-        return f"Learnt: {', '.join(learnt)}{made}.{self._scored(book)}{cost}"
+        return f"Learnt: {', '.join(learnt)}.{self._scored(book)}{cost}"
 
     def _see(self, episode: int, seen: Observation) -> None:
         if seen.location is not None:

@@ -236,6 +236,10 @@ def test_diff_prints_what_became_of_the_memories_since_the_run_began(run_folder:
     )
 
 
+def test_diff_is_of_the_latest_run_where_none_is_named(run_folder: Path) -> None:
+    assert _run("diff").startswith(f"What run {run_folder.name} taught:\n")
+
+
 def test_diff_ends_where_the_run_ended(run_folder: Path) -> None:
     (run_folder / MEMORIES_AT_END).write_text(FILE)
     _run("add", "31", "Learnt by a later run", "x")
