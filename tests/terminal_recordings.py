@@ -192,8 +192,6 @@ def dying_server(stack: ExitStack, folder: Path, columns: int, rows: int) -> lis
     server = MisbehavingServer(_DiesAt(model, 4))
     server.__enter__()
     shown = _opened(stack, "dying", columns, rows, folder, "run", "--max-turns", "6", *_at(server))
-    shown.wait_for("Turn 3 of 6")
-    server.__exit__()
     down = shown.wait_for("waiting for it, at most")
     stack.enter_context(MisbehavingServer(model, port=server.server_port))
     return [down, shown.wait_for("Learnt: ")]
@@ -243,7 +241,7 @@ def steps(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
 
 
 class _DiesAt:
-    """Breaks the connection off at so many questions of the agent, and for ever after."""
+    """Ends the server at so many questions of the agent, without an answer."""
 
     def __init__(self, model: Plays, question: int) -> None:
         self._model = model
@@ -254,6 +252,8 @@ class _DiesAt:
         self._asked += (
             "action" in handler.server.asked[-1].body["response_format"]["json_schema"]["schema"]["properties"]
         )
+        if self._asked == self._question:
+            handler.server.__exit__()  # nothing listens any more when the connection breaks
         (self._model if self._asked < self._question else Resets()).play(handler)
 
 
