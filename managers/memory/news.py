@@ -5,6 +5,7 @@ See docs/specification.md, What is news.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,13 +15,15 @@ from typing_extensions import override
 
 from managers.memory.outcome import digest
 from session.errors import StoreError
-from session.files.atomic_write import write_atomically
+from session.files.atomic_write import overwrite, write_atomically
 from session.files.document_store import SharedStore
+from session.files.shared_files import locked, open_to_append, read_shared
 from session.memory import INVALIDATION_MARKER, MemoryStatus
 from session.text import one_line, text_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
+    from io import FileIO
     from pathlib import Path
 
     from managers.memory.outcome import ActionOutcome
@@ -32,31 +35,43 @@ MOST_REMEMBERED = 50_000  # outcomes, of 17 or 34 bytes each
 
 @dataclass(frozen=True, slots=True)
 class UnwrittenNews:
-    """The keys of outcomes that are not in the file yet, for a snapshot."""
+    """What of the ledger is not in its file, for a snapshot.
+
+    keys: of outcomes that are not in the file yet
+    known: how many lines of the run's own copy it knew of besides; ``None`` in a snapshot of an earlier version
+    """
 
     keys: tuple[str, ...] = ()
+    known: int | None = None
 
     def committed(self) -> UnwrittenNews:
-        """Return what is left once they are in the file: nothing."""
-        return UnwrittenNews()
+        """Return the same as it is once the keys are in the file."""
+        return UnwrittenNews((), None if self.known is None else self.known + len(self.keys))
 
 
 class NewsLedger(SharedStore[UnwrittenNews]):
     """Keeps the keys of all outcomes that a model was asked about, in this run or an earlier one, in the file ``path``.
 
     Each is appended as a line, so that processes may share the file, with a digest of the title of the memory that was
-    made of it, if one was; the last line of a key counts. Losing the file costs nothing but asking again.
+    made of it, if one was; the last line of a key counts. Losing the file costs nothing but asking again. What others
+    append while a run is played is not known to it, also where it is resumed later: it has a copy of what it knows.
+
+    Raises ``StoreError``, when made, for a file that cannot be read.
     """
 
     states = TypeAdapter(UnwrittenNews)
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        lines = self._lines()
-        self._made = _parsed(lines[-MOST_REMEMBERED:])
-        self._unwritten: tuple[str, ...] = ()
+        lines = _lines_of(path)
         if len(lines) > 2 * MOST_REMEMBERED:
-            write_atomically(path, _written(lines[-MOST_REMEMBERED:]), durable=False)
+            with locked(path):
+                lines = _lines_of(path)
+                write_atomically(path, _written(lines[-MOST_REMEMBERED:]), durable=False)
+        self._known = lines[-MOST_REMEMBERED:]
+        self._made = _parsed(self._known)
+        self._unwritten: tuple[str, ...] = ()
+        self._is_kept = False
 
     def is_news(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
         """Return whether a model should be asked about the outcome.
@@ -116,28 +131,43 @@ class NewsLedger(SharedStore[UnwrittenNews]):
         """Append to the file what was noted. Raises ``StoreError``, and then the next commit tries again."""
         if not self._unwritten:
             return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab") as file:
-                file.write(_written(self._unwritten))
-        except OSError as error:
-            raise StoreError(f"{self.path} cannot be written: {error.strerror or error}") from error
-        self._unwritten = ()
+        with locked(self.path):
+            try:
+                with open_to_append(self.path) as file:
+                    _append(file, _written(self._unwritten))
+            except OSError as error:
+                raise StoreError(f"{self.path} cannot be written: {error.strerror or error}") from error
+        self._known += self._unwritten
+        self._unwritten, self._is_kept = (), False
+
+    @override
+    def keep(self) -> None:
+        if self.copies is not None and not self._is_kept:
+            overwrite(self.copies / self.path.name, _written(self._known))
+            self._is_kept = True
 
     def refresh(self) -> None:
         """Do nothing: a model may be asked once more about what another run notes at the same time."""
 
     def state(self) -> UnwrittenNews:
         """Return the keys that are not in the file yet."""
-        return UnwrittenNews(self._unwritten)
+        return UnwrittenNews(self._unwritten, len(self._known))
 
     def restore(self, state: UnwrittenNews) -> None:
-        """Take these keys for noted; those that the file has not got since go there with the next commit."""
-        noted = _parsed(state.keys)
-        self._unwritten = tuple(
-            _entry(key, title) for key, title in noted.items() if key not in self._made or self._made[key] != title
-        )
+        """Take these keys for noted; those that the file has not got since go there with the next commit.
+
+        Where the run has a copy, that is what was known besides.
+        """
+        in_file, noted = _lines_of(self.path)[-MOST_REMEMBERED:], _parsed(state.keys)
+        made = _parsed(in_file)
+        written = [_entry(key, title) for key, title in noted.items() if made.get(key) == title]
+        copied = None if self.copies is None else read_shared(self.copies / self.path.name)
+        known = None if state.known is None or copied is None else _lines_in(copied)[: state.known]
+        self._known = in_file if known is None or len(known) < (state.known or 0) else known + written
+        self._made = _parsed(self._known)
+        self._unwritten = tuple(_entry(key, title) for key, title in noted.items() if _entry(key, title) not in written)
         self._made |= noted
+        self._is_kept = False
 
     def _is_new(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
         """Return whether the outcome was never considered; of what came while the player waited, what it tells."""
@@ -168,14 +198,6 @@ class NewsLedger(SharedStore[UnwrittenNews]):
         """Return whether most of a text was never considered. ``sentences``: the key and the length of each."""
         new = sum(length for key, length in sentences.items() if not self._was_considered(key, memories))
         return new > sum(sentences.values()) / 2
-
-    def _lines(self) -> list[str]:
-        try:
-            return self.path.read_text(encoding="ascii", errors="replace").split()
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise StoreError(f"{self.path} cannot be read: {error.strerror or error}") from error
 
 
 def tells(memory: Memory, outcome: ActionOutcome) -> bool:
@@ -219,6 +241,25 @@ def _entry(key: str, title: str) -> str:
 def _parsed(entries: Iterable[str]) -> dict[str, str]:
     """Return for each key the digest of the title of the memory that was made, "" where none was."""
     return {key: title for key, _, title in (entry.partition(":") for entry in entries)}
+
+
+def _lines_of(path: Path) -> list[str]:
+    return _lines_in(read_shared(path) or b"")
+
+
+def _lines_in(content: bytes) -> list[str]:
+    return content.decode("ascii", "replace").split()
+
+
+def _append(file: FileIO, content: bytes) -> None:
+    """Append the content whole, or nothing of it. Raises ``OSError``."""
+    before = os.fstat(file.fileno()).st_size
+    try:
+        while content:
+            content = content[file.write(content) :]
+    except OSError:
+        os.ftruncate(file.fileno(), before)
+        raise
 
 
 def _written(keys: Iterable[str]) -> bytes:

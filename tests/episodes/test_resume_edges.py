@@ -11,6 +11,7 @@ import pytest
 from managers.memory.document import parse_memories
 from managers.memory.revision import Revision
 from managers.memory.tiers import open_memories
+from managers.simple_memory_manager import NEWS_FILE
 from orchestration.resumption import configuration_of, with_keys
 from session.errors import ConfigurationError, LanguageModelUnavailable, StoreError
 from session.events import FileEdited, RunEnded, TurnPlayed
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TURNS = 12
+ONCE = {"mode": "object_tree", "max_rejections": 0}
 
 
 def stop() -> None:
@@ -43,8 +45,7 @@ def add_by_hand(folder: Path, title: str, location_id: int = 32) -> None:
 
 def stopped(story: Path, folder: Path, at: int) -> None:
     """A run that was paused in turn ``at``; no critic sends proposals back, so that the agent is asked once a turn."""
-    once = {"mode": "object_tree", "max_rejections": 0}
-    assert play_prompted(story, folder, turns=TURNS, model=prompted(Before({at: stop})), critic=once).end == "paused"
+    assert play_prompted(story, folder, turns=TURNS, model=prompted(Before({at: stop})), critic=ONCE).end == "paused"
 
 
 def test_a_memory_added_before_the_first_commit_is_part_of_how_the_run_begins(own_story: Path, tmp_path: Path) -> None:
@@ -168,3 +169,15 @@ def test_a_role_with_a_server_of_its_own_goes_on_with_its_own_key(own_story: Pat
     then = with_keys(configuration_of(read_manifest(run), run, now), run, now)
     keys = {role: key.get_secret_value() for role in ROLES if (key := then.role(role).api_key)}
     assert keys == {role: "sk-of-the-critic" if role == "critic" else "sk-of-all" for role in ROLES}
+
+
+def test_what_another_run_was_asked_about_meanwhile_stays_news_to_a_run_that_is_resumed(
+    own_story: Path, tmp_path: Path
+) -> None:
+    whole, folder = tmp_path / "whole", tmp_path / "stopped"
+    assert play_prompted(own_story, whole, turns=TURNS, critic=ONCE).end == "done"
+    stopped(own_story, folder, at=4)
+    with (folder / NEWS_FILE).open("ab") as news:
+        news.write((whole / NEWS_FILE).read_bytes())
+    assert resume_with(own_story, folder).end == "done"
+    assert verify_run(own_story, folder).difference is None

@@ -29,6 +29,9 @@ from session.text import counted, cut_at, one_line
 from zorkgpt.cli.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from session.events import EpisodeEnd
     from session.values import Observation, TurnRecord
 
 
@@ -156,10 +159,11 @@ def _proven(route: ProvenRoute) -> str:
     return f"Route {route.number} was tried out: {commands} became {forms}"
 
 
-_ENDS = {
+_ENDS: Mapping[EpisodeEnd, str] = {
     "won": "won",
     "lost": "lost",
     "over": "came to its end",
+    "crashed": "broke off, for the story's program failed,",
     "turn_limit": "stopped at the turn limit",
     "left": "was left",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from managers.memory.news import MOST_REMEMBERED, NewsLedger
 from managers.memory.outcome import ActionOutcome, ZMachineContext, outcome_of, signals_of
 from managers.memory.prompt import NO_SIGNALS, TOLD_BELOW, existing_memories, visit_prompt
 from managers.memory.synthesis import VisitNews, VisitSynthesis
-from session.errors import LanguageModelUnavailable
+from session.errors import LanguageModelUnavailable, StoreError
 from session.game_state import GameState, PlayedAction
 from session.token_counter import TokenCounter
 from session.values import GameObject, Location, Observation
@@ -317,6 +318,11 @@ class TestNews:
             assert is_news(play, "take vat", "You can't lift it.")
             assert not is_news(play, "take beam", "You can't reach that.")
         assert [entry["log_level"] for entry in logs] == ["warning"]
+
+    def test_a_pipe_of_that_name_is_an_error_and_does_not_wait(self, tmp_path: Path) -> None:
+        os.mkfifo(tmp_path / "news.txt")
+        with pytest.raises(StoreError, match="no ordinary file"):
+            NewsLedger(tmp_path / "news.txt")
 
     def test_the_ledger_forgets_the_oldest_and_never_grows_without_end(self, tmp_path: Path) -> None:
         path = tmp_path / "news.txt"

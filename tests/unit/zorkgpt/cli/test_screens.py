@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
+from typing import get_args
 
+import pytest
 from rich.console import Console
 
 from session.events import (
+    EpisodeEnd,
     EpisodeEnded,
     EpisodeStarted,
     Event,
@@ -112,6 +115,13 @@ def test_a_failure_of_the_agents_model_is_told_once() -> None:
     assert plain().count("The memory model gave no answer: gone") == 1
     assert "The agent model" not in plain()
     assert plain().count("the server is gone") == 1
+
+
+@pytest.mark.parametrize("end", get_args(EpisodeEnd))
+def test_every_end_of_an_episode_is_told(end: EpisodeEnd) -> None:
+    out = io.StringIO()
+    PlainScreen(out).show(replace(ENDED, end=end))
+    assert out.getvalue().startswith("Episode 1 ")
 
 
 def test_quiet_shows_how_it_began_and_how_it_ended() -> None:
