@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from session.configuration.option_groups import BudgetOptions
 from session.errors import StoreError, first_problem
 from session.file_names import is_plain_name
 from session.files.atomic_write import permissions, write_atomically
-from session.files.journal import last_moment
+from session.files.journal import last_moment, new_run_id
 from session.files.shared_files import locked, read_shared
 from session.files.story_folders import story_folders
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 RUN_ID_SECONDS = len("20260131-184500")
+_RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 RUNS = "runs"
 FORKS = "forks"
 MANIFEST = "manifest.json"
@@ -77,8 +79,20 @@ def latest_runs(folders: Iterable[Path]) -> list[Path]:
 
 def fork_folder(workdir: Path, run_id: str) -> Path:
     """Return the work folder of a fork of a run in ``workdir``; a fork of a fork is beside that, not within."""
-    forks = workdir.parent if workdir.parent.name == FORKS else workdir / FORKS
+    forks = workdir.parent if is_fork(workdir / RUNS / workdir.name) else workdir / FORKS
     return forks / run_id
+
+
+def is_fork(run: Path) -> bool:
+    """Return whether the run of that folder is a fork, in a work folder of its own."""
+    work_folder = run.absolute().parent.parent
+    return work_folder.parent.name == FORKS and work_folder.name == run.name and bool(_RUN_ID.fullmatch(run.name))
+
+
+def require_run_folder(folder: Path) -> None:
+    """Make sure that a folder is a run's, whatever became of its files. Raises ``StoreError``."""
+    if folder.parent.name != RUNS or not _RUN_ID.fullmatch(folder.name):
+        raise StoreError(f"{folder} is no run folder: that lies in WORKDIR/{RUNS} and is called like {new_run_id()}")
 
 
 def run_folders(folders: Iterable[Path]) -> list[Path]:

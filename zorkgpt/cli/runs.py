@@ -78,11 +78,11 @@ def delete(
     workdir: RunsFolder = None,
 ) -> None:
     """Delete the folder of a run, and of a fork all that is its own. What a run taught the work folder stays."""
-    from session.files.run_folders import FORKS, claimed, find_run
+    from session.files.run_folders import claimed, find_run, is_fork, require_run_folder
 
     folder = find_run(common_options.configuration_in(workdir).zork_game_workdir, run)
-    work_folder = folder.parent.parent
-    doomed = work_folder if work_folder.parent.name == FORKS else folder
+    require_run_folder(folder)
+    doomed = folder.parent.parent if is_fork(folder) else folder
     if not yes:
         typer.confirm(printable(f"Delete {doomed}?"), abort=True)
     try:

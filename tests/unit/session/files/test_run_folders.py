@@ -67,12 +67,12 @@ def test_a_folder_that_is_named_by_a_dot_has_its_name(workdir: Path, monkeypatch
 
 
 def test_a_fork_of_a_fork_is_beside_it_and_in_the_list(workdir: Path) -> None:
-    first = fork_folder(workdir, "first")
-    second = fork_folder(first, "second")
+    first = fork_folder(workdir, "20260401-000000-0001")
+    second = fork_folder(first, "20260501-000000-0002")
     assert (first.parent, second.parent) == (workdir / "forks", workdir / "forks")
     for fork in (first, second, second.with_name(".unready")):
         (fork / "runs" / fork.name).mkdir(parents=True)
-    assert [folder.name for folder in run_folders([workdir])] == ["second", "notes", "first", LATER_RUN, RUN]
+    assert [folder.name for folder in run_folders([workdir])] == ["notes", second.name, first.name, LATER_RUN, RUN]
 
 
 def test_runs_that_cannot_be_read_are_not_said_to_be_none(tmp_path: Path) -> None:

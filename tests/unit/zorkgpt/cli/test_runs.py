@@ -264,6 +264,22 @@ def test_a_fork_is_deleted_with_its_work_folder(workdir: Path) -> None:
     assert (workdir / "runs" / OLD).is_dir()
 
 
+def test_a_folder_that_is_no_run_is_not_deleted(workdir: Path) -> None:
+    other = workdir / "extension"
+    other.mkdir()
+    (other / "manifest.json").write_text('{"manifest_version": 3}')
+    assert "is no run folder" in str(_failure("delete", str(other), "--yes"))
+    assert (other / "manifest.json").exists()
+
+
+def test_in_a_folder_that_is_called_forks_only_the_run_is_deleted(tmp_path: Path) -> None:
+    mine = tmp_path / "forks" / "mine"
+    write_run(mine, [], OLD)
+    _run("delete", OLD, "--yes", "--workdir", str(mine))
+    assert mine.is_dir()
+    assert not (mine / "runs" / OLD).exists()
+
+
 def test_a_run_that_is_being_played_is_not_deleted(workdir: Path) -> None:
     with claimed(workdir / "runs" / OLD):
         assert "is being played" in str(CliRunner().invoke(app, ["runs", "delete", OLD, "--yes"]).exception)
