@@ -91,8 +91,9 @@ class ManagerParts:
 class BaseManager(ABC):
     """Learns from turn records and says what it knows in prompts.
 
-    A manager may read those that it is made with; it never calls the orchestrator, nor another manager back. To add
-    one, write its module and put its class into ``orchestration.managers.MANAGERS``.
+    A manager may use those that were made before it: ask them, and give them what it has learnt. They never use it, and
+    none calls the orchestrator. To add one, write its module and put its class into
+    ``orchestration.managers.MANAGERS``.
     """
 
     def __init__(

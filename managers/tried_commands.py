@@ -28,7 +28,7 @@ MOST_SHOWN = 8
 
 
 class TriedCommands(BaseManager):
-    """Lists the commands that changed nothing to be seen where they were typed, and no reproach with them.
+    """Lists the commands that changed nothing to be seen where they were typed, without advice against them.
 
     What they told may have been worth knowing, and later they may do something. Directions are left out where a map is
     shown, which has them with the story's words.

@@ -108,9 +108,9 @@ class FileWatch:
     has_noticed: bool = False
 
     def reading(self, path: Path, read: int) -> bool:
-        """Edit a file before it is looked at, where the recording says that somebody edited it just then.
+        """Make the edit that somebody made before this look when the run was played, if the recording has one.
 
-        Return whether to look: not at what was written since the turns were played that are repeated now.
+        Return whether to look: false while turns are repeated, for what was written since must not be seen in them.
         """
         recording = self.record.recording
         event = recording.next_event

@@ -76,11 +76,10 @@ class NewsLedger(SharedStore[UnwrittenNews]):
     def is_news(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
         """Return whether a model should be asked about the outcome.
 
-        So it is with an outcome that none was asked about before, or of which the memory that was made is not in the
-        file any more; with points and deaths that no memory tells; with a sight that is mostly new on a first visit,
-        unless the player only walked through; and with a success where a memory says that it fails. A blow that a
-        memory names is like the last one, however the fight goes on, and what happens while the player waits is what it
-        was while the player did something else.
+        True for an outcome that none was asked about before; one whose memory is not in the file any more; points or a
+        death that no memory tells; a sight that is mostly new on a first visit, unless the player only walked through;
+        and a success where a memory says that it fails. In a fight, a blow that a memory names is no news. What happens
+        while the player waits is compared with what happened while the player did something else.
 
         memories: all of the location, those that were given up, too
         """

@@ -12,7 +12,7 @@ PAIR = 2
 
 
 def minimised(commands: Commands, still_works: Callable[[Commands], bool]) -> Commands:
-    """Return the commands without those that they work as well without: halves are left out first, then ever less.
+    """Return the commands that are needed: halves are left out first, then ever less, while the rest still works.
 
     No single command and no two in a row can be left out of the result, as long as ``still_works`` says yes to what
     works: there and back again is two commands, neither of which can go alone.

@@ -270,9 +270,8 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
     def restore(self, state: StoreState[E]) -> None:
         """Make the edits of ``state``, whether a commit reached the file after it was taken or not.
 
-        Where that is not known, and somebody has edited the file since, they are made again. What others have
-        written since is noticed in the next look, as it would have been without a stop; where the run has a copy, the
-        document is without it until then.
+        Where the file is neither what it was before them nor what it was to be, somebody has edited it: the edits are
+        made to the run's own copy of the file, if it has one, and the next look takes in what the other wrote.
         """
         found = self._content_digest
         is_applied = state.is_due and state.before != state.after == found

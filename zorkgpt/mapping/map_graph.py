@@ -114,7 +114,7 @@ class MapGraph:
         count = Counter(self.room_names.values())
         return {id_: name if count[name] == 1 else f"L{id_} {name}" for id_, name in self.room_names.items()}
 
-    def add_room(self, id: int, name: str = "") -> bool:  # noqa: A002  the seeds' name
+    def add_room(self, id: int, name: str = "") -> bool:  # noqa: A002  the user's specification calls it so
         """Add a room, or give a known one its newest name that is not empty; return whether it is new.
 
         Raises ``ValueError`` for a negative id, as every method does that adds to the map.
@@ -145,7 +145,7 @@ class MapGraph:
     def add_connection(
         self,
         from_id: int,
-        exit: str,  # noqa: A002  the seeds' name
+        exit: str,  # noqa: A002  the user's specification calls it so
         to_id: int,
         confidence: float = INITIAL_CONFIDENCE,
     ) -> WalkOutcome:
