@@ -95,7 +95,7 @@ def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
     except PydanticSerializationError as error:
         raise StoryError(f"{facts.name!a}: the name of the story file is not UTF-8: rename it") from error
     except ValidationError as error:
-        raise StoreError(f"{path} names no story; without that file the folder is bound anew") from error
+        raise StoreError(f"{path} names no story; delete it, and the next run says whose folder this is") from error
     if bound.sha256 != facts.sha256:
         other = "another file of the same name" if bound.name == facts.name else facts.name
         raise ConfigurationError(

@@ -111,7 +111,8 @@ def _story(configuration: GameConfiguration, folder: Path) -> Finding:
         with IsolatedGame(choice.path, seed=options.seed, time_limit=options.time_limit) as game:
             facts = game.facts
     except (StoryError, GameError) as error:
-        return Finding("Story", well=False, words=str(error), mend="name a story file with --game or game.file")
+        words = str(error).rstrip(".")
+        return Finding("Story", well=False, words=words, mend="name a story file with --game or game.file")
     return Finding("Story", well=True, words=f"{choice.describe()}, version {facts.version}, opens")
 
 

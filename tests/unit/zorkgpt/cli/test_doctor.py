@@ -45,6 +45,14 @@ def test_a_need_that_is_not_met_is_status_1_with_its_mend(server: MisbehavingSer
     assert result.exit_code == 1
 
 
+def test_what_is_wrong_and_its_mend_are_one_sentence(server: MisbehavingServer, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text(
+        "no story, but text that is long enough for the header of one, and longer still"
+    )
+    result = _run("--base-url", server.base_url, "--game", str(tmp_path / "notes.txt"))
+    assert "it is text: name a story file with --game or game.file" in result.output
+
+
 def test_a_work_folder_that_cannot_be_made_is_a_need(
     server: MisbehavingServer, own_story: Path, tmp_path: Path
 ) -> None:
