@@ -47,7 +47,7 @@ def test_another_release_of_the_same_name_is_another_story(tmp_path: Path) -> No
 @pytest.mark.parametrize("content", ["", "[]", '{"name": "vats"}'])
 def test_a_broken_file_is_an_error_that_says_the_mend_and_is_left_alone(tmp_path: Path, content: str) -> None:
     (tmp_path / "story.json").write_text(content)
-    with pytest.raises(StoreError, match="without that file"):
+    with pytest.raises(StoreError, match="delete it, and the next run"):
         bind_to_story(tmp_path, VATS)
     assert (tmp_path / "story.json").read_text() == content
 
