@@ -210,7 +210,7 @@ class LiveView:
     def _look(self) -> None:
         try:
             self._state = read_current_state(self._workdir)
-            graph = MapGraph.load_from_json(self._workdir / self._configuration.map_state_file, _ignored)
+            graph = MapGraph.read(self._workdir / self._configuration.map_state_file)
         except StoreError:
             return
         self._map = graph or MapGraph()
@@ -288,11 +288,6 @@ class LiveView:
 
 _LISTS = {"Objectives": "ObjectiveManager", "Remembered here": "SimpleMemoryManager", "Routes": "RouteManager"}
 _LEARNT = {"added": "learnt"}
-
-
-def _ignored(event: str, **particulars: str) -> None:
-    """Whoever plays warns of what a file holds."""
-    del event, particulars
 
 
 def _cut(title: str, lines: list[str], most: int) -> str:

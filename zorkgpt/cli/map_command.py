@@ -13,7 +13,7 @@ from session.errors import ConfigurationError, StoreError
 from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
-from zorkgpt.cli.streams import print_line, terminal_width
+from zorkgpt.cli.streams import print_error, print_line, terminal_width
 
 if TYPE_CHECKING:
     from zorkgpt.mapping.map_graph import MapGraph
@@ -28,8 +28,17 @@ class MapFormat(str, Enum):
     PNG = "png"
 
 
+_BY_ENDING = {".mmd": MapFormat.MERMAID, ".svg": MapFormat.SVG, ".png": MapFormat.PNG}
+
+
 def draw(
-    form: Annotated[MapFormat, typer.Option("--format", help="text, mermaid, svg or png.")] = MapFormat.TEXT,
+    form: Annotated[
+        MapFormat | None,
+        typer.Option(
+            "--format",
+            help="text, mermaid, svg or png; else what the FILE's ending says (.mmd, .svg, .png), else text.",
+        ),
+    ] = None,
     to: Annotated[Path | None, typer.Option(help="File to write instead of printing.", metavar="FILE")] = None,
     story: OfStory = None,
     workdir: common_options.Workdir = None,
@@ -38,9 +47,10 @@ def draw(
     from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.report.current_state import read_current_state
 
+    form = _format_for(form, to)
     configuration = common_options.configuration_in(workdir)
     folder = latest_folder(configuration.zork_game_workdir, story)
-    graph = MapGraph.load_from_json(folder / configuration.map_state_file)
+    graph = MapGraph.read(folder / configuration.map_state_file, lambda problem: print_error(f"zorkgpt: {problem}"))
     if graph is None or not graph.rooms:
         print_line(f"Nothing is on the map yet: {heading(folder)}.")
         return
@@ -56,6 +66,14 @@ def draw(
         to.write_bytes(content)
     except OSError as error:
         raise StoreError(f"cannot write {to}: {error.strerror}") from error
+
+
+def _format_for(form: MapFormat | None, to: Path | None) -> MapFormat:
+    """Return the format that was asked for, or else the one that the file's ending says."""
+    said = _BY_ENDING.get(to.suffix.lower()) if to is not None else None
+    if form is not None and said is not None and form != said:
+        raise ConfigurationError(f"--format {form.value} does not fit the file {to}, whose ending says {said.value}")
+    return form or said or MapFormat.TEXT
 
 
 def _drawn(graph: MapGraph, here: int | None, form: MapFormat, to: Path | None) -> bytes:

@@ -58,7 +58,7 @@ def _drawn(graph: MapGraph, here: int | None) -> tuple[list[str], list[Way]]:
 
 def list_rooms(graph: MapGraph, here: int | None = None) -> str:
     """Return a line for each room with its ways out, for a terminal that is too narrow for the drawing."""
-    lines = ["The drawing is wider than this terminal; --format svg --to FILE has all of it.", ""]
+    lines = ["The drawing is wider than this terminal; --to map.txt writes all of it to a file.", ""]
     names = _names(graph)
     for room_id, name in names.items():
         ways = [

@@ -6,7 +6,7 @@ import shutil
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
 
 from pydantic import (
     BaseModel,
@@ -24,7 +24,7 @@ from session.files.document_store import backup_of
 from session.files.shared_files import read_shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 EdgeKey = Annotated[str, StringConstraints(pattern=r"^\d+_")]
 Confidence = Annotated[float, Field(ge=0, le=1)]
@@ -72,12 +72,34 @@ class MapFile(BaseModel):
         return self
 
 
-def read_map_file(path: Path | str, warn: Warn) -> MapFile | None:
-    """Return what the file holds; ``None`` where there is no file, or none with a map.
+class ParsedMap(NamedTuple):
+    """What a file holds, without the entries that cannot be.
 
-    Entries that cannot be are left out, each with a warning, and a copy of the file is kept under a new name. A file
-    that is no map at all is renamed, with a warning.
-    Raises ``StoreError`` where the file is there and cannot be read, or the copy cannot be made.
+    left_out: why each of those cannot be, by the keys that lead to it: ``connections.3.up``
+    """
+
+    file: MapFile
+    left_out: Mapping[str, str]
+
+
+class NoMap(StoreError):
+    """A file holds no map at all.
+
+    where: the keys that lead to what is wrong
+    problem: what that is
+    """
+
+    def __init__(self, path: Path, where: str, problem: str) -> None:
+        backup = backup_of(path)
+        before = f"; {backup} is the version before" if backup.exists() else ""
+        super().__init__(f"{path} holds no map ({where}: {problem}){before}")
+        self.where, self.problem = where, problem
+
+
+def read_map_file(path: Path | str) -> ParsedMap | None:
+    """Return what the file holds, ``None`` where there is none; nothing is changed.
+
+    Raises ``NoMap``, and ``StoreError`` where the file is there and cannot be read.
     """
     path = Path(path)
     content = read_shared(path)
@@ -88,21 +110,38 @@ def read_map_file(path: Path | str, warn: Warn) -> MapFile | None:
         faults = _faults(state)
         for entry in faults:
             _leave_out(state, entry)
-        file = MapFile.model_validate(state)
+        return ParsedMap(MapFile.model_validate(state), {_place(entry): why for entry, why in faults.items()})
     except ValidationError as error:
         first = error.errors()[0]
+        raise NoMap(path, _place(first["loc"]) or "the file", first["msg"]) from error
+
+
+def read_map_to_write(path: Path, warn: Warn) -> MapFile | None:
+    """Return what the file holds, for whoever will write it; ``None`` where there is no file, or none with a map.
+
+    Where entries that cannot be are left out, a copy of the file is kept under a new name. A file that is no map at all
+    is renamed. Both with a warning. Raises ``StoreError`` where the file cannot be read or kept.
+    """
+    try:
+        read = read_map_file(path)
+    except NoMap as error:
         kept = _keep(path, path.rename)
-        where = ".".join(map(str, first["loc"])) or "the file"
-        told = f"{path} is now {kept.name} ({where}: {first['msg']}){_offer_backup(path, kept)}"
-        warn("corrupt map kept aside, starting empty", error=told, kept=str(kept), where=where, problem=first["msg"])
+        told = f"{path} is now {kept.name} ({error.where}: {error.problem}){_offer_backup(path, kept)}"
+        event = "corrupt map kept aside, starting empty"
+        warn(event, error=told, kept=str(kept), where=error.where, problem=error.problem)
         return None
-    if faults:
+    if read is None:
+        return None
+    if read.left_out:
         kept = _keep(path, partial(shutil.copyfile, path))
-        for entry, problem in faults.items():
-            where = ".".join(map(str, entry))
+        for where, problem in read.left_out.items():
             told = f"{where} ({problem}); {kept.name} is {path} as it was"
             warn("map entry left out", error=told, kept=str(kept), where=where, problem=problem)
-    return file
+    return read.file
+
+
+def _place(entry: _Where) -> str:
+    return ".".join(map(str, entry))
 
 
 def _faults(state: dict[str, Any]) -> dict[_Where, str]:

@@ -13,18 +13,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-import structlog
 from pydantic import ValidationError
 from pydantic_core import to_json
 
 from session.errors import StoreError
 from session.files.atomic_write import write_atomically
 from session.values import Location
-from zorkgpt.mapping.map_file import MapFile, Warn, read_map_file
+from zorkgpt.mapping.map_file import MapFile, NoMap, read_map_file
 from zorkgpt.mapping.map_render import mermaid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from typing_extensions import Self
@@ -288,7 +287,7 @@ class MapGraph:
     def from_dict(cls, state: Mapping[str, object]) -> Self:
         """Return the map that ``to_dict`` gave. Raises ``StoreError`` for anything of another shape."""
         try:
-            return cls._from_file(MapFile.model_validate(state))
+            return cls.from_file(MapFile.model_validate(state))
         except ValidationError as error:
             raise StoreError(f"not a map: {error}") from error
 
@@ -301,17 +300,36 @@ class MapGraph:
         return to_json(self.to_dict(), indent=2)
 
     @classmethod
-    def load_from_json(cls, path: Path | str, warn: Warn | None = None) -> Self | None:
-        """Return the map of that file; ``None`` where there is none, or something that is no map.
+    def read(cls, path: Path | str, note: Callable[[str], object] = lambda _problem: None) -> Self | None:
+        """Return the map of that file, ``None`` where there is none; nothing is changed.
 
-        Entries that are no part of a map are left out, with a warning by ``warn``, else by the logger ``zorkgpt``.
-        Raises ``StoreError`` where the file is there and cannot be read.
+        note: told of each entry that cannot be, which is left out
+        Raises ``StoreError`` where the file cannot be read, or holds no map at all.
         """
-        file = read_map_file(path, warn or structlog.wrap_logger(logging.getLogger("zorkgpt")).warning)
-        return None if file is None else cls._from_file(file)
+        read = read_map_file(path)
+        if read is None:
+            return None
+        for where, problem in read.left_out.items():
+            note(f"{path}: {where} is left out: {problem}")
+        return cls.from_file(read.file)
 
     @classmethod
-    def _from_file(cls, file: MapFile) -> Self:
+    def load_from_json(cls, path: Path | str) -> Self | None:
+        """Return the map of that file; ``None`` where there is none, or something that is no map; nothing is changed.
+
+        What is no map, and no part of one, is told to the logger ``zorkgpt``. Raises ``StoreError`` where the file is
+        there and cannot be read.
+        """
+        warn = logging.getLogger("zorkgpt").warning
+        try:
+            return cls.read(path, warn)
+        except NoMap as error:
+            warn(str(error))
+            return None
+
+    @classmethod
+    def from_file(cls, file: MapFile) -> Self:
+        """Return the map that a file holds."""
         graph = cls(
             rooms={
                 entry.id: Room(entry.id, entry.name, tuple(entry.exits), entry.model_extra or {})

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from session.files.document_store import SharedStore
 from session.files.shared_files import locked
+from zorkgpt.mapping.map_file import read_map_to_write
 from zorkgpt.mapping.map_graph import MapGraph
 
 if TYPE_CHECKING:
@@ -113,15 +114,20 @@ class MapStore(SharedStore[MapState]):
         self.is_changed, self._is_due = state.is_changed, state.is_due
 
     def _load(self) -> MapGraph:
-        graph = MapGraph.load_from_json(self.path, self._warn) or MapGraph()
+        graph = self._read()
         self._known, self._signature = digest(graph), self._stat()
         return graph
+
+    def _read(self) -> MapGraph:
+        """Return the map of the file; what of it is no map is kept under another name, for the file will be written."""
+        file = read_map_to_write(self.path, self._warn)
+        return MapGraph() if file is None else MapGraph.from_file(file)
 
     def _absorb(self) -> None:
         self._look()
         if self._stat() == self._signature:
             return
-        theirs = MapGraph.load_from_json(self.path, self._warn) or MapGraph()
+        theirs = self._read()
         if digest(theirs) != self._known:
             self.graph.absorb(theirs)
             self._notice(_text(theirs))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from managers.knowledge.document import parse_knowledge
@@ -64,10 +63,9 @@ def _routes(text: str, path: Path) -> Known:
 
 
 def _map(path: Path, note: Callable[[str], None]) -> MapGraph | None:
-    """Read a map as it is, and leave a broken one where it is: nothing is written for a report."""
-    content = read_shared(path)
+    """Read a map; of one that was not there a run keeps an empty copy."""
     try:
-        return MapGraph.from_dict(json.loads(content)) if content else None
-    except (ValueError, RecursionError, StoreError):
-        note(f"{path} holds no map that can be read.")
+        return MapGraph.read(path, note) if read_shared(path) else None
+    except StoreError as error:
+        note(str(error))
         return None

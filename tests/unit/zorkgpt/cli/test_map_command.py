@@ -74,10 +74,42 @@ def test_mermaid_is_printed_alone_and_pictures_go_to_files(tmp_path: Path) -> No
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_ending_of_the_file_says_the_format(tmp_path: Path) -> None:
+    for name, beginning in {"m.svg": b"<?xml", "m.png": b"\x89PNG", "m.mmd": b"graph TD", "m.txt": b"\n\xe2"}.items():
+        assert typed("map", "--to", name).status == 0
+        assert (tmp_path / name).read_bytes().startswith(beginning.strip())
+
+
+def test_a_broken_file_is_one_line_and_stays_as_it_is(workdir: Path) -> None:
+    path, backup = workdir / "map_state.json", workdir / "map_state.json.backup"
+    backup.write_bytes(path.read_bytes())
+    path.write_text("{")
+    for _ in range(2):
+        shown = typed("map")
+        (line,) = shown.err.decode().splitlines()
+        assert shown.status == 1
+        assert "map_state.json holds no map (the file: " in line
+        assert line.endswith("map_state.json.backup is the version before")
+    assert sorted(workdir.iterdir()) == [path, backup]
+
+
+def test_an_entry_that_cannot_be_is_told_and_the_rest_is_drawn(
+    workdir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    path = workdir / "map_state.json"
+    path.write_text(path.read_text().replace('"rooms": {', '"rooms": {"3": "Attic", '))
+    shown = typed("map")
+    assert shown.out.decode() == DRAWN
+    assert "map_state.json: rooms.3 is left out: " in capfd.readouterr().err
+    assert list(workdir.iterdir()) == [path]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("--format", "png"), "name a file for it with --to FILE"),
+        (("--format", "text", "--to", "m.svg"), "--format text does not fit the file m.svg, whose ending says svg"),
+        (("--format", "svg", "--to", "m.PNG"), "--format svg does not fit the file m.PNG, whose ending says png"),
         (("--to", "nowhere/map.txt"), "cannot write nowhere/map.txt: No such file"),
         (("--game", "moor"), "nothing was played of it"),
     ],

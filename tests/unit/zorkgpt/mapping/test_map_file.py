@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
-from structlog.testing import capture_logs
 
 from session.errors import StoreError
 from tests.unit.zorkgpt.mapping.graphs import graphs
 from zorkgpt.mapping.map_graph import Edge, MapGraph
+from zorkgpt.mapping.map_store import MapStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +60,16 @@ UNSOUND_ENTRIES = {
 }
 
 
+class Warnings:
+    """Writes down what somebody was warned of."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, str]] = []
+
+    def __call__(self, event: str, **particulars: str) -> None:
+        self.told.append({"event": event, **particulars})
+
+
 def test_the_seeds_example_is_read_and_written_back_in_the_same_shape(tmp_path: Path) -> None:
     path = tmp_path / "map_state.json"
     path.write_text(SEED_EXAMPLE)
@@ -97,26 +107,43 @@ def test_keys_that_are_not_known_survive_a_round_trip() -> None:
     assert written["metadata"]["author"] == "me"
 
 
-def test_a_missing_file_is_no_map_and_no_warning(tmp_path: Path) -> None:
-    with capture_logs() as logs:
-        assert MapGraph.load_from_json(tmp_path / "map_state.json") is None
-    assert logs == []
+def test_a_missing_file_is_no_map_and_no_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert MapGraph.load_from_json(tmp_path / "map_state.json") is None
+    assert MapGraph.read(tmp_path / "map_state.json") is None
+    assert caplog.messages == []
 
 
 @pytest.mark.parametrize("content", CORRUPT.values(), ids=CORRUPT.keys())
-def test_a_corrupt_file_is_kept_aside_with_a_warning(tmp_path: Path, content: bytes) -> None:
+def test_whoever_plays_keeps_a_corrupt_file_aside_with_a_warning(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "map_state.json"
     path.write_bytes(content)
-    with capture_logs() as logs:
-        assert MapGraph.load_from_json(path) is None
+    warnings = Warnings()
+    assert MapStore(path, warnings).graph == MapGraph()
     assert not path.exists()
     assert (tmp_path / "map_state.json.corrupt").read_bytes() == content
-    assert [log["log_level"] for log in logs] == ["warning"]
-    assert logs[0]["kept"] == f"{path}.corrupt"
+    assert [warning["kept"] for warning in warnings.told] == [f"{path}.corrupt"]
+
+
+@pytest.mark.parametrize("content", CORRUPT.values(), ids=CORRUPT.keys())
+def test_whoever_only_reads_leaves_a_corrupt_file_and_its_backup_as_they_are(
+    tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    path, backup = tmp_path / "map_state.json", tmp_path / "map_state.json.backup"
+    path.write_bytes(content)
+    backup.write_text(SEED_EXAMPLE)
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"map_state.json holds no map \(.*map_state.json.backup is the version"):
+            MapGraph.read(path)
+    assert MapGraph.load_from_json(path) is None
+    assert "holds no map" in caplog.text
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {
+        "map_state.json": content,
+        "map_state.json.backup": SEED_EXAMPLE.encode(),
+    }
 
 
 @pytest.mark.parametrize(("section", "key", "value"), UNSOUND_ENTRIES.values(), ids=UNSOUND_ENTRIES.keys())
-def test_an_entry_that_cannot_be_is_left_out_and_the_file_as_it_was_is_kept(
+def test_an_entry_that_cannot_be_is_left_out_and_whoever_plays_keeps_the_file_as_it_was(
     tmp_path: Path, section: str, key: str, value: object
 ) -> None:
     state = json.loads(json.dumps(SOUND))
@@ -124,16 +151,21 @@ def test_an_entry_that_cannot_be_is_left_out_and_the_file_as_it_was_is_kept(
     content = json.dumps(state)
     path = tmp_path / "map_state.json"
     path.write_text(content)
-    with capture_logs() as logs:
-        graph = MapGraph.load_from_json(path)
+    notes: list[str] = []
+    graph = MapGraph.read(path, notes.append)
     assert graph is not None
+    assert len(notes) == 1
+    assert f"map_state.json: {section}.{key}" in notes[0]
+    assert list(tmp_path.iterdir()) == [path]
+    warnings = Warnings()
+    assert MapStore(path, warnings).graph == graph
+    (warning,) = warnings.told
+    assert warning["where"].startswith(f"{section}.{key}")
+    assert (tmp_path / "map_state.json.corrupt").read_text() == content
     if section == "connections":
         assert graph.connections.pop(3, {}) == {}
         graph.rooms.pop(3, None)
     assert graph == MapGraph.from_dict(SOUND)
-    (warning,) = logs
-    assert warning["where"].startswith(f"{section}.{key}")
-    assert (tmp_path / "map_state.json.corrupt").read_text() == content
 
 
 def test_of_an_entry_with_one_exit_that_cannot_be_the_others_are_kept(tmp_path: Path) -> None:
@@ -156,7 +188,7 @@ def test_a_corrupt_file_never_takes_the_place_of_an_earlier_one(tmp_path: Path) 
     path = tmp_path / "map_state.json"
     for content in (b"first", b"second", b"third"):
         path.write_bytes(content)
-        MapGraph.load_from_json(path)
+        MapStore(path, Warnings())
     kept = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
     assert kept == {
         "map_state.json.corrupt": b"first",
