@@ -96,12 +96,12 @@ class Watching:
         if memories := run.orchestrator.learning.find(SimpleMemoryManager):
             for line in problem_lines(memories.memory_file, memories.problems()):
                 print_error(f"zorkgpt: {line}")
-        with self._live(run), _stopping_on_interrupt(self.stop, self.keyboard, is_shown=self._view is not None):
-            try:
+        try:
+            with self._live(run), _stopping_on_interrupt(self.stop, self.keyboard, is_shown=self._view is not None):
                 end = run.play()
-            except KeyboardInterrupt:
-                self._tell("Stopped. ", run)
-                raise
+        except KeyboardInterrupt:
+            self._tell("Stopped. ", run)
+            raise
         if self.is_for_people and (line := self._gained(run)):
             _print_wrapped(self.screen.screen, line)
         if end != "done":

@@ -16,8 +16,8 @@ from rich.console import Console
 from session.events import ModelAnswered
 from session.game_configuration import GameConfiguration
 from session.values import GameObject
-from tests.fixtures.command_line import ran_on_a_terminal
-from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.command_line import ran_on_a_terminal, typed_on_a_terminal
+from tests.fixtures.misbehaving_server import MisbehavingServer, Silent
 from tests.fixtures.run_events import answered
 from tests.fixtures.troubled_server import Answers
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, played, started, turn, write_run
@@ -175,3 +175,13 @@ def test_nothing_stands_still_while_a_server_stalls(tmp_path: Path) -> None:
     frames = re.findall("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] the agent thinks", shown)
     assert len(frames) >= 3 * 3
     assert "Episode 1 stopped at the turn limit after 1 turn" in shown
+
+
+def test_after_a_second_ctrl_c_it_stays_on_the_screen_how_the_run_goes_on(tmp_path: Path) -> None:
+    with MisbehavingServer(Silent()) as server:
+        arguments = ("run", "--base-url", server.base_url, "--workdir", "work")
+        stopped = typed_on_a_terminal(tmp_path, ["\x03", "\x03"], *arguments, once=b"the agent thinks|again: at once")
+    assert stopped.status == 130
+    _, hint, after_it = stopped.out.rpartition(b"goes on from here.")
+    assert hint
+    assert after_it.strip() == b""
