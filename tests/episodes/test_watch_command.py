@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from session.events import RunPaused
+from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import COMMAND, environment, ran_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
@@ -92,6 +95,19 @@ def test_on_a_terminal_it_says_whom_the_run_asks_and_since_when_and_ctrl_c_leave
     assert re.search("the agent thinks, [1-9] s", shown.out.decode())
 
 
+def test_a_run_whose_budget_is_spent_goes_on_with_what_status_and_watch_tell_to_type(tmp_path: Path) -> None:
+    with MisbehavingServer(Answers()) as server:
+        played = ("--max-turns", "2", "--max-tokens", "10", "--base-url", server.base_url, "--workdir", "work")
+        assert typed("run", *played).status == 1
+        told = [typed(name, "--workdir", "work").out.decode() for name in ("status", "watch")]
+        commands = [found[1] for each in told if (found := re.search(r"; zorkgpt (resume .*) goes on\.", each))]
+        assert commands == [f"resume {find_run(tmp_path / 'work')} --max-tokens 20".replace(f"{tmp_path}/", "")] * 2
+        typed(*shlex.split(commands[0]))
+    last = list(read_journal(find_run(tmp_path / "work")))[-1].event
+    assert isinstance(last, RunPaused)
+    assert last.reason == "max-tokens 20 reached: 20 spent"
+
+
 def test_of_a_run_that_nobody_plays_the_latest_turns_are_shown_and_how_it_stands(tmp_path: Path) -> None:
     events: list[Event] = [started(), *(played(turn(number, f"pull chain {number}")) for number in range(1, 9))]
     folder = write_run(tmp_path / "work", events, configuration={"zork_game_workdir": "work"})
@@ -100,7 +116,7 @@ def test_of_a_run_that_nobody_plays_the_latest_turns_are_shown_and_how_it_stands
     assert "pull chain 6" not in told
     assert "> pull chain 7" in told
     assert "> pull chain 8" in told
-    assert told.splitlines()[-1].startswith("The run is killed: its journal has no end: it can be resumed. ")
+    assert told.splitlines()[-1].startswith("The run is killed: it stopped without an end, as after a crash; ")
     lines = typed("watch", "--json", str(folder)).out.splitlines()
     assert [json.loads(line)["kind"] for line in lines] == ["turn_played", "turn_played"]
     assert find_run(tmp_path / "work") == folder

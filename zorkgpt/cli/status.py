@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +14,7 @@ from session.text import counted, one_line
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
 from zorkgpt.cli.printable import hanging
+from zorkgpt.cli.run_standing import standing
 from zorkgpt.cli.streams import print_line, terminal_width
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def status(
         runs = latest_runs([folder])
         summary = summarise(runs[0]) if runs else None
         if summary:
-            print_line(_standing(summary))
+            print_line(standing(summary, configuration))
             for change in summary.changes:
                 print_line(f"Changed {change.describe()}.")
         print_line(_moment(state, summary))
@@ -67,14 +67,7 @@ LISTS = {"objective": "ObjectiveManager", "remembered here": "SimpleMemoryManage
 LATELY = 3
 """How many memories are told that were learnt last."""
 
-_GOES_ON = frozenset({"paused", "killed"})
 _WORDS_OF_NAME = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
-
-def _standing(run: RunSummary) -> str:
-    reason = f": {one_line(run.reason)}" if run.reason else ""
-    hint = f"; {program()} resume {shlex.quote(str(run.folder))} goes on" if run.state in _GOES_ON else ""
-    return f"The run is {run.state}{reason}{hint}."
 
 
 def _moment(state: CurrentState, run: RunSummary | None) -> str:

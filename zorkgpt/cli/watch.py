@@ -14,6 +14,7 @@ import typer
 from session.invocation import program
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, story_file
+from zorkgpt.cli.run_standing import standing
 from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_line
 
 if TYPE_CHECKING:
@@ -57,9 +58,8 @@ def watch(
             raise typer.Exit(EXIT_STATUS["interrupted"]) from None
     summary = summarise(folder)
     if not as_json:
-        reason = f": {summary.reason}" if summary.reason else ""
-        what, command = ("shows what came of it", "runs show") if summary.state == "done" else ("goes on", "resume")
-        print_line(f"The run is {summary.state}{reason}. {program()} {command} {shlex.quote(str(folder))} {what}.")
+        shows = f" {program()} runs show {shlex.quote(str(folder))} shows what came of it."
+        print_line(f"{standing(summary, now)}{shows if summary.state == 'done' else ''}")
 
 
 class _WatchedRun:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from zorkgpt.cli.download_bar import DownloadBar
 from zorkgpt.cli.keyboard import HELP, Keyboard
 from zorkgpt.cli.live_view import LiveView
 from zorkgpt.cli.memory_views import problem_lines
+from zorkgpt.cli.run_standing import resume_command
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
 from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line
 from zorkgpt.report.gains import Gains
@@ -143,8 +143,7 @@ class Watching:
         if not (run.folder / JOURNAL_FILE).is_file():
             print_line(f"{news}{run.folder} is gone: the run cannot go on.")
             return
-        raised = [part for limit in run.committer.model.spending.reached() for part in limit.raised()]
-        command = f"{program()} {shlex.join(['resume', str(run.folder), *self.repeated, *raised])}"
+        command = resume_command(run.folder, run.committer.model.spending, self.repeated)
         print_line(f"{news}{command} goes on from here.")
 
 

@@ -24,7 +24,7 @@ RunState = Literal["done", "paused", "playing", "killed", "damaged"]
 run folder cannot be read to its end.
 """
 
-KILLED = "its journal has no end: it can be resumed"
+KILLED = "it stopped without an end, as after a crash"
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,7 +98,7 @@ def test_a_transcript_tells_what_was_seen_thought_and_played(tmp_path: Path) -> 
         "- Model: scripted\n"
         "- Assistance: none\n"
         "- Begun: 2026-01-31T18:45:00+00:00\n"
-        "- State: killed: its journal has no end: it can be resumed\n\n"
+        "- State: killed: it stopped without an end, as after a crash\n\n"
         "## Episode 1\n\n"
         "    Steam.\n\n"
         "### Turn 1 · Blue Vats (31) · score 0\n\n"
