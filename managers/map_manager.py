@@ -157,6 +157,12 @@ class MapManager(BaseManager):
         """Return the surest short way by known edges, ``None`` where there is none."""
         return navigation.shortest_route(self.game_map, from_id, to_id)
 
+    @property
+    def leads_farther(self) -> bool:
+        """Whether known edges lead from here to a room that takes more than one command."""
+        here = self.game_state.current_room_id
+        return here is not None and navigation.leads_farther(self.game_map, here)
+
     def frontier(self) -> tuple[FrontierRoom, ...]:
         """Return the rooms with untried exits that can be reached from here, nearest first."""
         here = self.game_state.current_room_id

@@ -17,7 +17,7 @@ from managers.routes.trail import Trail
 from session.context import OfferedRoute, Place, PromptSection
 from session.files.document_store import DocumentStore, StoreState
 from session.files.run_folders import SharedFile
-from session.route import LEAST_TRUST, KnownRoute, RouteStep, Waypoint
+from session.route import LEAST_TRUST, KnownRoute, RouteStep, Waypoint, standings
 from session.text import counted
 from session.values import Proposal
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 ROUTES_FILE = "routes.json"
 MOST_SHOWN = 6
-FEWEST_ROOMS_TO_TRAVEL = 3
 _STATES = TypeAdapter(StoreState[RouteEdit])
 
 RouteStore = DocumentStore[RouteBook, RouteEdit]
@@ -70,11 +69,24 @@ class UnderWay:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedStep:
+    """A step at which a way stopped on the spot; ``mark``: of place, score and all things in reach then."""
+
+    command: str
+    mark: str
+
+
+@dataclass(frozen=True, slots=True)
 class RoutesState:
-    """Where the player is on a way, for a snapshot; ``news`` is what the next prompt says of the last one."""
+    """Where the player is on a way, for a snapshot.
+
+    news: what the next prompt says of the last one
+    failed: the steps of this episode that are no beginning of a way while all stands as it did then
+    """
 
     under_way: UnderWay | None = None
     news: str = ""
+    failed: tuple[FailedStep, ...] = ()
 
 
 def open_routes(workdir: Path) -> RouteStore:
@@ -106,6 +118,7 @@ class RouteManager(BaseManager):
         self._map = game_map
         self._store = open_routes(config.zork_game_workdir)
         self._trail = Trail()
+        self._latest: Observation | None = None
         self._state = RoutesState()
 
     @classmethod
@@ -135,6 +148,7 @@ class RouteManager(BaseManager):
         super().reset(game_state)
         self._store.refresh()
         self._trail = Trail()
+        self._latest = None
         self._state = RoutesState()
 
     @property
@@ -163,12 +177,13 @@ class RouteManager(BaseManager):
     def offers(self, observation: Observation) -> tuple[OfferedRoute, ...]:
         """Return the routes that can be followed now, best first."""
         routes = [route for route, _ in self._from_here(observation)]
-        return tuple(OfferedRoute(each.number, view.choice(each), each.gain == routes[0].gain) for each in routes)
+        best = routes[0].promise if routes else 0
+        return tuple(OfferedRoute(each.number, view.choice(each), each.promise == best) for each in routes)
 
     @property
     def may_travel(self) -> bool:
         """Whether there is anywhere to walk to that takes more than a command."""
-        return self._map is not None and len(self._map.game_map.rooms) >= FEWEST_ROOMS_TO_TRAVEL
+        return self._map is not None and self._map.leads_farther
 
     def set_out(self, proposal: Proposal, observation: Observation) -> str:
         """Follow a route, or walk to a location, as the agent wishes; return why that cannot be, "" where it can."""
@@ -178,20 +193,24 @@ class RouteManager(BaseManager):
         for route, done in found:
             if route.number == proposal.follow:
                 name, steps = f"Route {route.number}", self._played(route)[done:]
-                self._state = RoutesState(UnderWay(name, route.key, done, 0, steps, view.purpose(route), route.touched))
+                way = UnderWay(name, route.key, done, 0, steps, view.purpose(route), route.touched)
+                self._state = replace(self._state, under_way=way, news="")
                 return ""
         numbers = ", ".join(str(route.number) for route, _ in found) or "none"
         return f"there is no route {proposal.follow} from here; those that begin here: {numbers}"
 
     def learn(self, record: TurnRecord) -> None:
         """Compare the turn with the route that is followed, if any, and keep it for the end of the episode."""
-        self._trail.add(record)
+        self.recall(record)
         under_way = self._state.under_way if record.is_of_route else None
-        self._state = RoutesState() if under_way is None else self._after(under_way, record.after)
+        self._state = replace(self._state, under_way=None, news="")
+        if under_way is not None:
+            self._state = self._after(under_way, record)
 
     def recall(self, record: TurnRecord) -> None:
         """Keep the turn for the end of the episode."""
         self._trail.add(record)
+        self._latest = record.after
 
     def end(self, end: EpisodeEnd) -> None:
         """Learn the routes of the episode; they go to the file with the next commit."""
@@ -247,21 +266,34 @@ class RouteManager(BaseManager):
         under_way = self._state.under_way
         if under_way is not None:
             return (f"{under_way.name}: {under_way.done} of {counted(under_way.length, 'command')}",)
-        best = sorted(self._trusted(), key=lambda route: (-route.gain, len(route.steps)))
-        return tuple(view.choice(route) for route in best[:MOST_SHOWN])
+        found = self._from_here(self._latest)
+        lines = [view.outlook(route, done) for route, done in found[:MOST_SHOWN]]
+        others = len(self._trusted()) - len(lines)
+        if not others:
+            return tuple(lines)
+        return (*lines, counted(others, "other route") if lines else f"{counted(others, 'route')}, none from here")
 
     def _trusted(self) -> list[KnownRoute]:
         shuffled = self.config.routes.shuffled
         return [route for route in self.book.routes if route.trust >= LEAST_TRUST and len(route.steps) > shuffled]
 
-    def _from_here(self, observation: Observation) -> list[tuple[KnownRoute, int]]:
-        """Return the routes that begin or pass here, best first, each with the number of commands that are done."""
+    def _from_here(self, observation: Observation | None) -> list[tuple[KnownRoute, int]]:
+        """Return the routes that begin or pass here, best first, each with the number of commands that are done.
+
+        One whose next command has stopped a way here is not among them until something has changed.
+        observation: ``None`` stands for the opening
+        """
+        mark = "" if observation is None else _mark_of(observation)
+        in_vain = {step.command for step in self._state.failed if step.mark == mark}
         found = []
         for route in self._trusted():
-            done = 0 if self.game_state.turn_count == 0 else route.point_like(observation)
-            if done is not None:
+            if observation is None or self.game_state.turn_count == 0:
+                done: int | None = 0
+            else:
+                done = route.point_like(observation)
+            if done is not None and self._played(route)[done].command not in in_vain:
                 found.append((route, done))
-        return sorted(found, key=lambda each: (-each[0].gain * each[0].trust, len(each[0].steps), each[0].number))
+        return sorted(found, key=lambda each: (-each[0].promise, len(each[0].steps), each[0].number))
 
     def _worth_telling(self, observation: Observation) -> list[tuple[KnownRoute, int]]:
         """Return the best routes from here, without those that a longer one begins with: its line tells their way."""
@@ -292,22 +324,27 @@ class RouteManager(BaseManager):
         names = self._map.game_map.room_names
         rooms = zip(found.commands, found.location_ids[1:], strict=True)
         steps = tuple(RouteStep(command, Waypoint(room, names.get(room, ""))) for command, room in rooms)
-        self._state = RoutesState(UnderWay(f"The way to {names.get(to_id, to_id)}", "", 0, 0, steps))
+        way = UnderWay(f"The way to {names.get(to_id, to_id)}", "", 0, 0, steps)
+        self._state = replace(self._state, under_way=way, news="")
         return ""
 
-    def _after(self, under_way: UnderWay, observation: Observation) -> RoutesState:
+    def _after(self, under_way: UnderWay, record: TurnRecord) -> RoutesState:
         """Return where the player is after the next step of the way, which ends where it leads elsewhere."""
         step, *left = under_way.steps
         played = replace(under_way, done=under_way.done + 1, steps=tuple(left))
-        deviation = step.leads_to.deviation(observation, played.touched, self._trail.held)
+        deviation = step.leads_to.deviation(record.before, record.after, played.touched, self._trail.held)
         if not deviation and left:
-            return RoutesState(played)
+            return replace(self._state, under_way=played)
         if played.key:
             self._store.defer(FollowedRoute(played.key, played.skipped + played.done if deviation else 0))
-        if deviation:
-            length = counted(played.length, "command")
-            return RoutesState(news=f"{played.name} stopped after {played.done} of {length}: {deviation}.")
-        return RoutesState(news=f"{played.name} was followed to its end, in {counted(played.done, 'command')}.")
+        done = counted(played.done, "command")
+        if not deviation:
+            return replace(self._state, news=f"{played.name} was followed to its end, in {done}.")
+        mark = "" if record.moved else _mark_of(record.after)
+        failed = (*self._state.failed, FailedStep(step.command, mark)) if mark else self._state.failed
+        return replace(
+            self._state, news=f"{played.name} stopped at `{step.command}` ({done} played): {deviation}.", failed=failed
+        )
 
     def _wanted_rooms(self, routes: tuple[KnownRoute, ...]) -> tuple[int, ...]:
         """Return the rooms that routes are kept to: those with untried exits first, then those farthest away."""
@@ -319,3 +356,8 @@ class RouteManager(BaseManager):
         far = {room: len(way.commands) if way else 0 for room, way in ways.items()}
         untried = {room: bool(self._map.game_map.untried_exits(room)) for room in rooms}
         return tuple(sorted(rooms, key=lambda room: (not untried[room], -far[room], room))[:MOST_ROOMS])
+
+
+def _mark_of(observation: Observation) -> str:
+    """Return what is equal for two moments where place, score and all things in reach are alike."""
+    return Waypoint.of(observation, standings(observation).keys()).mark

@@ -55,7 +55,7 @@ class OfferedRoute:
     """A route that can be followed at this moment.
 
     choice: how it stands among commands to choose from
-    is_best: no other one wins more points
+    is_best: no other one can be expected to win more points, as far as it is trusted
     """
 
     number: int

@@ -52,9 +52,12 @@ class Waypoint:
             _mark(observation, touched),
         )
 
-    def deviation(self, observation: Observation, touched: Collection[int], held: Collection[int]) -> str:
+    def deviation(
+        self, before: Observation, observation: Observation, touched: Collection[int], held: Collection[int]
+    ) -> str:
         """Return in a few words what an observation shows that is not as it was here; "" where nothing does.
 
+        before: what was seen a turn ago
         touched: the things that the route needs where they were; what else it carried may be anywhere
         held: the things that the player has had in this episode, which are no news wherever they lie now
         """
@@ -67,17 +70,25 @@ class Waypoint:
             return f"you are not at {self.place} but {f'at {location.label}' if location else 'somewhere unknown'}"
         if self.score is not None and observation.score != self.score:
             return f"the score is not {self.score} but {observation.score}"
-        return self._change_of_things(observation, touched, held)
+        return self._change_of_things(before, observation, touched, held)
 
-    def _change_of_things(self, observation: Observation, touched: Collection[int], held: Collection[int]) -> str:
+    def _change_of_things(
+        self, before: Observation, observation: Observation, touched: Collection[int], held: Collection[int]
+    ) -> str:
         carried, seen = observation.inventory or (), observation.visible or ()
         if not {thing.num for thing in carried}.issuperset(self.carried_set.intersection(touched)):
             return "you do not carry all that you carried then"
         if self.seen is not None:
             old = {*self.seen, *self.carried_set, *held}
-            new = {thing.num: thing for thing in (*carried, *seen) if thing.num not in old}
-            if new:
-                return f"this is new here: {', '.join(thing.name or f'object #{thing.num}' for thing in new.values())}"
+            more = {thing.num: thing.name or f"object #{thing.num}" for thing in (*carried, *seen)}
+            more = {number: name for number, name in more.items() if number not in old}
+            was_there = standings(before).keys() & more.keys()
+            told = {"this is new here": more.keys() - was_there, "this is still here": was_there}
+            return "; ".join(
+                f"{what}: {', '.join(more[each] for each in more if each in those)}"
+                for what, those in told.items()
+                if those
+            )
         return ""
 
     @property
@@ -124,6 +135,7 @@ class KnownRoute:
     followed, worked: the episodes in which it was followed, and those in which it led to its end
     stops: how often it stopped, by the number of the command (from 1) that led elsewhere
     spare: the same with the commands that seemed to change nothing; empty where there were none
+    failed: the keys of shortened forms that stopped
     touched: the numbers of the things that its commands moved or changed, as far as could be seen
     """
 
@@ -138,6 +150,7 @@ class KnownRoute:
     proof: Proof | None = None
     spare: tuple[RouteStep, ...] = ()
     touched: tuple[int, ...] = ()
+    failed: tuple[str, ...] = ()
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -159,6 +172,11 @@ class KnownRoute:
         """The share of its tries that led to its end, the one that it was learnt in among them."""
         worked, tried = (self.proof.worked, self.proof.tried) if self.proof else (1, 1)
         return (worked + self.worked) / (tried + self.followed)
+
+    @property
+    def promise(self) -> float:
+        """The points that it can be expected to win."""
+        return self.gain * self.trust
 
     @property
     def carries(self) -> int:

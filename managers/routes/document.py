@@ -101,7 +101,10 @@ class FollowedRoute:
             return replace(route, followed=route.followed + 1, worked=route.worked + 1)
         at = _place_in(route.spare, route.steps[: self.stopped_at]) if route.spare else self.stopped_at
         stops = {**route.stops, at: route.stops.get(at, 0) + 1}
-        return replace(route, followed=route.followed + 1, stops=stops, steps=route.spare or route.steps, spare=())
+        stopped = replace(route, followed=route.followed + 1, stops=stops)
+        if not route.spare:
+            return stopped
+        return replace(stopped, steps=route.spare, spare=(), failed=(*route.failed, route.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +161,16 @@ _ROUTE = TypeAdapter(KnownRoute)
 def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteBook:
     """Return the book with a new route, if it is the shortest to its goal or carries more in few commands more.
 
+    A shortened form that stopped before is taken as it was played.
+
     number: its number, where it has one already
     """
     if not new.steps or (new.goal.kind == "score" and new.gain <= 0):
         return book
+    failed = {key: None for route in book.routes if _is_same_goal(route, new) for key in route.failed}
+    new = replace(new, failed=tuple(failed | dict.fromkeys(new.failed)))
+    if new.spare and new.key in failed:
+        new = replace(new, steps=new.spare, spare=())
     if any(len(route.steps) == len(new.steps) and route.commands == new.commands for route in book.routes):
         return book
     new = replace(new, number=number or book.latest + 1)

@@ -26,6 +26,11 @@ def purpose(route: KnownRoute) -> str:
     return f"+{counted(route.gain, 'point')}" if route.goal.kind == "score" else aim(route)
 
 
+def outlook(route: KnownRoute, done: int) -> str:
+    """Return what the route is for and how many commands are left, for people who look on."""
+    return f"{route.number}: {aim(route)} in {counted(len(route.steps) - done, 'command')} from here"
+
+
 def choice(route: KnownRoute) -> str:
     """Return the route as one of the commands that an agent chooses from."""
     return f"follow route {route.number} ({aim(route)})"
@@ -36,16 +41,18 @@ def line(route: KnownRoute, done: int = 0) -> str:
     commands = route.commands[done:]
     left = f"{counted(len(commands), 'command')}{' from here' if done else ''}"
     shown = [*commands[:MOST_SHOWN], *(["…"] if len(commands) > MOST_SHOWN else [])]
-    return f"{route.number}: {aim(route)} in {left}, {record(route)}: {', '.join(shown)}"
+    return f"{route.number}: {aim(route)} in {left}, {record(route, done)}: {', '.join(shown)}"
 
 
-def record(route: KnownRoute) -> str:
-    """Return how the route fared so far."""
+def record(route: KnownRoute, done: int = 0) -> str:
+    """Return how the route fared so far; its commands are counted from where ``done`` of them are."""
+    if route.spare and not route.followed and route.proof is None:
+        return "shortened, not tried yet"
     parts = [f"worked in {1 + route.worked} of {counted(1 + route.followed, 'episode')}"]
     if route.proof is not None:
         parts.append(f"in {route.proof.worked} of {route.proof.tried} trials")
-    if route.stops:
-        stops = [(number, command) for number, command in enumerate(route.commands, start=1) if number in route.stops]
-        at = ", ".join(f"{number} ({command})" for number, command in stops)
-        parts.append(f"stopped at command {at}")
+    ahead = enumerate(route.commands[done:], start=1)
+    stops = [f"{number} ({command})" for number, command in ahead if number + done in route.stops]
+    if stops:
+        parts.append(f"stopped at command {', '.join(stops)}")
     return ", ".join(parts)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from session.text import counted
 from session.values import GameObject, Location
-from tests.fixtures.mill import CELLAR, LOFT, MILL, MILLER, ROPED, WAY, YARD, play_mill
+from tests.fixtures.mill import CELLAR, LOFT, MILL, MILLER, ROPE, ROPED, WAY, YARD, play_mill
 from zorkgpt.llm.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def test_it_stops_at_the_step_that_leads_elsewhere_and_the_next_prompt_says_why(
     run = play_mill(tmp_path, model, MILL, {**MILL, command: after})
     assert followed(run, 2) == list(WAY[:steps])
     told = model.calls[len(WAY) + 1].prompt.user
-    assert f"stopped after {steps} of 3 commands: {reason}." in told
+    assert f" stopped at `{command}` ({counted(steps, 'command')} played): {reason}." in told
     assert best_route(tmp_path)["stops"] == {str(steps): 1}
 
 
@@ -85,6 +86,21 @@ def test_a_refusal_stops_it_too(tmp_path: Path) -> None:
     run = play_mill(tmp_path, model, MILL, refusing)
     assert followed(run, 2) == ["up", "take rope"]
     assert "the command did not reach the story" in model.calls[len(WAY) + 1].prompt.user
+
+
+@pytest.mark.parametrize("has_changed", [False, True], ids=["nothing changed", "somebody came"])
+def test_the_step_that_failed_is_no_beginning_of_another_route_until_something_has_changed(
+    tmp_path: Path, *, has_changed: bool
+) -> None:
+    stuck = replace(LOFT, text="It sticks.")
+    looked = replace(stuck, visible=(ROPE, MILLER)) if has_changed else stuck
+    answers = iter([*typed(*WAY, "wait"), {"action": "wait", "follow": 2}, *typed("wait", "wait")])
+    model = ScriptedLLM(lambda _role, _prompt, _schema: next(answers))
+    play_mill(tmp_path, model, MILL, {**MILL, "take rope": stuck, "wait": looked}, max_turns_per_episode=4)
+    *_, after_stop, later = [call.prompt.user for call in model.calls]
+    offered = [prompt.partition("## ROUTES\n")[2].split("\n\n")[0] for prompt in (after_stop, later)]
+    assert "stopped at `take rope`" in offered[0]
+    assert [" from here" in each for each in offered] == [False, has_changed]
 
 
 def test_what_is_missing_in_sight_does_not_stop_it(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ def test_the_opening_names_the_routes_and_the_end_of_one_is_told(own_story: Path
     play(own_story, tmp_path, model)
     sections = [call.prompt.user.partition("## ROUTES\n")[2].split("\n\n")[0] for call in model.calls]
     assert sections[:TURNS] == [""] * TURNS
-    assert "in 10 commands, worked in 1 of 1 episode: north, north, take lamp, up" in sections[TURNS]
+    assert "in 10 commands, shortened, not tried yet: north, north, take lamp, up" in sections[TURNS]
     assert sections[TURNS + 1].startswith("Route 7 was followed to its end, in 10 commands.")
 
 
@@ -186,7 +186,7 @@ def test_the_control_begins_a_route_in_its_middle_and_stops_there(own_story: Pat
     model = ScriptedLLM(Returning())
     run = play(own_story, tmp_path, model, routes={"shuffled": True})
     assert next(turn.action for turn in run.turns if turn.is_of_route) == "open chest"
-    assert "Route 7 stopped after 1 of 10 commands: you are not at" in model.calls[TURNS + 1].prompt.user
+    assert "Route 7 stopped at `open chest` (1 command played): you are not at" in model.calls[TURNS + 1].prompt.user
 
 
 def test_a_file_of_routes_that_is_broken_stops_the_run_with_a_line_and_stays_as_it_is(

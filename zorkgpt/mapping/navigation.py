@@ -45,6 +45,13 @@ def shortest_route(graph: MapGraph, from_id: int, to_id: int) -> Route | None:
     return next((found.route for found in _routes(graph, from_id) if found.to_id == to_id), None)
 
 
+def leads_farther(graph: MapGraph, from_id: int) -> bool:
+    """Return whether known edges lead to a room that takes more than one command."""
+    beside = {*graph.connections.get(from_id, {}).values()}
+    farther = {room for each in beside for room in graph.connections.get(each, {}).values()}
+    return not farther <= beside | {from_id}
+
+
 def frontier(graph: MapGraph, from_id: int) -> tuple[FrontierRoom, ...]:
     """Return the rooms with untried exits that known edges lead to, nearest first; of equally near ones by id."""
     return tuple(

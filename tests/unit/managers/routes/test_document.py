@@ -98,6 +98,26 @@ def test_a_route_that_stops_is_taken_as_it_was_played_from_then_on() -> None:
     assert (stopped.routes[0].stops, stopped.routes[0].spare) == ({3: 1}, ())
 
 
+def test_a_shortened_form_that_stopped_does_not_take_the_place_of_the_whole_one_again() -> None:
+    shortened = route("ac", spare=route("abc").steps)
+    kept = book(shortened)
+    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
+    assert Learnt((shortened,)).apply_to(stopped) == stopped
+    assert parse_routes(stopped.render(), FILE) == stopped
+
+
+def test_a_shorter_way_takes_over_which_form_stopped() -> None:
+    kept = book(route("ac", spare=route("abbbc").steps))
+    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
+    for _ in range(2):
+        stopped = Learnt((route("ac", spare=route("abc").steps),)).apply_to(stopped)
+        assert commands_of(stopped) == ["abc"]
+
+
+def test_a_shortened_form_that_never_stopped_takes_the_place_of_a_longer_one() -> None:
+    assert commands_of(book(route("abcd"), route("ac", spare=route("abc").steps))) == ["ac"]
+
+
 def test_the_proven_form_takes_the_number_of_the_route_and_the_richer_one_a_new_one() -> None:
     kept = book(route("abcdef"))
     forms = (route("ab", proof=Proof(5, 5)), route("abc", carried=3, proof=Proof(5, 5)))

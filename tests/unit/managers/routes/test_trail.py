@@ -119,8 +119,17 @@ def test_what_the_player_has_had_is_no_news_on_a_route() -> None:
     trail = trail_of(("take hat", replace(YARD, inventory=(COIN, replace(hat, parent=PLAYER)))))
     step = route_of(*WAY).steps[1]
     now = replace(HALL, visible=(LAMP, hat))
-    assert step.leads_to.deviation(now, (), trail.held) == ""
-    assert step.leads_to.deviation(now, (), ()) == "this is new here: hat"
+    assert step.leads_to.deviation(YARD, now, (), trail.held) == ""
+    assert step.leads_to.deviation(YARD, now, (), ()) == "this is new here: hat"
+
+
+def test_what_was_in_sight_a_turn_ago_is_still_here_and_not_new() -> None:
+    hat, cat = GameObject(30, "hat", 12), GameObject(31, "cat", 12)
+    step = route_of(*WAY).steps[1]
+    before, now = replace(HALL, visible=(hat,)), replace(HALL, visible=(LAMP, hat))
+    assert step.leads_to.deviation(before, now, (), ()) == "this is still here: hat"
+    both = replace(HALL, visible=(LAMP, hat, cat))
+    assert step.leads_to.deviation(before, both, (), ()) == "this is new here: cat; this is still here: hat"
 
 
 def test_commands_with_things_that_were_held_can_be_given_anywhere() -> None:

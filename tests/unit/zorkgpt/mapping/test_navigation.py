@@ -4,7 +4,14 @@ from hypothesis import given
 
 from tests.unit.zorkgpt.mapping.graphs import graphs
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.navigation import FrontierRoom, Route, frontier, neighbourhood, shortest_route
+from zorkgpt.mapping.navigation import (
+    FrontierRoom,
+    Route,
+    frontier,
+    leads_farther,
+    neighbourhood,
+    shortest_route,
+)
 
 
 def graph_of(*edges: tuple[int, str, int]) -> MapGraph:
@@ -77,6 +84,12 @@ def test_the_frontier_begins_here_and_is_empty_in_an_unknown_room() -> None:
     graph.add_exits(1, ["west"])
     assert frontier(graph, 1) == (FrontierRoom(1, ("west",), Route((), (1,))),)
     assert frontier(graph, 2) == ()
+
+
+def test_ways_lead_farther_where_a_room_takes_more_than_a_command() -> None:
+    graph = graph_of((1, "north", 2), (2, "south", 1), (1, "east", 3), (3, "up", 2), (2, "north", 4))
+    assert [leads_farther(graph, room) for room in (1, 2, 3, 4, 9)] == [True, True, True, False, False]
+    assert not leads_farther(graph_of((1, "north", 2), (2, "south", 1), (1, "east", 3), (3, "up", 2)), 1)
 
 
 def test_the_neighbourhood_counts_moves_in_either_direction() -> None:
