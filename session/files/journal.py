@@ -279,17 +279,21 @@ class JournalFollower:
         """Return the lines that were written since the last call, in order.
 
         Where the run was resumed and lines were cut off, those that took their place are among them. Raises
-        ``StoreError``.
+        ``StoreError`` for a journal that cannot be read from its start either.
         """
         if self._file.was_cut:
             self._begin()
-        found = []
-        for line in self._file.new_lines():
-            read = _understood(self._reader.read, line, str(self._path))
-            if read.sum not in self._seen:
-                found.append(read)
+        try:
+            lines = self._read()
+        except StoreError:  # longer lines may have taken the place of those that were cut off
+            self._begin()
+            lines = self._read()
+        found = [line for line in lines if line.sum not in self._seen]
         self._seen.update(line.sum for line in found)
         return found
+
+    def _read(self) -> list[JournalLine]:
+        return [_understood(self._reader.read, line, str(self._path)) for line in self._file.new_lines()]
 
 
 class _LineReader:

@@ -32,6 +32,8 @@ _SPACE_AND_RULES = " \t\r\n-*_"
 _ITEM_MARKS = ("- ", "* ", "+ ")
 _SPECIAL = re.compile(r"\\|~{2,}|^~|~$|(?<=--)>|&(?=#\d)|[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])|&#(\d{1,7});", re.ASCII)
+_SURROGATES = range(0xD800, 0xE000)
+"""Numbers of no character: half a pair, which no UTF-8 can hold."""
 
 Heading = TypeVar("Heading")
 Content = TypeVar("Content")
@@ -253,7 +255,7 @@ def usual_line_end(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return the text for the inside of a line, so that ``unescape`` gives it back.
+    """Return the text for the inside of a line, so that ``unescape`` gives it back, but for halves of surrogate pairs.
 
     A backslash before a punctuation mark stands for that mark, ``&#32;`` for the character of that number.
     """
@@ -261,7 +263,7 @@ def escape(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return the text that a line of Markdown stands for."""
+    """Return the text that a line of Markdown stands for; a number that is no character's is left as it stands."""
     if "\\" not in text and "&#" not in text:
         return text
     return _ESCAPED.sub(_unescaped, text)
@@ -282,7 +284,8 @@ def _unescaped(match: re.Match[str]) -> str:
     if match[1]:
         return match[1]
     number = int(match[2])
-    return chr(number) if number <= sys.maxunicode else match[0]
+    is_character = number <= sys.maxunicode and number not in _SURROGATES
+    return chr(number) if is_character else match[0]
 
 
 def _ended(blocks: tuple[MarkdownBlock[Content], ...], line_end: str) -> tuple[MarkdownBlock[Content], ...]:

@@ -255,7 +255,7 @@ class SharedFiles:
         for file, copy in self._with_copies(copies):
             content = read_shared(copy)
             if not content:
-                file.unlink(missing_ok=True)
+                _remove(file)
             else:
                 write_atomically(file, content, durable=False, mode=permissions(copy))
 
@@ -269,3 +269,10 @@ class SharedFiles:
     def _with_copies(self, copies: Path) -> Iterator[tuple[Path, Path]]:
         for file in self.files:
             yield self.workdir / file.name, copies / (file.copy_name or file.name)
+
+
+def _remove(file: Path) -> None:
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{file} cannot be removed: {error.strerror or error}") from error

@@ -113,6 +113,8 @@ def test_a_function_that_returns_no_text_is_told_so() -> None:
         play(agent=lambda _: None, max_turns=1)  # type: ignore[arg-type, return-value]  # what a type checker refuses
     with pytest.raises(ValueError, match="''"):
         play(agent=lambda _: "", max_turns=1)
+    with pytest.raises(ValueError, match=r"'take \\udcff': half a surrogate pair is no character"):
+        play(agent=lambda _: "take \udcff", max_turns=1)
 
 
 def test_a_run_of_a_function_is_not_gone_on_with_by_a_model_that_nobody_named() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _FUNCTION = "()"
 """The end of the name that a function has in the place of a model's."""
 
@@ -53,7 +55,7 @@ class FunctionModel:
         """Return an answer with the command that the function chose.
 
         What the function raises is raised. Raises ``TypeError`` where it returns no text, ``ValueError`` where that is
-        empty, or none of the commands to choose from.
+        empty, no text that UTF-8 can hold, or none of the commands to choose from.
         """
         if role != "agent":
             if self._others is None:
@@ -65,6 +67,8 @@ class FunctionModel:
         seconds = time.monotonic() - began
         if not isinstance(command, str):
             raise TypeError(f"{self.name} returned {command!r}: a command is a text")
+        if _SURROGATE.search(command):
+            raise ValueError(f"{self.name} returned {command!r}: half a surrogate pair is no character")
         if not command.strip() or (choices and command not in choices):
             raise ValueError(f"{self.name} returned {command!r}, which is no command to choose from here")
         value = schema.model_validate({"reasoning": "", "action": command})

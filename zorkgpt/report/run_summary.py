@@ -197,7 +197,7 @@ class _Counts:
 def _event(text: bytes, place: str) -> _Event:
     """Read a line's event in a tenth of the time of ``read_journal``, which also checks that no line was changed.
 
-    Half a surrogate pair, which models do write, takes the slower way. Raises ``ValueError``.
+    Half a surrogate pair, which JSON may hold and the fast way refuses, takes the slower one. Raises ``ValueError``.
     """
     try:
         line = _LINES.validate_json(text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.errors import StoreError
-from session.files.run_folders import find_run, fork_folder, run_folders, take_episode_numbers
+from session.files.run_folders import SharedFile, SharedFiles, find_run, fork_folder, run_folders, take_episode_numbers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,3 +98,10 @@ def test_a_broken_file_of_episode_numbers_is_left_alone_and_its_mend_is_said(tmp
     with pytest.raises(StoreError, match="last_episode"):
         take_episode_numbers(tmp_path, 1)
     assert (tmp_path / "episodes.json").read_text() == content
+
+
+def test_a_folder_in_the_place_of_a_shared_file_is_named(tmp_path: Path) -> None:
+    files = SharedFiles(tmp_path / "work", (SharedFile("Memories.md"),))
+    (tmp_path / "work" / "Memories.md").mkdir(parents=True)
+    with pytest.raises(StoreError, match=r"Memories.md cannot be removed: "):
+        files.restore_from(tmp_path / "start")
