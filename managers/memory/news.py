@@ -5,7 +5,6 @@ See docs/specification.md, What is news.
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,13 +16,12 @@ from managers.memory.outcome import digest
 from session.errors import StoreError
 from session.files.atomic_write import overwrite, write_atomically
 from session.files.document_store import SharedStore
-from session.files.shared_files import locked, open_to_append, read_shared
+from session.files.shared_files import append_whole, locked, open_to_append, read_shared
 from session.memory import INVALIDATION_MARKER, MemoryStatus
 from session.text import one_line, text_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from io import FileIO
     from pathlib import Path
 
     from managers.memory.outcome import ActionOutcome
@@ -133,7 +131,7 @@ class NewsLedger(SharedStore[UnwrittenNews]):
         with locked(self.path):
             try:
                 with open_to_append(self.path) as file:
-                    _append(file, _written(self._unwritten))
+                    append_whole(file, _written(self._unwritten))
             except OSError as error:
                 raise StoreError(f"{self.path} cannot be written: {error.strerror or error}") from error
         self._known += self._unwritten
@@ -248,17 +246,6 @@ def _lines_of(path: Path) -> list[str]:
 
 def _lines_in(content: bytes) -> list[str]:
     return content.decode("ascii", "replace").split()
-
-
-def _append(file: FileIO, content: bytes) -> None:
-    """Append the content whole, or nothing of it. Raises ``OSError``."""
-    before = os.fstat(file.fileno()).st_size
-    try:
-        while content:
-            content = content[file.write(content) :]
-    except OSError:
-        os.ftruncate(file.fileno(), before)
-        raise
 
 
 def _written(keys: Iterable[str]) -> bytes:

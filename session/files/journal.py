@@ -28,7 +28,7 @@ from session.errors import StoreError
 from session.events import EVENTS, EpisodeStarted, Event, TurnPlayed
 from session.files.atomic_write import force_to_disk, write_atomically
 from session.files.growing_file import GrowingFile
-from session.files.shared_files import open_to_append, read_whole
+from session.files.shared_files import append_whole, open_to_append, read_whole
 from session.values import Observation, Seed
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class Journal:
         )
         line_sum = _sum(self.sum, body.encode("ascii"))
         with self._translated():
-            self._write(f"{body[:-1]}{_SUM_FIELD % line_sum}\n".encode("ascii"))
+            append_whole(self._file, f"{body[:-1]}{_SUM_FIELD % line_sum}\n".encode("ascii"))
         self.seq, self.sum = self.seq + 1, line_sum
         self._seen = observation_in(event) or self._seen
 
@@ -180,17 +180,6 @@ class Journal:
         """Close the file, after which nothing can be appended. Raises ``StoreError``."""
         with self._translated():
             self._file.close()
-
-    def _write(self, line: bytes) -> None:
-        """Write the line whole, or nothing of it."""
-        before = os.fstat(self._file.fileno()).st_size
-        try:
-            while line:
-                line = line[self._file.write(line) :]
-        except OSError:
-            with suppress(OSError):
-                os.ftruncate(self._file.fileno(), before)
-            raise
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

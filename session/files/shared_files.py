@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -75,6 +75,18 @@ def open_to_append(path: Path) -> FileIO:
     file = FileIO(real_place(path), "ab", opener=_without_waiting)
     _require_ordinary(path, file)
     return file
+
+
+def append_whole(file: FileIO, content: bytes) -> None:
+    """Append the content to a file without a buffer, whole or nothing of it. Raises ``OSError``."""
+    before = os.fstat(file.fileno()).st_size
+    try:
+        while content:
+            content = content[file.write(content) :]
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(file.fileno(), before)
+        raise
 
 
 def real_place(path: Path) -> Path:
