@@ -84,7 +84,7 @@ def open_fork(
     run_folder = _beginning(forked, parts, folder, new, [*recorded, *map(MemoryRemoved, branch.without)])
     with (
         _undone_on(own, ConfigurationError, Diverged),
-        open_resumed_run(forked, parts, run_folder, show=show, stop=stop, asked=asked) as run,
+        open_resumed_run(forked, parts, run_folder, show=show, stop=stop, asked=asked, forked_from=folder) as run,
     ):
         yield run
 

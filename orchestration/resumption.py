@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from session.errors import ConfigurationError, StoreError, first_problem
 from session.events import EVENTS, EpisodeStarted, OptionsChanged, RunEnded, RunStarted, TurnPlayed
 from session.file_owner import writers_besides_user
 from session.files.journal import JOURNAL_FILE, Journal, read_journal, read_lines, read_manifest
-from session.files.recording import Recording
+from session.files.recording import Diverged, Recording
 from session.files.run_folders import (
     AT_END,
     AT_START,
@@ -35,6 +36,7 @@ from session.files.run_folders import (
 from session.files.snapshot import SNAPSHOT, boot_id, latest_checkpoint, read_mark, read_snapshot
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from session.invocation import program
 from session.values import ROLES
 from zorkgpt.llm.function_model import function_in
 from zorkgpt.llm.journaled import Asked, unwatched
@@ -119,17 +121,21 @@ def open_resumed_run(
     show: Callable[[Event], None],
     stop: Flag,
     asked: Asked = unwatched,
+    forked_from: Path | None = None,
 ) -> Iterator[Run]:
     """Open a run so that it goes on after its latest turn.
 
     asked: told what a model is being asked
-    Raises ``StoreError`` where it has ended, is being played, or is damaged; ``GameError``.
+    forked_from: the run that a new fork comes from, which is blamed where its turns are not repeated
+    Raises ``StoreError`` where it has ended, is being played, or is damaged; ``GameError``; ``Diverged``, also while it
+    is played, where turns that are still to be repeated are played differently.
     """
     manifest = read_manifest(folder)
     require_story(manifest, parts)
     with ExitStack() as stack:
         stack.enter_context(claimed(folder))
         lines = list(read_journal(folder))
+        stack.enter_context(_divergence_told(forked_from or folder, lines))
         if any(isinstance(line.event, RunEnded) for line in lines):
             raise StoreError(f"run {manifest.run_id} has ended: there is nothing to resume")
         recovers = may_have_lost_writes(folder, lines)
@@ -151,6 +157,22 @@ def open_resumed_run(
             yield run
         else:
             yield replace(run, position=_position(run, state, manifest, lines[:done]))
+
+
+@contextmanager
+def _divergence_told(run: Path, lines: Sequence[JournalLine]) -> Iterator[None]:
+    """Let a ``Diverged`` say what it means for the run of that folder, whose ``lines`` were to be repeated."""
+    try:
+        yield
+    except Diverged as divergence:
+        to_repeat = (line.event for line in lines[divergence.difference.line - 1 :])
+        turn = next((event.record for event in to_repeat if isinstance(event, TurnPlayed)), None)
+        place = f"turn {turn.turn} of episode {turn.episode}" if turn else "its latest turn"
+        told = (
+            f"run {run.name} cannot go on: this version, or a file of the work folder, makes it play differently from "
+            f"{place}; {program()} replay {shlex.quote(str(run))} shows the difference"
+        )
+        raise Diverged(divergence.difference, told) from divergence
 
 
 def require_story(manifest: Manifest, parts: Parts) -> None:

@@ -37,10 +37,13 @@ class Difference:
 
 
 class Diverged(ZorkGPTError):
-    """A run was not repeated as it was recorded."""
+    """A run was not repeated as it was recorded.
 
-    def __init__(self, difference: Difference) -> None:
-        super().__init__(f"line {difference.line} of the journal is not repeated")
+    told: what that means for a person who wanted something else than to compare
+    """
+
+    def __init__(self, difference: Difference, told: str = "") -> None:
+        super().__init__(told or f"line {difference.line} of the journal is not repeated")
         self.difference = difference
 
 

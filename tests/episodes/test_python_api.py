@@ -124,9 +124,13 @@ def test_a_run_of_a_function_is_not_gone_on_with_by_a_model_that_nobody_named() 
         resume()
     typed = CliRunner().invoke(app, ["resume"])
     assert "zorkgpt.api.resume goes on with one, --model M with a model in its place" in str(typed.exception)
+    typed = CliRunner().invoke(app, ["replay", "--fork-at", "1"])
+    assert "played by agent(), a function of a Python program" in str(typed.exception)
     with MisbehavingServer(Answers()) as server:
         typed = CliRunner().invoke(app, ["resume", "--model", "some-model", "--base-url", server.base_url])
-    assert (typed.exit_code, read_run().summary.state) == (0, "done")
+        assert (typed.exit_code, read_run().summary.state) == (0, "done")
+        fork = ["replay", "--fork-at", "1", "--model", "some-model", "--base-url", server.base_url]
+        assert CliRunner().invoke(app, fork).exit_code == 0
 
 
 def test_a_resumed_run_takes_new_budgets_and_nothing_that_would_make_it_another() -> None:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from orchestration.managers import shared_files
 from session.files.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_manifest
-from session.files.run_folders import FORKS, find_run
+from session.files.run_folders import AT_START, FORKS, find_run
 from session.files.snapshot import SNAPSHOT
+from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import Ran, ran, ran_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of
@@ -96,6 +98,22 @@ def test_a_difference_is_shown_side_by_side_with_its_line_and_status_1(here: Pat
     assert "The sky falls." in text
     assert f"differs after 1 turn: line {line} of its journal" in text
     assert "seconds" not in text  # only what differs is shown
+
+
+def test_a_run_that_would_go_on_differently_says_so_and_what_shows_it(here: Path) -> None:
+    changed_turn(here, lambda record: record["after"].update(text="The sky falls."))
+    run = find_run(here / "work")
+    told = (
+        f"run {run.name} cannot go on: this version, or a file of the work folder, makes it play differently from "
+        f"turn 2 of episode 1; zorkgpt replay {run} shows the difference\n"
+    )
+    forked = replay(here, "--fork-at", "1:3")
+    assert (forked.status, forked.err.decode()) == (1, f"zorkgpt: {told}")
+    lines = (run / JOURNAL_FILE).read_bytes().splitlines(keepends=True)
+    (run / JOURNAL_FILE).write_bytes(b"".join(lines[:-1]))  # killed before its end
+    shared_files(GameConfiguration(zork_game_workdir=here / "work")).restore_from(run / AT_START)
+    resumed = typed("resume", "--workdir", str(here / "work"))
+    assert (resumed.status, resumed.err.decode()) == (1, f"zorkgpt: {told}")
 
 
 def test_a_long_word_in_a_difference_is_folded_and_not_cut(here: Path) -> None:

@@ -6,9 +6,10 @@ import logging
 import os
 import sys
 import traceback
+import warnings
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
@@ -88,6 +89,7 @@ def main() -> None:
     open_missing_streams()
     folder = _current_folder() or os.environ.get("PWD", "")
     logging.basicConfig(handlers=[LogToStderr()])
+    warnings.showwarning = _show_warning
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -99,6 +101,19 @@ def main() -> None:
         # Files are read and written where this is translated; what is left are the standard streams.
         discard_stdout()
         _leave(error, 1, folder)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show a warning as a line, without the place in the source that a programmer would be shown."""
+    del category, filename, lineno, file, line
+    print_error(f"zorkgpt: {message}")
 
 
 def _current_folder() -> str:

@@ -141,11 +141,13 @@ def _fork(
 ) -> None:
     from orchestration.forking import open_fork
     from orchestration.opening import open_parts
-    from orchestration.resumption import configuration_of, with_keys
+    from orchestration.resumption import configuration_of, require_player, with_keys
     from session.files.journal import read_manifest
     from zorkgpt.cli.watching import watching
 
-    then = with_keys(configuration_of(read_manifest(folder), folder, now), folder, now)
+    manifest = read_manifest(folder)
+    require_player(manifest, ["agent_model"] if now.agent_model else [])
+    then = with_keys(configuration_of(manifest, folder, now), folder, now)
     update: dict[str, object] = {"budgets": now.budgets}
     if now.agent_model:
         update["agent_model"] = now.agent_model

@@ -85,6 +85,15 @@ def test_a_warning_is_one_line_without_its_control_characters() -> None:
     assert result.stderr == "zorkgpt: a \\x1b[2J\n"
 
 
+def test_a_warning_of_python_is_one_line_without_a_place_in_the_source() -> None:
+    program = (
+        "import zorkgpt.cli.main as main; from session.game_configuration import GameConfiguration as C;"
+        "main.app = C(memory_sampling={'memory_history_window': 20}).get_memory_history_window; main.main()"
+    )
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert result.stderr == "zorkgpt: memory_history_window = 20 may use excessive context. Recommended: 3-8\n"
+
+
 @pytest.mark.parametrize(
     ("typed", "path", "said"),
     [
