@@ -197,6 +197,7 @@ class MapManager(BaseManager):
         """Add what a text names where it describes the location: so a prompt has exits before a model has read it."""
         bearings = self._bearings_in(text, here) if here else ()
         if here and bearings:
+            self.game_map.add_room(here.num, here.name)
             self.game_map.add_exits(here.num, bearings)
 
     def _bearings_in(self, text: str, here: Location) -> tuple[str, ...]:

@@ -81,11 +81,13 @@ class RoutesState:
     """Where the player is on a way, for a snapshot.
 
     news: what the next prompt says of the last one
+    has_stopped: it stopped in the last turn, short of its end
     failed: the steps of this episode that are no beginning of a way while all stands as it did then
     """
 
     under_way: UnderWay | None = None
     news: str = ""
+    has_stopped: bool = False
     failed: tuple[FailedStep, ...] = ()
 
 
@@ -162,6 +164,11 @@ class RouteManager(BaseManager):
         reason = f"On {way}{aim}: command {under_way.done + 1} of {under_way.length}."
         return Proposal(under_way.steps[0].command, reason)
 
+    @property
+    def has_stopped(self) -> bool:
+        """Whether a way stopped in the last turn, short of its end."""
+        return self._state.has_stopped
+
     def times_tried(self, action: str) -> int:
         """Return how often the command was chosen here in earlier episodes.
 
@@ -203,7 +210,7 @@ class RouteManager(BaseManager):
         """Compare the turn with the route that is followed, if any, and keep it for the end of the episode."""
         self.recall(record)
         under_way = self._state.under_way if record.is_of_route else None
-        self._state = replace(self._state, under_way=None, news="")
+        self._state = RoutesState(failed=self._state.failed)
         if under_way is not None:
             self._state = self._after(under_way, record)
 
@@ -342,9 +349,8 @@ class RouteManager(BaseManager):
             return replace(self._state, news=f"{played.name} was followed to its end, in {done}.")
         mark = "" if record.moved else _mark_of(record.after)
         failed = (*self._state.failed, FailedStep(step.command, mark)) if mark else self._state.failed
-        return replace(
-            self._state, news=f"{played.name} stopped at `{step.command}` ({done} played): {deviation}.", failed=failed
-        )
+        news = f"{played.name} stopped at `{step.command}` ({done} played): {deviation}."
+        return RoutesState(news=news, has_stopped=True, failed=failed)
 
     def _wanted_rooms(self, routes: tuple[KnownRoute, ...]) -> tuple[int, ...]:
         """Return the rooms that routes are kept to: those with untried exits first, then those farthest away."""

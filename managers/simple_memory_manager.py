@@ -15,6 +15,7 @@ from managers.memory.outcome import ActionOutcome, ZMachineContext
 from managers.memory.revision import Revision, require_location_id
 from managers.memory.tiers import MemoryTiers
 from managers.memory.view import last_turn, location_text, shuffled_location
+from managers.route_manager import RouteManager
 from managers.things_here import scenery_of
 from session.context import Place, PromptSection
 from session.files.run_folders import SharedFile
@@ -80,6 +81,7 @@ class SimpleMemoryManager(BaseManager):
     directions: the story's own direction words (``StoryFacts.directions``)
     scenery: the attributes of things that the story does not list
     tokens: counts the tokens of texts
+    routes: knows which turns belong to a way that is followed, and which one ended it
 
     A file that cannot be written is logged once, as an error; its memories stay in the cache and go to the file with
     the next one that can be written. Raises ``StoreError``, when made, for a file that cannot be read.
@@ -95,6 +97,7 @@ class SimpleMemoryManager(BaseManager):
         directions: Iterable[str] = (),
         scenery: Collection[int] = (),
         tokens: TokenCounter | None = None,
+        routes: RouteManager | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         self.llm_client = llm_client
@@ -109,6 +112,7 @@ class SimpleMemoryManager(BaseManager):
             self._tiers,
             self._ledger,
             lambda: self.llm_client,
+            has_stopped=lambda: routes is not None and routes.has_stopped,
             directions=directions,
             scenery=scenery,
             tokens=self.tokens,
@@ -127,6 +131,7 @@ class SimpleMemoryManager(BaseManager):
             directions=parts.story.directions,
             scenery=scenery_of(parts.story.attribute_names),
             tokens=parts.tokens,
+            routes=parts.find(RouteManager),
         )
 
     @classmethod
@@ -192,7 +197,9 @@ class SimpleMemoryManager(BaseManager):
             self.tokens,
             show_markers=self.config.show_persistence_markers,
         )
-        return f"{self._tiers.visits(location_id)}{text}" if text else ""
+        has_come = location_id == self.game_state.current_room_id != self._learner.visit.location_id
+        visits = self._tiers.visits(location_id, self.game_state.episode if has_come else None)
+        return f"{visits}{text}" if text else ""
 
     def shown_location(self, location_id: int) -> int | None:
         """Return the location whose memories are shown there: itself, or another where an ablation shuffles them.

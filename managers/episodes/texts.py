@@ -33,10 +33,7 @@ OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
 
 def handover_text(summary: EpisodeSummary) -> str:
     """Return what the player of the next episode is told of this one, in at most ``LONGEST_HANDOVER`` characters."""
-    outcome = [
-        f"This was in episode {summary.episode}. The story has begun anew since: nothing done then is done now.",
-        outcome_line(summary),
-    ]
+    outcome = [f"{outcome_line(summary)} The story has begun anew since: nothing done then is done now."]
     found = [scored for scored in summary.scored if scored.change > 0][:GAINS_SHOWN]
     gains = [f"Points came in episode {summary.episode} by {'; '.join(map(points_text, found))}."] if found else []
     room = LONGEST_HANDOVER - sum(len(line) + 1 for line in (*outcome, *gains))

@@ -43,6 +43,7 @@ class MemoryLearner:
     tiers: the memories
     ledger: knows which outcomes are news
     model: returns the model to ask, ``None`` for none
+    has_stopped: tells whether the last turn was one at which a route stopped
     directions: the story's own direction words
     scenery: the attributes of things that the story does not list
     tokens: counts the tokens of texts
@@ -55,6 +56,7 @@ class MemoryLearner:
         ledger: NewsLedger,
         model: Callable[[], LanguageModel | None],
         *,
+        has_stopped: Callable[[], bool],
         directions: Iterable[str],
         scenery: Collection[int],
         tokens: TokenCounter,
@@ -65,6 +67,7 @@ class MemoryLearner:
         self._tiers = tiers
         self._ledger = ledger
         self._model = model
+        self._has_stopped = has_stopped
         self._movements = MovementAnalyzer(directions)
         self._scenery = scenery
         self._tokens = tokens
@@ -73,7 +76,8 @@ class MemoryLearner:
     def learn(self, record: TurnRecord) -> None:
         """Add the turn to its visit, and learn from the visit once it ends or its news have waited some turns.
 
-        What a turn teaches belongs to the location at which it began. On a route only a death is news.
+        What a turn teaches belongs to the location at which it began. On a route only a
+        death is news, and the step at which it stopped.
         """
         location = record.before.location
         if location is None or record.after.refusal is not None:
@@ -84,7 +88,8 @@ class MemoryLearner:
         context = context_of(record, first_visit=self.visit.enter(location.num), scenery=self._scenery)
         outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
         self.visit.laid_down |= {(location.num, name) for name in outcome.laid_down}
-        if (record.after.died or not record.is_of_route) and self._is_news(outcome):
+        is_as_known = record.is_of_route and not record.after.died and not self._has_stopped()
+        if not is_as_known and self._is_news(outcome):
             self.visit.add(outcome)
         self.visit.tried |= {(outcome.command, outcome.had_effect)}
         if self.visit.is_due(record, flush_on_death=self._owner.config.simple_memory.flush_on_death):

@@ -264,7 +264,7 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
         yield "Long description on arrival at a first visit", "core"
     elif outcome.first_visit and not outcome.arrival_text and outcome.is_substantial:
         yield "Long response on first visit suggests room description", "core"
-    if outcome.inventory_changed and not outcome.moved:
+    if outcome.inventory_changed and not outcome.moved and not outcome.died:
         yield "Inventory changed without movement suggests item manipulation", "ephemeral"
         if _PLACING.search(outcome.action):
             yield "Placement action detected", "ephemeral"

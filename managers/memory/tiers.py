@@ -63,12 +63,17 @@ class MemoryTiers:
         self._refresh()
         return [*self.persistent.get(location_id, ()), *self.ephemeral.get(location_id, ())]
 
-    def visits(self, location_id: int) -> str:
-        """Return a line on how often and in how many episodes the player has been there; "" for the first time."""
+    def visits(self, location_id: int, arrived_in: int | None = None) -> str:
+        """Return a line on how often and in how many episodes the player has been there; "" for the first time.
+
+        arrived_in: the episode in which the player has come there just now, which is not counted yet
+        """
         known = self.store.document.visits_at(location_id)
-        if known is None or known.count <= 1:
+        count = 0 if known is None else known.count + (arrived_in is not None)
+        if known is None or count <= 1:
             return ""
-        return f"You've been here {known.count} times across {counted(len(known.episodes), 'episode')}.\n"
+        episodes = {*known.episodes, *([] if arrived_in is None else [arrived_in])}
+        return f"You've been here {count} times across {counted(len(episodes), 'episode')}.\n"
 
     def visit(self, location: Location, episode: int) -> None:
         """Count a visit to the location; the file gets it with the next change."""

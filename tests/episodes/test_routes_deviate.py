@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from itertools import cycle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -101,6 +101,20 @@ def test_the_step_that_failed_is_no_beginning_of_another_route_until_something_h
     offered = [prompt.partition("## ROUTES\n")[2].split("\n\n")[0] for prompt in (after_stop, later)]
     assert "stopped at `take rope`" in offered[0]
     assert [" from here" in each for each in offered] == [False, has_changed]
+
+
+def test_the_step_that_stopped_a_route_is_considered_like_any_other_command(tmp_path: Path) -> None:
+    stuck = replace(LOFT, text="It sticks, and it will not come off for any pulling at it.")
+    answers = iter([*typed(*WAY, "wait"), {"action": "wait", "follow": 2}, *typed("down", "wait")])
+
+    def reply(role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> dict[str, object]:
+        return next(answers) if role == "agent" else {"memories": []}
+
+    model = ScriptedLLM(reply)
+    options: dict[str, Any] = {"max_turns_per_episode": 4, "simple_memory": {}}
+    play_mill(tmp_path, model, MILL, {**MILL, "take rope": stuck}, **options)
+    asked = [call.prompt.user for call in model.calls if call.role == "memory"]
+    assert "Turn 2: take rope (the player stayed)" in asked[-1]
 
 
 def test_what_is_missing_in_sight_does_not_stop_it(tmp_path: Path) -> None:

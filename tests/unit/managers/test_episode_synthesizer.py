@@ -83,7 +83,7 @@ def test_a_story_without_score_and_places_is_summed_up_without(tmp_path: Path) -
     summary = play.manager.end("over")
     assert (summary.score, summary.best_score, summary.rooms, summary.scored) == (None, None, 0, ())
     play.begin(2)
-    assert play.manager.handover().splitlines()[1] == "Episode 1 came to the story's end after 1 turn."
+    assert play.manager.handover().startswith("Episode 1 came to the story's end after 1 turn. The story")
 
 
 def test_a_death_is_kept_with_the_turns_that_led_to_it(tmp_path: Path) -> None:
@@ -482,8 +482,8 @@ def test_the_next_episode_is_told_how_the_last_one_ended_and_what_was_done_befor
     play.manager.end("lost")
     play.begin(4)
     assert play.manager.handover() == (
-        "This was in episode 3. The story has begun anew since: nothing done then is done now.\n"
-        "Episode 3 was lost after 3 turns, with 15 points out of 50 and 2 rooms seen.\n"
+        "Episode 3 was lost after 3 turns, with 15 points out of 50 and 2 rooms seen. "
+        "The story has begun anew since: nothing done then is done now.\n"
         "In turn 3 of episode 3: the player died at Blue Vats (31) on `drink dye` after `dip banner`, `east`: "
         '"It tastes of tin. The fumes take you."\n'
         "Points came in episode 3 by `dip banner` at Dye Works Gate (11) (+15, turn 1)."
@@ -504,20 +504,23 @@ def test_every_way_to_end_is_handed_over(tmp_path: Path, end: EpisodeEnd, words:
     play.turn()
     play.manager.end(end)
     play.begin(2)
-    assert play.manager.handover().splitlines()[1] == f"{words} after 1 turn, with 0 points out of 50 and 1 room seen."
+    assert play.manager.handover().splitlines()[0] == (
+        f"{words} after 1 turn, with 0 points out of 50 and 1 room seen. "
+        "The story has begun anew since: nothing done then is done now."
+    )
 
 
 def test_a_later_run_is_told_of_the_last_episode_of_the_run_before(tmp_path: Path) -> None:
     first = EpisodePlay(tmp_path)
     first.turn()
     first.manager.end("turn_limit")
-    assert EpisodePlay(tmp_path, episode=2).manager.handover().startswith("This was in episode 1.")
+    assert EpisodePlay(tmp_path, episode=2).manager.handover().startswith("Episode 1 ")
 
 
 def test_an_episode_is_told_of_those_before_it_alone_and_of_the_latest(tmp_path: Path) -> None:
     for episode in (2, 7, 5):
         EpisodePlay(tmp_path, episode=episode).manager.end("over")
-    assert EpisodePlay(tmp_path, episode=6).manager.handover().startswith("This was in episode 5.")
+    assert EpisodePlay(tmp_path, episode=6).manager.handover().startswith("Episode 5 ")
     assert EpisodePlay(tmp_path, episode=2).manager.handover() == ""
 
 
@@ -560,7 +563,7 @@ def test_what_is_not_understood_in_the_file_is_told_and_stays(tmp_path: Path) ->
     play.manager.end("over")
     assert summaries(tmp_path)[:3] == ["# mine", "", '{"episode": "?"}']
     play.begin(2)
-    assert play.manager.handover().startswith("This was in episode 1.")
+    assert play.manager.handover().startswith("Episode 1 ")
 
 
 def test_a_death_without_a_turn_in_the_file_is_not_understood(tmp_path: Path) -> None:
@@ -593,7 +596,7 @@ def test_a_held_summary_is_handed_over_and_goes_to_the_file_with_the_commit(tmp_
     play.manager.hold(NO_WATCH)
     play.manager.end("over")
     play.begin(2)
-    assert play.manager.handover().startswith("This was in episode 1.")
+    assert play.manager.handover().startswith("Episode 1 ")
     assert not (tmp_path / SUMMARIES_FILE).exists()
     play.manager.commit()
     written = summaries(tmp_path)
@@ -660,7 +663,7 @@ def test_what_another_process_has_played_meanwhile_is_handed_over(tmp_path: Path
     play = EpisodePlay(tmp_path)
     EpisodePlay(tmp_path, episode=2).manager.end("over")
     play.begin(3)
-    assert play.manager.handover().startswith("This was in episode 2.")
+    assert play.manager.handover().startswith("Episode 2 ")
 
 
 def test_an_episode_teaches_nothing_in_the_next(tmp_path: Path) -> None:

@@ -233,6 +233,14 @@ class TestWhatThePromptSaysOfExits:
         assert manager.game_map.connections == {}
 
 
+def test_the_room_of_the_opening_has_its_name_before_a_turn_is_played(tmp_path: Path) -> None:
+    state = GameState()
+    state.begin(Observation("Hall\nA way leads north.", Location(3, "Hall")))
+    manager = MapManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=tmp_path), state)
+    manager.reset(state)
+    assert manager.local_view() == "L3 Hall (here): untried: north"
+
+
 def test_the_views_are_of_where_the_player_is_as_far_as_configured(tmp_path: Path) -> None:
     walks = (walk(1, "n", 2), walk(2, "n", 3), walk(3, "n", 4), walk(4, "n", 5))
     for radius, rooms in ((1, ["L2"]), (2, ["L2", "L1", "L3"]), (3, ["L2", "L1", "L3", "L4"])):

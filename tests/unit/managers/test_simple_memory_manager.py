@@ -310,11 +310,29 @@ class TestVisits:
             play.manager.add_memory(GATE.num, GATE.name, memory(f"Of episode {episode}"))
             for place in (GATE, VATS, GATE):
                 play.turn("walk", location=place)
+            play.turn("look")
             play.manager.end()
         assert play.manager.get_location_memory(GATE.num).splitlines()[:2] == [
-            "You've been here 4 times across 2 episodes.",
+            "You've been here 6 times across 2 episodes.",
             "[NOTE] Of episode 1: About Of episode 1.",
         ]
+
+    def test_the_visit_that_begins_is_counted_on_arrival(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, lambda *_: {"memories": []})
+        play.turn("walk", location=VATS)
+        play.manager.add_memory(GATE.num, GATE.name, memory())
+
+        def told() -> str:
+            return play.manager.get_location_memory(GATE.num).splitlines()[0]
+
+        play.turn("walk", location=GATE)
+        assert told() == "You've been here 2 times across 1 episode."
+        play.turn("look")
+        assert told() == "You've been here 2 times across 1 episode."
+        play.begin(2)
+        assert told() == "You've been here 3 times across 2 episodes."
+        play.turn("look")
+        assert told() == "You've been here 3 times across 2 episodes."
 
     def test_a_first_visit_is_not_counted_aloud(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, lambda *_: {"memories": []})

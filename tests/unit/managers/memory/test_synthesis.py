@@ -479,6 +479,7 @@ class TestPrompt:
         assert "Score increase" in signals("dip", "Blue.", {"score_before": 5, "score_after": 10})
         assert "Failed action, as a hint" in signals("take beam", "You can't.", {})
         assert "Death" in signals("drink", "You die.", {"died": True})
+        assert "Inventory" not in signals("leap", "You die.", {"died": True, "inventory_changed": True})
         assert signals("enter", "Loft", {"location_before": 31, "location_after": 44}).startswith(NO_SIGNALS)
 
     @pytest.mark.parametrize(
