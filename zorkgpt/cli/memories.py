@@ -8,7 +8,7 @@ from dataclasses import asdict
 from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -16,13 +16,14 @@ from session.errors import ConfigurationError, StoreError
 from session.text import counted, text_key
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, chosen_run, latest_folder, of_story
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.streams import print_error, print_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from managers.memory.document import MemoriesDocument
     from session.memory import Memory
+    from zorkgpt.mapping.map_graph import MapGraph
 
 app = typer.Typer(help="What was learnt at each location.", no_args_is_help=True)
 
@@ -34,7 +35,9 @@ class Persistent(str, Enum):
     PERMANENT = "permanent"
 
 
-LocationArgument = Annotated[str, typer.Argument(help="Number of a location, or its name as the file has it.")]
+LocationArgument = Annotated[
+    str, typer.Argument(help="Number of a location, or its name as the file or the map has it.")
+]
 TitleArgument = Annotated[str, typer.Argument(help="The whole title; case and white space do not count.")]
 MemoriesFolder = Annotated[Path | None, typer.Option(help="Folder of the memories.", metavar="DIR")]
 
@@ -52,11 +55,12 @@ def show(
     """Print what is remembered."""
     from zorkgpt.cli.memory_views import memory_lines, print_lines
 
-    path = _memory_file(workdir, story)
+    files = _files(workdir, story)
+    path = files.memories
     document = _document(path)
     memories = document.memories()
     if location is not None:
-        location_id = _location_id(path, document, location)
+        location_id = _location_id(files, document, location)
         memories = {location_id: memories.get(location_id, [])}
     if not everything:
         memories = {location_id: _believed(each) for location_id, each in memories.items()}
@@ -73,7 +77,7 @@ def show(
 @app.command()
 def check(as_json: common_options.AsJson = False, story: OfStory = None, workdir: MemoriesFolder = None) -> None:
     """Print what of the file is not understood, line by line; exit status 1 if there is anything."""
-    path = _memory_file(workdir, story)
+    path = _files(workdir, story).memories
     document = _document(path)
     problems = document.problems()
     memories = document.memories()
@@ -102,7 +106,7 @@ def add(
     persistence: Annotated[
         Persistent, typer.Option(help="core: seen on arrival; permanent: true in every episode.")
     ] = Persistent.PERMANENT,
-    name: Annotated[str, typer.Option(help="The location's name, where the file has no section for it yet.")] = "",
+    name: Annotated[str, typer.Option(help="The location's name, where neither the file nor the map has it yet.")] = "",
     story: OfStory = None,
     workdir: MemoriesFolder = None,
 ) -> None:
@@ -111,9 +115,14 @@ def add(
     from managers.memory.tiers import open_memories
     from session.memory import Memory
 
-    path = _memory_file(workdir, story)
+    files = _files(workdir, story)
+    path = files.memories
     store = open_memories(path)
-    location_id = _location_id(path, store.document, location)
+    location_id = _location_id(files, store.document, location)
+    graph = _map(files.map)
+    if graph.rooms and location_id not in {*graph.rooms, *store.document.names()}:
+        print_error(f"zorkgpt: location {location_id} is not on the map; its memory is added all the same")
+    name = name or (graph.rooms[location_id].name if location_id in graph.rooms else "")
     try:
         memory = Memory(category, title, 0, "", None, text.strip(), persistence.value)
     except ValueError as error:
@@ -135,9 +144,12 @@ def invalidate(
     from managers.memory.revision import Revision
     from managers.memory.tiers import open_memories
 
-    path = _memory_file(workdir, story)
+    if not reason.strip():
+        raise ConfigurationError("--reason is empty: say why the memory is not true")
+    files = _files(workdir, story)
+    path = files.memories
     store = open_memories(path)
-    location_id = _location_id(path, store.document, location)
+    location_id = _location_id(files, store.document, location)
     if not store.apply(Revision(location_id, invalidated=(title,), reason=reason)):
         titles = [memory.title for memory in _believed(store.document.memories().get(location_id, []))]
         raise ConfigurationError(
@@ -171,9 +183,15 @@ def diff(
         typer.echo("No memory has changed.")
 
 
-def _memory_file(workdir: Path | None, story: str | None) -> Path:
+class _Files(NamedTuple):
+    memories: Path
+    map: Path
+
+
+def _files(workdir: Path | None, story: str | None) -> _Files:
     configuration = common_options.configuration_in(workdir)
-    return latest_folder(configuration.zork_game_workdir, story) / configuration.simple_memory.memory_file
+    folder = latest_folder(configuration.zork_game_workdir, story)
+    return _Files(folder / configuration.simple_memory.memory_file, folder / configuration.map_state_file)
 
 
 def _document(path: Path) -> MemoriesDocument:
@@ -182,18 +200,41 @@ def _document(path: Path) -> MemoriesDocument:
     return open_memories(path).document
 
 
-def _location_id(path: Path, document: MemoriesDocument, wanted: str) -> int:
+def _map(path: Path) -> MapGraph:
+    """Return the map, which knows rooms without memories, too; an empty one where it cannot be read."""
+    from zorkgpt.mapping.map_graph import MapGraph
+
+    try:
+        return MapGraph.read(path) or MapGraph()
+    except StoreError:
+        return MapGraph()
+
+
+def _location_id(files: _Files, document: MemoriesDocument, wanted: str) -> int:
+    """Return the number of a location that is wanted by number or by name, as the memories or the map have it."""
     number = _NUMBER.fullmatch(wanted)
     if number:
         return int(number[1])
-    names = document.names()
-    found = [location_id for location_id, name in names.items() if text_key(name) == text_key(wanted)]
+    graph = _map(files.map)
+    named = [*document.names().items(), *((room.id, room.name) for room in graph.rooms.values())]
+    found = sorted(
+        {
+            location_id
+            for location_id, name in (*named, *graph.distinct_names.items())
+            if name and text_key(name) == text_key(wanted)
+        }
+    )
     if len(found) == 1:
         return found[0]
     if found:
         raise ConfigurationError(f"several locations are called {wanted}: say {' or '.join(map(str, found))}")
-    known = _closest(wanted, names.values()) or f"; its names: {', '.join(filter(None, names.values())) or 'none'}"
-    raise ConfigurationError(f"no location of {path} is called {wanted}{known}")
+    names = sorted({name for _, name in named if name})
+    if not names:
+        raise ConfigurationError(
+            f"no location is called {wanted}: neither {files.memories} nor {files.map} has a name yet; give its number"
+        )
+    known = _closest(wanted, names) or f"; its names: {', '.join(names)}"
+    raise ConfigurationError(f"no location of {files.memories.parent} is called {wanted}{known}")
 
 
 def _closest(wanted: str, known: Iterable[str]) -> str:

@@ -15,6 +15,7 @@ from session.errors import ConfigurationError, StoreError, ZorkGPTError
 from session.files.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIES_AT_START
 from session.memory import PERSISTENCES, Memory
 from zorkgpt.cli import memories, memory_views
+from zorkgpt.mapping.map_graph import MapGraph
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -186,6 +187,61 @@ def test_a_memory_that_cannot_be_added_is_an_error_and_the_file_is_as_it_was(
     workdir: Path, arguments: tuple[str, ...], words: str
 ) -> None:
     assert words in _error(ConfigurationError, "add", *arguments)
+    assert (workdir / "Memories.md").read_text() == FILE
+
+
+@pytest.fixture
+def graph(workdir: Path) -> MapGraph:
+    """The map beside the memories: a room that has none, and two of one name."""
+    graph = MapGraph()
+    for number, name in {31: "Blue Vats", 32: "Causeway", 50: "Maze", 51: "Maze", 52: ""}.items():
+        graph.add_room(number, name)
+    graph.save_to_json(workdir / "map_state.json")
+    return graph
+
+
+@pytest.mark.usefixtures("graph")
+@pytest.mark.parametrize(("location", "number", "name"), [("causeway", 32, "Causeway"), ("L51 Maze", 51, "Maze")])
+def test_a_room_that_only_the_map_knows_is_found_and_named_as_there(
+    workdir: Path, location: str, number: int, name: str
+) -> None:
+    assert _run("add", location, "Nets dry here", "Leave them.").endswith(
+        f"added at location {number}: Nets dry here\n"
+    )
+    assert parse_memories((workdir / "Memories.md").read_text()).names()[number] == name
+
+
+@pytest.mark.usefixtures("graph")
+def test_rooms_of_one_name_on_the_map_are_told_by_number() -> None:
+    assert "say 50 or 51" in _error(ConfigurationError, "add", "Maze", "T", "x")
+    unknown = _error(ConfigurationError, "add", "Attic", "T", "x")
+    assert unknown == "no location of game_files is called Attic; its names: Blue Vats, Causeway, Drying Loft, Maze"
+    assert "is called ;" in _error(ConfigurationError, "add", "", "T", "x")
+
+
+def test_where_no_name_is_known_that_is_said(workdir: Path) -> None:
+    (workdir / "Memories.md").unlink()
+    (workdir / "map_state.json").write_text("{")
+    assert _error(ConfigurationError, "add", "Maze", "T", "x") == (
+        "no location is called Maze: neither game_files/Memories.md nor game_files/map_state.json has a name yet; "
+        "give its number"
+    )
+
+
+@pytest.mark.usefixtures("graph")
+def test_a_number_that_is_not_on_the_map_is_warned_of_and_taken(
+    workdir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    _run("add", "44", "Known to the file", "x")
+    assert capfd.readouterr().err == ""
+    _run("add", "999", "T", "x")
+    assert capfd.readouterr().err == "zorkgpt: location 999 is not on the map; its memory is added all the same\n"
+    assert 999 in parse_memories((workdir / "Memories.md").read_text()).memories()
+
+
+@pytest.mark.parametrize("reason", ["", "  "])
+def test_a_memory_is_not_invalidated_without_a_reason(workdir: Path, reason: str) -> None:
+    assert "--reason is empty" in _error(ConfigurationError, "invalidate", "44", "Rung is rotten", "--reason", reason)
     assert (workdir / "Memories.md").read_text() == FILE
 
 
