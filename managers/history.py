@@ -65,7 +65,7 @@ class HistoryTeller:
         for place, entry in enumerate(entries):
             turn, answer = self._answer(entry)
             lines = answer.splitlines()
-            shown = _once(lines, told_in)
+            shown = told_once(lines, told_in)
             room = max(left - reserve * (self.most - place - 1), reserve)
             is_whole = len(shown) <= room
             if is_whole and turn is not None:
@@ -99,6 +99,6 @@ class HistoryTeller:
         return f"Turn {number}:\nReasoning: {reasoning}\nAction: {action}\nResponse: {answer}"
 
 
-def _once(lines: Sequence[str], told_in: Mapping[str, int]) -> str:
+def told_once(lines: Sequence[str], told_in: Mapping[str, int]) -> str:
     """Return the lines as a text, with the turn that has them in place of those that were told already."""
     return "\n".join([f"[as in turn {told_in[line]}]" if line in told_in else line for line in lines])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from managers.history import SHORTEST_REPEATED, told_once
 from managers.memory.view import last_turn
 from managers.prompting import LEFT_OUT, NONE, MadeOnce, as_many_as_fit, first_that_fits, fit_prompt, turn_text
 from session.memory import MemoryStatus
@@ -134,15 +135,24 @@ def format_objectives(objectives: Sequence[Objective]) -> str:
 
 
 def recent_play(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
-    """Return the last so many turns: command, facts, reasoning and response of each, as far as there is room."""
+    """Return the last so many turns: command, facts, reasoning and response of each, as far as there is room.
+
+    The description of a room stands in the last turn that has it, so that what is new in the others is not cut for it.
+    """
     facts = _facts_by_turn(evidence)
     reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
     first = max(0, len(state.action_history) - turns)
+    rooms = {
+        line: room.turn
+        for room in state.room_descriptions.values()
+        for line in without_padding(room.text).splitlines()
+        if len(line) >= SHORTEST_REPEATED and room.turn > first
+    }
     latest_first = [
         (
             turn,
             cut_at(one_line(played.action), LONGEST_ACTION),
-            one_line(played.response),
+            one_line(_without_rooms_of_others(turn, played.response, rooms)),
             one_line(str(reasons.get(turn) or "")),
         )
         for turn, played in enumerate(state.action_history[first:], start=first + 1)
@@ -171,6 +181,15 @@ def recent_play(state: GameState, evidence: Iterable[Evidence], turns: int) -> P
         return "\n".join(reversed(kept))
 
     return fitted
+
+
+def _without_rooms_of_others(turn: int, response: str, rooms: Mapping[str, int]) -> str:
+    """Return the response with the turn that describes a room in place of the description, unless it is this turn.
+
+    rooms: that turn for each line of a description
+    """
+    others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
+    return told_once(without_padding(response).splitlines(), others)
 
 
 def map_around(

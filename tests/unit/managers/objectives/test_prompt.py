@@ -136,6 +136,16 @@ def test_where_there_is_room_a_long_response_is_told_whole(tmp_path: Path) -> No
     assert text in last_prompt(play).user
 
 
+def test_the_description_of_a_room_stands_in_the_last_turn_that_has_it_and_every_answer_is_told(tmp_path: Path) -> None:
+    room = "Dye Works Gate\n" + "Looms stand here and clatter on and on. " * 40
+    play = ObjectivePlay(tmp_path, [{}])
+    for turn in range(1, 21):
+        play.turn("look", f"{room}\nThread {turn} breaks.\n{'The weaver tells of it at length. ' * 5}")
+    user = last_prompt(play).user
+    assert [user.count(f"Thread {turn} breaks.") for turn in range(1, 20)] == [1] * 19
+    assert user.count("Dye Works Gate [as in turn 20] Thread ") == 19
+
+
 def test_for_want_of_room_responses_without_facts_are_shortened_in_the_middle_first(tmp_path: Path) -> None:
     tall = "Looms stand here. " + "They clatter on and on. " * 40 + "One of them has stopped."
     play = ObjectivePlay(tmp_path, [{}])
