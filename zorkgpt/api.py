@@ -1,7 +1,8 @@
 """What a Python program may call: play, resume, replay, open a game, read a run (docs/python.md has examples).
 
 What ``__all__`` names stays as it is from version to version, and so do the fields of the values that come back. All
-errors that the program raises on purpose are a ``ZorkGPTError``.
+errors that the program raises on purpose are a ``ZorkGPTError``, but for what an agent function returns: that is a
+``TypeError`` or a ``ValueError``, as from any function that is given the wrong thing.
 """
 
 from __future__ import annotations
@@ -138,9 +139,10 @@ def play(
     What is not given comes from the environment and the files of the current folder, as on the command line.
 
     A run that cannot go on (a model is down, a budget is spent) is returned as well: ``summary.state`` is then
-    ``paused`` and ``summary.reason`` says why. What ``agent`` or ``show`` raises is raised, and so is Ctrl-C; the turns
-    played so far are kept, and :func:`resume` goes on behind them. Raises ``ConfigurationError``, ``StoryError`` or
-    ``LanguageModelError`` where the run cannot begin, ``StoreError`` where it cannot be written.
+    ``paused`` and ``summary.reason`` says why. What ``agent`` or ``show`` raises is raised, and so is Ctrl-C; where
+    ``agent`` returns what is no command, that is a ``TypeError`` or a ``ValueError``. The turns played so far are kept,
+    and :func:`resume` goes on behind them. Raises ``ConfigurationError``, ``StoryError`` or ``LanguageModelError``
+    where the run cannot begin, ``StoreError`` where it cannot be written.
     """
     if episodes < 1:
         raise ConfigurationError(f"episodes is {episodes}: at least one is played")

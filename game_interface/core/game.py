@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from game_interface.core.machine.saved_state import SavedState
 from session.errors import ConfigurationError, GameError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from game_interface.core.machine.saved_state import SavedState
     from session.values import Observation, Seed, StoryFacts
 
 _HIGHEST_SEED = 2**31 - 1
@@ -65,7 +65,7 @@ class Game(Protocol):
     def restore(self, state: SavedState) -> Observation:
         """Put the story back to where ``state`` was saved and return the observation of then.
 
-        Raises ``GameError`` for a state that is damaged or belongs to another story.
+        Raises ``GameError`` for what is no such state, is damaged, or belongs to another story.
         """
         ...
 
@@ -94,3 +94,9 @@ def require_command(command: object) -> None:
     """Raise ``GameError`` unless ``command`` is a text: C would crash on anything else."""
     if not isinstance(command, str):
         raise GameError(f"A command has to be a text, not {command!r}.")
+
+
+def require_saved_state(state: object) -> None:
+    """Raise ``GameError`` unless ``state`` is a story's."""
+    if not isinstance(state, SavedState):
+        raise GameError(f"Only what a story has saved can be restored, not {state!r:.40}.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
-from game_interface.core.game import Game, require_command, require_seed
+from game_interface.core.game import Game, require_command, require_saved_state, require_seed
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
 from game_interface.core.private_folder import private_folder
@@ -97,6 +97,7 @@ class IsolatedGame(Game):
 
     @override
     def restore(self, state: SavedState) -> Observation:
+        require_saved_state(state)
         self._revive()
         return self._observe(b"r" + state.packed())
 

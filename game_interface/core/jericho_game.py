@@ -10,7 +10,7 @@ from typing_extensions import override
 from game_interface.core.affordances import Affordances
 from game_interface.core.commands import ENDED, keypress, leaving, line_of, refusal
 from game_interface.core.endings import PLAYS_ON, asks_to_leave, judge_ending, sounds_like_an_end
-from game_interface.core.game import Game, require_command, require_seed
+from game_interface.core.game import Game, require_command, require_saved_state, require_seed
 from game_interface.core.locked_in import is_locked_in
 from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.interpreter import Interpreter
@@ -129,6 +129,7 @@ class JerichoGame(Game):
 
     @override
     def restore(self, state: SavedState) -> Observation:
+        require_saved_state(state)
         if state.story != self._story.sha256:
             raise GameError("The saved state belongs to another story file.")
         self._interpreter.restore(state.snapshot)

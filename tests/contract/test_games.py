@@ -127,6 +127,13 @@ def test_a_state_of_another_story_is_refused(game: Game) -> None:
         game.restore(other)
 
 
+@pytest.mark.parametrize("state", [None, b"x" * 5000, "a save"])
+def test_what_no_story_has_saved_is_a_game_error_and_play_goes_on(game: Game, state: SavedState) -> None:
+    with pytest.raises(GameError, match=r"Only what a story has saved can be restored, not .{1,50}$"):
+        game.restore(state)
+    assert game.step(WALKTHROUGH[0]).refusal is None
+
+
 def test_a_closed_game_is_closed_for_good_and_may_be_closed_again(game: Game) -> None:
     saved = game.save()
     game.close()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.errors import ConfigurationError
+from session.errors import ConfigurationError, StoreError
 from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, read_turn, story_file
@@ -71,7 +71,12 @@ def replay(
 
         play_script(Path(run), now)
         return
-    folder = chosen_run(now.zork_game_workdir, run, game)
+    try:
+        folder = chosen_run(now.zork_game_workdir, run, game)
+    except StoreError as error:
+        if from_actions and run is not None:
+            raise StoreError(f"{error}; nor is there a file {run}") from error
+        raise
     if fork_at is not None:
         branch = _branch(folder, fork_at, without_memory or [])
         _fork(folder, now, branch, quiet=quiet, as_json=as_json, repeated=[("--game", game)])

@@ -80,8 +80,9 @@ class ModelServer:
 
     def model_names(self) -> list[str]:
         """Return the models that the server lists, in its order. Raises ``LanguageModelError``."""
-        with self._without_keys(), _translated():
+        with self._without_keys(), _translated("list of models"):
             listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": _LISTING_SECONDS})
+            _content_type(listed.headers)
             models = _ModelList.model_validate_json(listed.content).data
         return [self._secrets.hidden(model.id) for model in models]
 
@@ -110,12 +111,10 @@ class ModelServer:
         timeout = openai.Timeout(silence, connect=min(silence, _CONNECT_SECONDS))
         with (
             self._without_keys(),
-            _translated(),
+            _translated("chat completion"),
             chat.create(model=model, messages=messages, extra_body=dict(fields), timeout=timeout) as response,
         ):
-            kind = response.headers.get("content-type", "")
-            if "html" in kind:
-                raise RequestFailed(f"a web page answers, no model; {BASE_URL_MEND}", transient=False)
+            kind = _content_type(response.headers)
             received = self._until(deadline, response.iter_bytes())
             is_whole = "json" in kind or not streams
             payloads = [whole_payload(received, longest)] if is_whole else event_payloads(received, longest)
@@ -207,8 +206,17 @@ def _bound_body(response: httpx2.Response) -> None:
         response.stream = _BoundedStream(response.stream, _LONGEST_BODY)
 
 
+def _content_type(headers: Mapping[str, str]) -> str:
+    """Return the content type of a response. Raises ``RequestFailed`` for that of a web page."""
+    kind = headers.get("content-type", "")
+    if "html" in kind:
+        raise RequestFailed(f"a web page answers, no model; {BASE_URL_MEND}", transient=False)
+    return kind
+
+
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translated(expected: str) -> Iterator[None]:
+    """Translate what the client raises where the server was asked for what is ``expected``."""
     try:
         yield
     except openai.APIStatusError as error:
@@ -225,7 +233,7 @@ def _translated() -> Iterator[None]:
     except httpx2.RequestError as error:
         raise RequestFailed(f"the connection broke within the answer ({error})") from error
     except (openai.OpenAIError, ValueError) as error:
-        raise ReplyUnreadable("the server's answer cannot be read: it is no chat completion") from error
+        raise ReplyUnreadable(f"the server's answer cannot be read: it is no {expected}") from error
 
 
 def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> ChatReply:

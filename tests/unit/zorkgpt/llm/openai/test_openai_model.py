@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.configuration.option_groups import Sampling
-from session.errors import ConfigurationError, LanguageModelUnavailable
+from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Step, Streams, says_error
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, Patience, ask, model_on
 from zorkgpt.llm.language_model import Prompt, TokenUsage
@@ -390,6 +390,21 @@ def test_finding_names_gives_a_model_without_one_the_servers_first_one() -> None
             assert model.describe() == f"alpha at {server.base_url}"
             model.find_names()
         assert server.listings == 1
+
+
+@pytest.mark.parametrize(
+    ("listing", "words"),
+    [
+        (Says(200, "<html>", {"Content-Type": "text/html; charset=utf-8"}), "a web page answers, no model; base URLs"),
+        (Says(200, {"models": []}), "the server's answer cannot be read: it is no list of models"),
+    ],
+)
+def test_finding_names_says_what_answers_in_place_of_a_list(listing: Says, words: str) -> None:
+    with MisbehavingServer(Says(500)) as server:
+        server.listing = listing
+        settings = RoleSettings(base_url=server.base_url)
+        with OpenAIModel({"agent": settings}) as model, pytest.raises(LanguageModelError, match=words):
+            model.find_names()
 
 
 def test_finding_names_says_in_one_line_that_no_server_answers() -> None:
