@@ -135,7 +135,6 @@ class KnownRoute:
     followed, worked: the episodes in which it was followed, and those in which it led to its end
     stops: how often it stopped, by the number of the command (from 1) that led elsewhere
     spare: the same with the commands that seemed to change nothing; empty where there were none
-    failed: the keys of shortened forms that stopped
     touched: the numbers of the things that its commands moved or changed, as far as could be seen
     """
 
@@ -150,7 +149,6 @@ class KnownRoute:
     proof: Proof | None = None
     spare: tuple[RouteStep, ...] = ()
     touched: tuple[int, ...] = ()
-    failed: tuple[str, ...] = ()
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -160,7 +158,7 @@ class KnownRoute:
     @property
     def key(self) -> str:
         """16 hex digits that tell its commands from those of others, whatever its number."""
-        return sha256("\n".join(self.commands).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return key_of(self.commands)
 
     @property
     def gain(self) -> int:
@@ -193,6 +191,11 @@ class KnownRoute:
         mark = _mark(observation, self.touched)
         points = (self.start, *(step.leads_to for step in self.steps[:-1]))
         return next((at for at, point in enumerate(points) if mark and point.mark == mark), None)
+
+
+def key_of(commands: Iterable[str]) -> str:
+    """Return 16 hex digits that tell these commands from others."""
+    return sha256("\n".join(commands).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def touched_in(moments: Iterable[Observation]) -> frozenset[int]:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from session.errors import StoreError, first_problem
-from session.route import LEAST_TRUST, KnownRoute
+from session.route import LEAST_TRUST, KnownRoute, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from session.route import RouteStep
@@ -32,19 +33,23 @@ class RouteBook:
 
     latest: the highest number that was ever given
     tried: how often each command was chosen at each location, by its id, in all episodes that have ended
+    failed: the keys of beginnings of shortened routes that stopped with their last command
     """
 
     version: Literal[1] = 1
     latest: NonNegativeInt = 0
     routes: tuple[KnownRoute, ...] = ()
     tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
+    failed: tuple[str, ...] = ()
 
     def render(self) -> str:
         """Return the text of the file, with each command on a line of its own."""
         routes = _listed(map(_rendered, self.routes), " ")
         tried = [f"{json.dumps(str(place))}: {json.dumps(counts)}" for place, counts in sorted(self.tried.items())]
         counted = "".join(f"{mark}\n {line}" for mark, line in zip(["", *"," * len(tried)], tried, strict=False))
-        return f'{{"version": {self.version}, "latest": {self.latest}, "routes": {routes},\n"tried": {{{counted}}}}}\n'
+        head = f'"version": {self.version}, "latest": {self.latest}, "routes": {routes}'
+        failed = f',\n"failed": {json.dumps(self.failed)}' if self.failed else ""
+        return f'{{{head},\n"tried": {{{counted}}}{failed}}}\n'
 
     def find(self, number: int) -> KnownRoute | None:
         """Return the route of that number."""
@@ -93,18 +98,23 @@ class FollowedRoute:
     kind: Literal["followed"] = "followed"
 
     def apply_to(self, document: RouteBook) -> RouteBook:
-        """Return the book with one try more of the route; one that broke off is tried as it was played, next time."""
-        return _changed(document, self.key, self._counted)
+        """Return the book with one try more of the route.
+
+        One that broke off is tried as it was played, next time, and so are all others that begin as it did up to there.
+        """
+        book = _changed(document, self.key, self._counted)
+        stopped = next((route for route in document.routes if route.key == self.key and route.spare), None)
+        if stopped is None or not self.stopped_at:
+            return book
+        failed = tuple(dict.fromkeys((*book.failed, key_of(stopped.commands[: self.stopped_at]))))
+        return replace(book, failed=failed, routes=tuple(_as_played(route, {*failed}) for route in book.routes))
 
     def _counted(self, route: KnownRoute) -> KnownRoute:
         if not self.stopped_at:
             return replace(route, followed=route.followed + 1, worked=route.worked + 1)
         at = _place_in(route.spare, route.steps[: self.stopped_at]) if route.spare else self.stopped_at
         stops = {**route.stops, at: route.stops.get(at, 0) + 1}
-        stopped = replace(route, followed=route.followed + 1, stops=stops)
-        if not route.spare:
-            return stopped
-        return replace(stopped, steps=route.spare, spare=(), failed=(*route.failed, route.key))
+        return replace(route, followed=route.followed + 1, stops=stops, steps=route.spare or route.steps, spare=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +171,13 @@ _ROUTE = TypeAdapter(KnownRoute)
 def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteBook:
     """Return the book with a new route, if it is the shortest to its goal or carries more in few commands more.
 
-    A shortened form that stopped before is taken as it was played.
+    One whose shortened form begins as one did that stopped is taken as it was played.
 
     number: its number, where it has one already
     """
     if not new.steps or (new.goal.kind == "score" and new.gain <= 0):
         return book
-    failed = {key: None for route in book.routes if _is_same_goal(route, new) for key in route.failed}
-    new = replace(new, failed=tuple(failed | dict.fromkeys(new.failed)))
-    if new.spare and new.key in failed:
-        new = replace(new, steps=new.spare, spare=())
+    new = _as_played(new, {*book.failed})
     if any(len(route.steps) == len(new.steps) and route.commands == new.commands for route in book.routes):
         return book
     new = replace(new, number=number or book.latest + 1)
@@ -184,6 +191,14 @@ def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteB
     others = [route for route in book.routes if not _is_same_goal(route, new)]
     kept = sorted((*others, *{shortest.number: shortest, richest.number: richest}.values()), key=_by_number)
     return replace(book, latest=max(book.latest, new.number), routes=tuple(kept))
+
+
+def _as_played(route: KnownRoute, failed: AbstractSet[str]) -> KnownRoute:
+    """Return the route with all of its commands if its shortened form begins in one of the ways that failed."""
+    beginnings = (key_of(route.commands[:length]) for length in range(1, len(route.steps) + 1))
+    if not (route.spare and failed) or failed.isdisjoint(beginnings):
+        return route
+    return replace(route, steps=route.spare, spare=())
 
 
 def _is_same_goal(one: KnownRoute, other: KnownRoute) -> bool:

@@ -114,6 +114,16 @@ def test_a_shorter_way_takes_over_which_form_stopped() -> None:
         assert commands_of(stopped) == ["abc"]
 
 
+def test_others_that_are_shortened_to_the_same_beginning_are_taken_as_they_were_played() -> None:
+    room, thing = Goal("room", 7), Goal("thing", 7)
+    kept = book(route("acd", spare=route("abcd").steps), route("ac", room, spare=route("abc").steps), rooms=(7,))
+    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
+    assert commands_of(stopped) == ["abcd", "abc"]
+    assert [each.followed for each in stopped.routes] == [1, 0]
+    learnt = Learnt((route("acf", thing, spare=route("abcf").steps),), (7,)).apply_to(stopped)
+    assert commands_of(learnt) == ["abcd", "abc", "abcf"]
+
+
 def test_a_shortened_form_that_never_stopped_takes_the_place_of_a_longer_one() -> None:
     assert commands_of(book(route("abcd"), route("ac", spare=route("abc").steps))) == ["ac"]
 
