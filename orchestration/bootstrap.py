@@ -82,6 +82,11 @@ class Run:
     committer: Committer
     position: RunPosition = field(default_factory=RunPosition)
 
+    @property
+    def is_played(self) -> bool:
+        """Whether all its episodes were played, and it only has to be ended."""
+        return self.position.index == len(self.orchestrator.plan.seeds)
+
     def play(self) -> RunEnd:
         """Play the run to its end, or until it is paused. Raises ``StoreError``."""
         with _full_collections_seldom():

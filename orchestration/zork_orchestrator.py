@@ -84,7 +84,7 @@ class RunPosition:
         """Return the position in words that end a sentence; "" for the beginning of the run."""
         if self.episode is not None:
             return f", episode {self.episode.state.episode}, after turn {self.episode.state.turn_count}"
-        return f", from its episode in place {self.index + 1}" if self.index else ""
+        return f", at the beginning of its episode {self.index + 1}" if self.index else ""
 
 
 @dataclass(slots=True)

@@ -183,7 +183,7 @@ def first_play(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[
     shown.wait_for("Turn 11 of 20")
     playing = shown.wait_for("the agent thinks")
     model.go_on()
-    return [begun, playing, shown.wait_for("Learnt: ")]
+    return [begun, playing, shown.wait_for("Learnt so far: ")]
 
 
 def dying_server(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
@@ -194,7 +194,7 @@ def dying_server(stack: ExitStack, folder: Path, columns: int, rows: int) -> lis
     shown = _opened(stack, "dying", columns, rows, folder, "run", "--max-turns", "6", *_at(server))
     down = shown.wait_for("waiting for it, at most")
     stack.enter_context(MisbehavingServer(model, port=server.server_port))
-    return [down, shown.wait_for("Learnt: ")]
+    return [down, shown.wait_for("Learnt so far: ")]
 
 
 def watched(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
@@ -214,13 +214,13 @@ def person(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]
     """A person plays."""
     shown = _opened(stack, "person", columns, rows, folder, "play", "--workdir", "work")
     screens = [shown.wait_for("\n>")]
-    for command, seen in (("north. north", "Turn 2 "), ("take lamp", "Turn 3 "), ("save", "not for the player")):
+    for command, seen in (("north. north", "Turn 2 "), ("take lamp", "Turn 3 "), ("save", "saved by itself")):
         shown.type(command)
         shown.wait_for(seen)
         latest = shown.wait_for("\n>")
     screens.append(latest)
     shown.type("quit")
-    return [*screens, shown.wait_for("Learnt: ")]
+    return [*screens, shown.wait_for("Learnt so far: ")]
 
 
 def steps(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
@@ -237,7 +237,7 @@ def steps(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
     shown.wait_for("Turn 2 of 3")
     screens.append(shown.wait_for("Proposed: up"))
     shown.type("a")
-    return [*screens, shown.wait_for("Learnt: ")]
+    return [*screens, shown.wait_for("Learnt so far: ")]
 
 
 class _DiesAt:

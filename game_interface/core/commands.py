@@ -35,7 +35,8 @@ _PLAIN = str.maketrans(
     }
 )
 _SEPARATORS = re.compile(r"[.,;:!?\"()]|\b(?:then|and)\b")
-_SAVING = frozenset({"save", "restore", "restart", "quit", "q", "undo"})
+SAVING = frozenset({"save", "restore", "restart", "quit", "q", "undo"})
+"""Verbs that would end the session or start it anew."""
 _LIKE_A_VERB = "recording"
 """A dictionary of six letters cannot tell it from ``record``, which somebody may have to do to win."""
 _RECORDING = frozenset({"script", "unscript", "noscript", "transcript", _LIKE_A_VERB, "replay"})
@@ -110,7 +111,7 @@ def _leaves_the_story(line: str, letters: int) -> str | None:
             return "Commands that start with # are for testing the story, not for playing it."
         if len(words) != 1:
             continue
-        if words[0] in _SAVING:
+        if words[0] in SAVING:
             return leaving(words[0])
         if words[0] in recording:
             return f"{words[0]!r} is not for the player: every session is recorded already."

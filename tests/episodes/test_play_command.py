@@ -58,12 +58,18 @@ def test_lines_are_commands_until_they_end_and_what_was_walked_is_learnt(tmp_pat
     assert actions(tmp_path) == ["look", "n", "n", "take lamp"]
     shown = played.out.decode()
     assert "a person plays tidehouse.z5" in shown
-    assert "'save' is not for the player" in shown
+    assert "Everything is saved by itself; Ctrl-C pauses, and says how to go on; quit ends the episode." in shown
     assert "Episode 1 was left after 4 turns: score 5 of 100, 3 rooms" in shown
     assert len(json.loads((tmp_path / "work" / "map_state.json").read_text())["rooms"]) == 3
     assert json.loads((tmp_path / "work" / "routes.json").read_text())["routes"]
     assert not any(isinstance(event, ModelFailed) for event in events(tmp_path))
     assert typed("replay", "--workdir", "work").out.endswith(b" is repeated exactly: 4 turns\n")
+
+
+def test_what_was_learnt_so_far_is_of_all_sittings(tmp_path: Path) -> None:
+    typed_on_a_terminal(tmp_path, ["n. n\r", CTRL_C], "play", "--workdir", "work")
+    resumed = typed_on_a_terminal(tmp_path, ["take lamp\r", "quit\r"], "resume", "--workdir", "work").out.decode()
+    assert "Learnt so far: 3 locations, " in resumed
 
 
 def test_a_configured_model_learns_from_what_a_person_does(tmp_path: Path) -> None:

@@ -139,7 +139,7 @@ def test_control_characters_in_a_difference_are_shown_and_not_run(here: Path) ->
     [
         (("--verify", "--from-actions"), 2, "choose one"),
         (("--without-memory", "X"), 2, "add --fork-at TURN"),
-        (("--fork-at", "3"), 2, "of which episode, 1 to 2? Write 2:3"),
+        (("--fork-at", "3"), 2, "--fork-at 3: the run has episodes 1 to 2; write EPISODE:TURN, as in 2:12"),
         (("--fork-at", "soon"), 2, "a turn is like 12, or 2:12"),
         (("--fork-at", "1:99"), 2, "the run has no turn 99 in episode 1"),
         (("--fork-at", "3:1"), 2, "the run has no turn 1 in episode 3"),

@@ -196,6 +196,20 @@ def test_a_run_that_has_ended_is_one_line(tmp_path: Path, server: MisbehavingSer
     assert contents_of(tmp_path) == before
 
 
+def test_a_run_that_was_killed_behind_its_last_episode_tells_how_that_ended(
+    tmp_path: Path, server: MisbehavingServer
+) -> None:
+    play(tmp_path, server)
+    journal = find_run(tmp_path / "work") / JOURNAL_FILE
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
+    shown = resume(tmp_path)
+    assert shown.status == 0
+    going_on, end, learnt = shown.out.decode().splitlines()
+    assert ", all of whose episodes were played: " in going_on
+    assert end.startswith(f"Episode 1 stopped at the turn limit after {TURNS} turns: score ")
+    assert learnt.startswith("Learnt so far: ")
+
+
 def test_a_story_that_is_gone_or_another_is_one_line_and_one_that_has_moved_can_be_named(
     stopped: Path, here: Path, own_story: Path
 ) -> None:

@@ -92,7 +92,7 @@ def test_a_run_tells_what_plays_what_and_shows_every_turn(tmp_path: Path) -> Non
     assert "Forecourt" in result.stdout
     *_, end, gained = result.stdout.splitlines()
     assert "after 2 turns" in end
-    assert re.match(r"Learnt: 2 locations, \d routes?, 0 memories\. Episode 1: 0 of 100 points\. Cost: ", gained)
+    assert re.match(r"Learnt so far: 2 locations, \d routes?, 0 memories\. Episode 1: 0 of 100 points\. Cost: ", gained)
 
 
 def test_manifest_and_journal_hold_the_run(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from session.values import TurnRecord
 
-CTRL_C = "\x03"
+CTRL_C, CTRL_U = "\x03", "\x15"
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +67,17 @@ def test_a_run_that_is_paused_at_a_proposal_goes_on_with_what_was_decided_and_as
     assert [review.reason for review in reviews(tmp_path)] == ["", "not now", ""]
     assert turns(tmp_path)[1].action == "look"
     assert typed("replay", "--workdir", "work").status == 0
+
+
+def test_what_the_story_may_not_be_given_and_what_is_no_key_is_said_at_once(tmp_path: Path) -> None:
+    with MisbehavingServer(Answers()) as server:
+        keys = ["e save\r", f"{CTRL_U}日本\r", f"{CTRL_U}look\r", "now\r", "\r"]
+        arguments = ("run", "--step", "--max-turns", "2", "--workdir", "work", "--base-url", server.base_url)
+        shown = typed_on_a_terminal(tmp_path, keys, *arguments, once=b"> |Command: ").out.decode()
+    assert [review.played for review in reviews(tmp_path)] == ["look", turns(tmp_path)[1].action]
+    assert "Everything is saved by itself; Ctrl-C pauses, " in shown
+    assert "The story reads plain English letters only, not '日'." in shown
+    assert "'now' is none of the keys: Enter plays it, e edits it, " in shown
 
 
 @pytest.mark.parametrize("more", [(), ("--quiet",), ("--json",)])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from game_interface.core.commands import refusal
+from game_interface.core.commands import SAVING, leaving, refusal
 from session.errors import WaitInterrupted
 from session.events import ProposalReviewed
 from session.files.journal import observation_in
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from session.values import Proposal
 
 CHOICES = "[Enter] play it  [e] edit  [r] refuse  [a] play on without asking > "
+KEYS = "Enter plays it, e edits it, r refuses it, a plays on without asking"
 HELP = f"Type a command and Enter; {LEAVING} ends the episode, Ctrl-C pauses it."
 
 
@@ -61,7 +62,7 @@ class Keyboard:
                 return LEAVING
             if self._awaits_key:
                 return line if line.strip() else "enter"
-            unfit = refusal(line) if line.strip() else HELP
+            unfit = _unfit(line, f"; {LEAVING} ends the episode") if line.strip() else HELP
             if unfit is None:
                 return line
             self.tell(unfit)
@@ -80,12 +81,29 @@ class Keyboard:
             choice, _, more = line.strip().partition(" ")
             if choice in ("", "y", "yes"):
                 return ProposalReviewed(proposal.action, proposal.action)
-            if choice in ("e", "edit") and (command := more or self.read_line("Command: ", begun=proposal.action)):
-                return ProposalReviewed(proposal.action, command.strip())
-            if choice in ("r", "refuse") and (why := more or self.read_line("Why not? ")):
-                return ProposalReviewed(proposal.action, "", why.strip())
-            self._reviews = choice not in ("a", "all")
+            if choice in ("e", "edit"):
+                if command := self._edited(more, proposal.action):
+                    return ProposalReviewed(proposal.action, command.strip())
+            elif choice in ("r", "refuse"):
+                if why := more or self.read_line("Why not? "):
+                    return ProposalReviewed(proposal.action, "", why.strip())
+            elif choice in ("a", "all"):
+                self._reviews = False
+            else:
+                self.tell(f"{choice!r} is none of the keys: {KEYS}.")
         return None
+
+    def _edited(self, typed: str, proposed: str) -> str | None:
+        """Return what to play instead of ``proposed``, which the story may be given; "" or ``None`` for nothing.
+
+        typed: what was typed of it already
+        Raises ``WaitInterrupted`` at Ctrl-C.
+        """
+        command = typed or self.read_line("Command: ", begun=proposed)
+        while command and not self._awaits_key and (unfit := _unfit(command)):
+            self.tell(unfit)
+            command = self.read_line("Command: ", begun=command)
+        return command
 
     def read_line(self, prompt: str, above: str = "", begun: str = "") -> str | None:
         """Return what is typed, without its line end; ``None`` where there is no more input.
@@ -106,6 +124,17 @@ class Keyboard:
             raise WaitInterrupted("interrupted") from None
         finally:
             self.is_waiting = False
+
+
+def _unfit(command: str, way_out: str = "") -> str | None:
+    """Return in words for a person why the story may not be given a command, ``None`` if it may.
+
+    way_out: what else a person may do than to pause
+    """
+    reason = refusal(command)
+    if reason in {leaving(verb) for verb in SAVING}:
+        return f"Everything is saved by itself; Ctrl-C pauses, and says how to go on{way_out}."
+    return reason
 
 
 def _ways(proposal: Proposal) -> str:

@@ -39,7 +39,9 @@ def read_turn(manifest: Manifest, place: str, named_by: str = "") -> tuple[int, 
         raise ConfigurationError(f"{named_by}{place}: a turn is like 12, or 2:12 for turn 12 of episode 2")
     if found[1] is None and len(manifest.seeds) > 1:
         first, last = manifest.first_episode, manifest.first_episode + len(manifest.seeds) - 1
-        raise ConfigurationError(f"{named_by}{place}: of which episode, {first} to {last}? Write {last}:{place}")
+        raise ConfigurationError(
+            f"{named_by}{place}: the run has episodes {first} to {last}; write EPISODE:TURN, as in {last}:12"
+        )
     return int(found[1] or manifest.first_episode), int(found[2])
 
 

@@ -59,7 +59,7 @@ THINKERS = {
 class _Walk(NamedTuple):
     """A move from one location to another."""
 
-    from_id: int
+    start: Location
     exit: str
     to: Location
 
@@ -190,9 +190,9 @@ class LiveView:
 
     def _walk(self, record: TurnRecord) -> None:
         """Keep a move, for the map's file is behind by some turns."""
-        attempt, to = self._movements.attempt(record), record.after.location
-        if attempt is not None and attempt.to_id is not None and to is not None:
-            self._walked.append(_Walk(attempt.from_id, attempt.exit, to))
+        attempt, start, to = self._movements.attempt(record), record.before.location, record.after.location
+        if attempt is not None and attempt.to_id is not None and start is not None and to is not None:
+            self._walked.append(_Walk(start, attempt.exit, to))
 
     def tell(self, line: str) -> None:
         """Print a line above what stands below."""
@@ -215,8 +215,9 @@ class LiveView:
             return
         self._map = graph or MapGraph()
         for walk in self._walked:
-            self._map.add_room(walk.to.num, walk.to.name)
-            self._map.add_connection(walk.from_id, walk.exit, walk.to.num)
+            for room in (walk.start, walk.to):
+                self._map.add_room(room.num, room.name)
+            self._map.add_connection(walk.start.num, walk.exit, walk.to.num)
         memories = self._read_memories()
         if memories is not None and self._memories is not None and memories != self._memories:
             for change in memories.changes_since(self._memories):
@@ -292,7 +293,7 @@ _LEARNT = {"added": "learnt"}
 
 def _cut(title: str, lines: list[str], most: int) -> str:
     """Return the lines under their title, and how many there are beside the first ones."""
-    more = f" (+{len(lines) - most})" if len(lines) > most else ""
+    more = f", and {len(lines) - most} more" if len(lines) > most else ""
     return f"{title}: {'-' if not lines else ''}" + "\n".join(["", *lines[:most]] if most > 1 else lines[:1]) + more
 
 

@@ -72,5 +72,6 @@ def resume(
         if watch.is_for_people:
             player = parts.model.description if parts.model else "nobody"
             story = parts.game.facts.name
-            print_line(f"Going on with run {folder.name} of {story}{resumed.position.describe()}: {player} plays")
+            position = ", all of whose episodes were played" if resumed.is_played else resumed.position.describe()
+            print_line(f"Going on with run {folder.name} of {story}{position}: {player} plays")
         watch.play(resumed)

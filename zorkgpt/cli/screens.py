@@ -59,7 +59,11 @@ class JsonScreen:
 
 
 class PlainScreen:
-    """Prints plain lines, for pipes and files; ``out`` is stdout unless given, ``quiet`` leaves the turns out."""
+    """Prints plain lines, for pipes and files.
+
+    out: stdout unless given
+    quiet: only how the run begins, and how its episodes and it end
+    """
 
     def __init__(self, out: TextIO | None = None, *, quiet: bool = False) -> None:
         self._out = out
@@ -71,9 +75,11 @@ class PlainScreen:
             print(printable(line), file=self._out, flush=True)
 
     def _lines(self, event: Event) -> list[str]:
-        if isinstance(event, EpisodeStarted) and not self._quiet:
+        if self._quiet and not isinstance(event, RunStarted | OptionsChanged | EpisodeEnded | RunPaused):
+            return []
+        if isinstance(event, EpisodeStarted):
             return [f"\n=== Episode {event.episode}, seed {event.seed} ===\n", event.opening.text.strip()]
-        if isinstance(event, TurnPlayed) and not self._quiet:
+        if isinstance(event, TurnPlayed):
             return _turn_lines(event.record, event.seconds)
         return _headline(event)
 
@@ -142,7 +148,7 @@ def _trouble(event: Event) -> list[str]:
     if isinstance(event, RoutesProven):
         return [_proven(route) for route in event.routes]
     if isinstance(event, FileEdited):
-        return [f"{event.file} was edited by somebody else, and is read again."]
+        return [f"{event.file} was changed from outside this run, and is read again."]
     return []
 
 

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 from rich.text import Text
 
+from managers.map_manager import MapManager
 from managers.route_manager import RouteManager
 from managers.routes.document import RouteBook
 from managers.simple_memory_manager import SimpleMemoryManager
 from orchestration.zork_orchestrator import RunPosition
 from session.errors import ConfigurationError
-from session.events import Event
+from session.events import EpisodeEnded, Event
 from session.files.journal import JOURNAL_FILE, read_journal
 from session.game_configuration import GameConfiguration
 from session.invocation import program
@@ -96,8 +97,16 @@ class Watching:
         if memories := run.orchestrator.learning.find(SimpleMemoryManager):
             for line in problem_lines(memories.memory_file, memories.problems()):
                 print_error(f"zorkgpt: {line}")
+        before = [line.event for line in read_journal(run.folder) if line.event is not None]
+        for event in before:
+            self.gains.see(event)
+        if run.is_played and self.is_for_people:
+            self.screen.show(next(event for event in reversed(before) if isinstance(event, EpisodeEnded)))
         try:
-            with self._live(run), _stopping_on_interrupt(self.stop, self.keyboard, is_shown=self._view is not None):
+            with (
+                self._live(run, before),
+                _stopping_on_interrupt(self.stop, self.keyboard, is_shown=self._view is not None),
+            ):
                 end = run.play()
         except KeyboardInterrupt:
             self._tell("Stopped. ", run)
@@ -114,11 +123,12 @@ class Watching:
         routes, memories = learning.find(RouteManager), learning.find(SimpleMemoryManager)
         kept = (memory for each in (memories.memory_cache.values() if memories else ()) for memory in each)
         believed = sum(memory.status != MemoryStatus.SUPERSEDED for memory in kept)
-        return self.gains.line(routes.book if routes else RouteBook(), believed, run.committer.model.spending)
+        book, spending = routes.book if routes else RouteBook(), run.committer.model.spending
+        return self.gains.line(len(learning.get(MapManager).game_map.rooms), book, believed, spending)
 
     @contextmanager
-    def _live(self, run: Run) -> Iterator[None]:
-        """Show below the story what goes on, if that is drawn in a terminal."""
+    def _live(self, run: Run, before: Iterable[Event]) -> Iterator[None]:
+        """Show below the story what goes on, if that is drawn in a terminal; ``before`` are the events up to now."""
         screen = self.screen.screen
         if not isinstance(screen, LiveScreen):
             yield
@@ -126,9 +136,8 @@ class Watching:
         introduction = _introduction(self.configuration) if run.position == RunPosition() else ""
         spending = run.committer.model.spending
         with LiveView(self.configuration, run.folder, spending, self.stop, screen.console, introduction) as view:
-            for line in read_journal(run.folder):
-                if line.event is not None:
-                    view.note(line.event)
+            for event in before:
+                view.note(event)
             self._view = self.screen.screen = view
             self.keyboard.still, self.keyboard.tell = view.still, view.tell
             try:

@@ -15,21 +15,24 @@ if TYPE_CHECKING:
 
 
 class Gains:
-    """Follows the events of a run, for the line at its end. A walk to a location is no route."""
+    """Follows the events of a run, for the line at its end. A walk to a location is no route.
+
+    An event that is seen twice counts once.
+    """
 
     def __init__(self) -> None:
         self._scores: dict[int, int] = {}
         self._most: int | None = None
-        self._locations: set[int] = set()
+        self._has_seen = False
         self._route: int | None = None
-        self._points = 0
+        self._points: dict[int, int] = {}
         self._follows = False
 
     def see(self, event: Event) -> None:
         """Take an event into account."""
         if isinstance(event, EpisodeStarted):
             self._see(event.episode, event.opening)
-            self._route, self._points, self._follows = None, 0, False
+            self._route, self._points, self._follows = None, {}, False
         elif isinstance(event, TurnPlayed):
             record = event.record
             self._see(record.episode, record.after)
@@ -38,29 +41,29 @@ class Gains:
                 self._follows = record.is_of_route and set_out.follow is not None
                 self._route = set_out.follow or self._route
             if self._follows:
-                self._points += record.score_change or 0
+                self._points[record.turn] = record.score_change or 0
 
-    def line(self, book: RouteBook, memories: int, spending: Spending) -> str:
+    def line(self, locations: int, book: RouteBook, memories: int, spending: Spending) -> str:
         """Say what was learnt, what the first and the last episode scored, and what it cost; "" where nothing was seen.
 
+        locations: how many are on the map now
         book: the routes that are known now
         memories: how many are remembered beyond this episode
         spending: of the whole run
         """
-        if not self._locations:
+        if not self._has_seen:
             return ""
         learnt = (
-            counted(len(self._locations), "location"),
+            counted(locations, "location"),
             counted(len(book.routes), "route"),
             counted(memories, "memory", "memories"),
         )
         dollars = f", ${spending.dollars:.4f}" if spending.dollars else ""
         cost = f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else ""
-        return f"Learnt: {', '.join(learnt)}.{self._scored(book)}{cost}"
+        return f"Learnt so far: {', '.join(learnt)}.{self._scored(book)}{cost}"
 
     def _see(self, episode: int, seen: Observation) -> None:
-        if seen.location is not None:
-            self._locations.add(seen.location.num)
+        self._has_seen = True
         if seen.score is not None:
             self._scores[episode] = seen.score
             self._most = seen.max_score
@@ -76,6 +79,7 @@ class Gains:
 
     def _by_route(self, book: RouteBook) -> str:
         route = None if self._route is None else book.find(self._route)
-        if not self._points:
+        points = sum(self._points.values())
+        if not points:
             return ""
-        return f", of which {self._points} by a route{f' of episode {route.episode}' if route else ''}"
+        return f", of which {points} by a route{f' of episode {route.episode}' if route else ''}"

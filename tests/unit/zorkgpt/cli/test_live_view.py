@@ -97,7 +97,7 @@ def test_in_a_small_terminal_each_thing_is_a_line(stage: Callable[..., Stage]) -
         "─" * 80,
         "Episode 1 of 2 · Turn 2 of 500 · Drying Loft · score 5 of 50 ▁█",
         "Carrying: banner",
-        "Objectives: Dye the banner (+1)",
+        "Objectives: Dye the banner, and 1 more",
         "Remembered here: [permanent] Banner dries on the beam",
         "Routes: -",
         "⠋ the agent thinks, 0 s · 0 tokens",
@@ -119,6 +119,20 @@ def test_in_a_large_terminal_lists_and_the_map_stand_side_by_side(stage: Callabl
     assert "│@Drying Loft" in shown
     assert "│Blue Vats" in shown
     assert "Find the \\x1b[2J key" in shown
+
+
+def test_the_room_in_which_the_episode_began_has_its_name_before_the_map_is_written(
+    stage: Callable[..., Stage],
+) -> None:
+    large = stage(200, 60)
+    large.present()
+    large.view.show(started())
+    large.view.show(played(turn(1, "north", location=LOFT)))
+    large.view.asked("agent", PROMPT)
+    shown = "\n".join(large.panel)
+    assert "│@Drying Loft" in shown
+    assert "│Blue Vats" in shown
+    assert "Location #" not in shown
 
 
 def test_what_is_learnt_is_told_as_it_happens(stage: Callable[..., Stage]) -> None:

@@ -15,6 +15,7 @@ from session.events import (
     EpisodeEnded,
     EpisodeStarted,
     Event,
+    FileEdited,
     ModelFailed,
     ProvenRoute,
     RoutesProven,
@@ -45,6 +46,7 @@ EVENTS: list[Event] = [
     TurnPlayed(RECORD, 1.25),
     ModelFailed("memory", "0" * 64, "gone", 1.0),
     ModelFailed("agent", "0" * 64, "gone", 1.0),
+    FileEdited("map_state.json", 1, ""),
     ENDED,
     RunPaused("the server is gone", episode=1, turns=4),
 ]
@@ -125,9 +127,13 @@ def test_every_end_of_an_episode_is_told(end: EpisodeEnd) -> None:
 
 
 def test_quiet_shows_how_it_began_and_how_it_ended() -> None:
-    shown = plain(quiet=True)
-    assert "turn wheel" not in shown
-    assert "Episode 1 stopped" in shown
+    assert plain(quiet=True).splitlines() == [
+        "a model, assisted by valid-actions, plays mill.z5 (asked for)",
+        "2 episodes of at most 9 turns, in w/runs/run-1",
+        "Episode 1 stopped at the turn limit after 4 turns: score 5 of 80, 1 room, 12 s",
+        "Paused in episode 1 after 4 turns: the server is gone",
+    ]
+    assert "map_state.json was changed from outside this run, and is read again." in plain()
 
 
 def test_every_event_is_one_json_object() -> None:

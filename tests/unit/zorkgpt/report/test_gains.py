@@ -14,7 +14,7 @@ from zorkgpt.llm.budget import Spending
 from zorkgpt.report.gains import Gains
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from session.events import Event
 
@@ -40,27 +40,32 @@ def episode(
     yield TurnPlayed(TurnRecord(number, 2, HALL, (Proposal("look"),), (Verdict(accepted=True),), seen), 0.1)
 
 
-def line(*episodes: Iterator[Event], book: RouteBook = BOOK, memories: int = 0, tokens: int = 0) -> str:
+def line(*episodes: Iterable[Event], book: RouteBook = BOOK, memories: int = 0, tokens: int = 0) -> str:
     gains = Gains()
     for events in episodes:
         for event in events:
             gains.see(event)
-    return gains.line(book, memories, Spending(GameConfiguration(), dollars=tokens / 1000, tokens=tokens))
+    return gains.line(2, book, memories, Spending(GameConfiguration(), dollars=tokens / 1000, tokens=tokens))
 
 
 def test_the_points_on_a_route_are_told_with_the_episode_that_it_is_of() -> None:
     told = line(episode(1, 5, 50), episode(2, 20, 50), episode(3, 25, 50, follows=1), memories=1, tokens=4000)
     assert told == (
-        "Learnt: 2 locations, 1 route, 1 memory. Episode 1: 5 of 50 points; episode 3: 25, of which 20 by a route of "
-        "episode 2. Cost: 4,000 tokens, $4.0000."
+        "Learnt so far: 2 locations, 1 route, 1 memory. Episode 1: 5 of 50 points; episode 3: 25, of which 20 by a "
+        "route of episode 2. Cost: 4,000 tokens, $4.0000."
     )
 
 
 def test_a_route_that_is_known_no_more_has_no_episode() -> None:
     told = line(episode(1, 1), episode(2, 20, follows=1), book=RouteBook(), memories=2)
     assert told == (
-        "Learnt: 2 locations, 0 routes, 2 memories. Episode 1: 1 point; episode 2: 20, of which 20 by a route."
+        "Learnt so far: 2 locations, 0 routes, 2 memories. Episode 1: 1 point; episode 2: 20, of which 20 by a route."
     )
+
+
+def test_what_is_repeated_after_a_resumption_counts_once() -> None:
+    followed = list(episode(2, 20, follows=1))
+    assert line(episode(1, 5), followed, followed[1:]).endswith("episode 2: 20, of which 20 by a route of episode 2.")
 
 
 def test_points_on_a_walk_to_a_location_are_no_routes() -> None:
@@ -74,7 +79,7 @@ def test_without_a_route_the_scores_stand_alone() -> None:
 
 def test_a_story_without_a_score_has_none_and_where_nothing_was_seen_nothing_is_told() -> None:
     gains = Gains()
-    assert gains.line(BOOK, 0, Spending(GameConfiguration())) == ""
+    assert gains.line(14, BOOK, 0, Spending(GameConfiguration())) == ""
     unscored = Observation("A yard.", Location(1, "Yard"))
     gains.see(TurnPlayed(TurnRecord(1, 1, unscored, (Proposal("look"),), (Verdict(accepted=True),), unscored), 0.1))
-    assert gains.line(BOOK, 0, Spending(GameConfiguration())) == "Learnt: 1 location, 1 route, 0 memories."
+    assert gains.line(14, BOOK, 0, Spending(GameConfiguration())) == "Learnt so far: 14 locations, 1 route, 0 memories."
