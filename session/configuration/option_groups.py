@@ -66,6 +66,12 @@ def _expand_home(path: Path) -> Path:
         raise ValueError("the home folder that ~ stands for is not known") from error
 
 
+def _require_path(path: object) -> object:
+    if isinstance(path, str) and not path.strip():
+        raise ValueError("a path is wanted, and this is empty")
+    return path
+
+
 def _check_file_name(name: str) -> str:
     if not is_plain_name(name):
         raise ValueError("a plain file name is wanted, without a folder: the file is in the work folder")
@@ -108,7 +114,7 @@ def _named_or_counted(value: object) -> object:
     return number
 
 
-AnyPath = Annotated[Path, AfterValidator(_expand_home)]
+AnyPath = Annotated[Path, BeforeValidator(_require_path), AfterValidator(_expand_home)]
 CommaSeparated = BeforeValidator(_split_at_commas)  # as the environment can write a list
 Duration = Annotated[PositiveFloat, BeforeValidator(_in_seconds)]
 Patience = Annotated[NonNegativeFloat, BeforeValidator(_in_seconds)]

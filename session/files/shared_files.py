@@ -34,6 +34,8 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
         lock.acquire(poll_interval=LOCK_POLL)
     except Timeout as error:
         raise StoreError(f"{path} is locked by another program, and still was after {timeout:g} s") from error
+    except FileExistsError as error:
+        raise StoreError(f"{path.parent} is a file, not a folder") from error
     except OSError as error:
         raise StoreError(f"{path} cannot be locked for writing: {error.strerror or error}") from error
     try:

@@ -112,7 +112,28 @@ def test_a_file_where_the_work_folder_should_be_is_left_as_it_is(tmp_path: Path,
     for command in (("run", "--base-url", server.base_url), ("memories", "show"), ("memories", "add", "1", "T", "x")):
         line = the_line(ran(tmp_path, *command, "--workdir", "file/work"))
         assert "Not a directory" in line
+    assert the_line(ran(tmp_path, "play", "--workdir", "file")) == "zorkgpt: file is a file, not a folder"
     assert listing(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "--workdir", ""), "--workdir names no folder: it is empty"),
+        (("play", "--workdir", " "), "--workdir names no folder: it is empty"),
+        (("status", "--workdir="), "--workdir names no folder: it is empty"),
+        (
+            ("run", "--set", "zork_game_workdir="),
+            "zork_game_workdir on the command line: a path is wanted, and this is empty",
+        ),
+    ],
+)
+def test_a_work_folder_without_a_name_is_not_the_current_folder(
+    tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    shown = ran(tmp_path, *arguments)
+    assert (shown.status, shown.lines) == (2, [f"zorkgpt: {message}"])
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,17 @@ if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
     from session.resolved_configuration import ResolvedConfiguration
 
+
+def folder(text: str) -> Path:
+    """Return the folder of that name. Raises ``ConfigurationError`` for none, as an unset variable of a shell gives."""
+    if not text.strip():
+        raise ConfigurationError("--workdir names no folder: it is empty")
+    return Path(text)
+
+
 RunOrLatest = Annotated[str | None, typer.Argument(help="Id of a run, or its folder; by default the latest.")]
 StoryToPlay = Annotated[Path | None, typer.Option("--game", help="Story file to play.", metavar="FILE")]
-Workdir = Annotated[Path | None, typer.Option(help="Work folder of the run.", metavar="DIR")]
+Workdir = Annotated[Path | None, typer.Option(help="Work folder of the run.", metavar="DIR", parser=folder)]
 MaxTurns = Annotated[int | None, typer.Option(min=1, help="Turns after which an episode ends.")]
 Model = Annotated[str | None, typer.Option(help="Model by name, or a .gguf file to run in-process.", metavar="M")]
 BaseUrl = Annotated[str | None, typer.Option(help="Address of an OpenAI-compatible server.")]

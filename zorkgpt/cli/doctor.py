@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def doctor(
     game: Annotated[Path | None, typer.Option(help="Story file to look at.", metavar="FILE")] = None,
-    workdir: Annotated[Path | None, typer.Option(help="Folder that a run would write to.", metavar="DIR")] = None,
+    workdir: Annotated[
+        Path | None, typer.Option(help="Folder that a run would write to.", metavar="DIR", parser=common_options.folder)
+    ] = None,
     model: Annotated[str | None, typer.Option(help="Model by name, or a .gguf file.", metavar="M")] = None,
     base_url: common_options.BaseUrl = None,
 ) -> None:

@@ -39,7 +39,9 @@ LocationArgument = Annotated[
     str, typer.Argument(help="Number of a location, or its name as the file or the map has it.")
 ]
 TitleArgument = Annotated[str, typer.Argument(help="The whole title; case and white space do not count.")]
-MemoriesFolder = Annotated[Path | None, typer.Option(help="Folder of the memories.", metavar="DIR")]
+MemoriesFolder = Annotated[
+    Path | None, typer.Option(help="Folder of the memories.", metavar="DIR", parser=common_options.folder)
+]
 
 _NUMBER = re.compile(r"#?([0-9]{1,9})")
 

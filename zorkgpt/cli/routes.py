@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Commands that led to points, rooms and things.", no_args_is_help=True)
 
 Number = Annotated[int, typer.Argument(help="Number of a route.")]
-RoutesFolder = Annotated[Path | None, typer.Option(help="Folder of the routes.", metavar="DIR")]
+RoutesFolder = Annotated[
+    Path | None, typer.Option(help="Folder of the routes.", metavar="DIR", parser=common_options.folder)
+]
 
 
 @app.command()

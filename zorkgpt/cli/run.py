@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
     from session.resolved_configuration import ResolvedConfiguration
 
-Workdir = Annotated[Path | None, typer.Option(help="Folder for all that is written.", metavar="DIR")]
+Workdir = Annotated[
+    Path | None, typer.Option(help="Folder for all that is written.", metavar="DIR", parser=common_options.folder)
+]
 
 
 def run(

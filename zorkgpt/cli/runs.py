@@ -30,7 +30,9 @@ class Format(str, Enum):
     CSV = "csv"
 
 
-RunsFolder = Annotated[Path | None, typer.Option(help="Folder of the runs.", metavar="DIR")]
+RunsFolder = Annotated[
+    Path | None, typer.Option(help="Folder of the runs.", metavar="DIR", parser=common_options.folder)
+]
 
 
 @app.command("list")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from zorkgpt.report.current_state import CurrentState
     from zorkgpt.report.run_summary import RunSummary
 
-Workdir = Annotated[Path | None, typer.Option(help="Folder of the run.", metavar="DIR")]
+Workdir = Annotated[Path | None, typer.Option(help="Folder of the run.", metavar="DIR", parser=common_options.folder)]
 
 
 def status(
