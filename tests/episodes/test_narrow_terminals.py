@@ -78,3 +78,12 @@ def test_every_line_of_a_table_fits(folder: Path, command: str, columns: int) ->
     if command in ("runs list", "runs show", "compare"):
         told = " ".join(" ".join(lines).split())
         assert re.search("fresh-actions,? .*proven-routes", told)
+
+
+def test_the_lines_on_a_story_and_its_routes_fit(tmp_path: Path) -> None:
+    typed = b"n\nn\ntake lamp\nn\nquit\n"
+    subprocess.run([*COMMAND, "play"], cwd=tmp_path, env=environment(), input=typed, capture_output=True, check=True)
+    for command in (("status",), ("routes", "show")):
+        lines = shown(tmp_path, 40, *command)
+        assert len(lines) > 4
+        assert [line for line in lines if len(line) > 40] == []

@@ -14,7 +14,7 @@ from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, latest_folder, of_story
 from zorkgpt.cli.printable import columns, printable
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.streams import print_folded, print_line
 
 if TYPE_CHECKING:
     from managers.route_manager import RouteStore
@@ -43,11 +43,10 @@ def show(
     if as_json:
         typer.echo(json.dumps([asdict(route) for route in routes], indent=2))
     elif number is not None:
-        print_line(line(routes[0]))
+        print_folded(line(routes[0]))
         print_line("\n".join(columns([list(map(printable, row)) for row in _steps(routes[0])])))
     elif routes:
-        print_line(f"Routes{of_story(store.path.parent)}, {store.path}:")
-        print_line("\n".join(printable(line(route)) for route in routes))
+        print_folded(f"Routes{of_story(store.path.parent)}, {store.path}:", *map(line, routes))
     else:
         print_line(f"No route is known in {store.path}.")
 

@@ -15,7 +15,7 @@ from zorkgpt.cli import common_options
 from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
 from zorkgpt.cli.printable import hanging
 from zorkgpt.cli.run_standing import standing
-from zorkgpt.cli.streams import print_line, terminal_width
+from zorkgpt.cli.streams import print_folded, print_line, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,20 +45,20 @@ def status(
     elif state is None:
         print_line(f"Nothing has been played in {folder} yet; {program()} run plays.")
     else:
-        print_line(heading(folder))
+        print_folded(heading(folder))
         runs = latest_runs([folder])
         summary = summarise(runs[0]) if runs else None
         if summary:
             print_line(standing(summary, configuration))
             for change in summary.changes:
-                print_line(f"Changed {change.describe()}.")
-        print_line(_moment(state, summary))
+                print_folded(f"Changed {change.describe()}.")
+        print_folded(_moment(state, summary))
         for title, manager in LISTS.items():
             for each in state.present.get(manager, []):
-                print_line(f"  {title}: {one_line(each)}")
+                print_folded(f"  {title}: {one_line(each)}")
         if summary:
             for line in _learnt(summary.folder, folder / configuration.simple_memory.memory_file):
-                print_line(f"  {line}")
+                print_folded(f"  {line}")
         if verbose:
             typer.echo("\n".join(("", *hanging(_rows(state), terminal_width()))))
 

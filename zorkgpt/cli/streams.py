@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from zorkgpt.cli.printable import printable
+from zorkgpt.cli.printable import folded, printable
 
 if TYPE_CHECKING:
     from threading import Event as Flag
@@ -41,6 +41,12 @@ def open_missing_streams() -> None:
 def print_line(text: str) -> None:
     """Print a text from stories, models or files on stdout, its control characters shown."""
     typer.echo(printable(text))
+
+
+def print_folded(*lines: str) -> None:
+    """Print lines from stories, models or files on stdout, in a terminal parted between words."""
+    shown = [part for line in lines for part in printable(line).split("\n")]
+    typer.echo("\n".join(folded(shown, terminal_width())))
 
 
 def terminal_width() -> int | None:
