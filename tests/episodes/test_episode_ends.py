@@ -157,7 +157,7 @@ def test_the_next_episode_is_told_of_the_last_one_and_the_first_of_none(own_stor
     model = player_of(INTO_THE_MUD * 2)
     play_run(own_story, model, tmp_path, **TWO_DEATHS, **OPTIONS)
     prompts = [call.prompt.user for call in model.calls if call.role == "agent"]
-    assert ["This was in episode 1." in prompt for prompt in prompts] == [False] * 4 + [True] * 4
+    assert ["Episode 1 was lost" in prompt for prompt in prompts] == [False] * 4 + [True] * 4
     assert [(summary.episode, summary.end) for summary in summaries(tmp_path)] == [(1, "lost"), (2, "lost")]
 
 
