@@ -33,14 +33,14 @@ class Keyboard:
     """Reads lines from stdin.
 
     stop: set where Ctrl-C is typed instead of a line
-    still: what stands on the screen stands still within it, with a text below it
+    still: what stands on the screen stands still within it, with a text below it; wants to be told what is typed there
     tell: prints a line above what stands still
     is_waiting: whether a line is waited for, so that Ctrl-C has to end that
     """
 
     def __init__(self, stop: Flag) -> None:
         self._stop = stop
-        self.still: Callable[[str], AbstractContextManager[object]] = nullcontext
+        self.still: Callable[[str], AbstractContextManager[Callable[[str], None]]] = _unmoved
         self.tell: Callable[[str], None] = print_line
         self.is_waiting = False
         self._reviews = True
@@ -115,8 +115,11 @@ class Keyboard:
         self.is_waiting = True
         try:
             if sys.stdin.isatty() and sys.stdout.isatty():
-                with self.still(printable(above)):
-                    return _typed(prompt, begun)
+                with self.still(printable(above)) as stands:
+                    stands(prompt)
+                    line = _typed(prompt, begun)
+                    stands(f"{prompt}{line or ''}")
+                    return line
             line = sys.stdin.readline()
             return line.removesuffix("\n") if line else None
         except KeyboardInterrupt:
@@ -124,6 +127,10 @@ class Keyboard:
             raise WaitInterrupted("interrupted") from None
         finally:
             self.is_waiting = False
+
+
+def _unmoved(_above: str) -> AbstractContextManager[Callable[[str], None]]:
+    return nullcontext(lambda _line: None)
 
 
 def _unfit(command: str, way_out: str = "") -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from contextlib import contextmanager
 from threading import Event as Flag
@@ -30,7 +31,7 @@ from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.report.current_state import CurrentState, read_current_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from typing_extensions import Self
@@ -135,10 +136,11 @@ class LiveView:
         self._log.end()
 
     @contextmanager
-    def still(self, below: str = "") -> Iterator[None]:
+    def still(self, below: str = "") -> Iterator[Callable[[str], None]]:
         """Let what stands below the story stand still within the block, with room for a line that is typed below it.
 
         below: shown between them
+        What the block gets wants to be told the line as it stands there in the end, for that may take several rows.
         """
         self.look()
         with self._drawing:
@@ -147,11 +149,13 @@ class LiveView:
         lines = len(self._console.render_lines(shown))
         self._console.print(shown)
         set_echo(on=True)
+        typed = [""]
         try:
-            yield
+            yield typed.append
         finally:
             set_echo(on=False)
-            self._console.file.write(_UP_AND_CLEAR.format(lines + 1))
+            rows = max(1, math.ceil(cell_len(typed[-1]) / self._console.width))
+            self._console.file.write(_UP_AND_CLEAR.format(lines + rows))
             with self._drawing:
                 self._live = self._new_live()
                 self._live.start(refresh=True)

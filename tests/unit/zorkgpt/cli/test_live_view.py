@@ -172,6 +172,16 @@ def test_files_that_nobody_can_read_leave_the_view_as_it_was(stage: Callable[...
     assert "Objectives: Dye the banner" in small.panel
 
 
+def test_a_line_that_took_several_rows_is_cleared_with_what_stood_above_it(stage: Callable[..., Stage]) -> None:
+    def cleared(line: str) -> int:
+        small = stage(40)
+        with small.view, small.view.still("Proposed: north") as stands:
+            stands(line)
+        return int(re.findall(r"\x1b\[(\d+)A\r\x1b\[J", small.printed.getvalue())[-1])
+
+    assert [cleared(length * "x") - cleared("") for length in (1, 40, 41, 80, 81)] == [0, 0, 1, 1, 2]
+
+
 class Stalls:
     """Answers after some seconds."""
 
