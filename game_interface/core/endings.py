@@ -13,16 +13,17 @@ _VICTORY = re.compile(r"\b(?:won|win|victor\w*|triumph\w*|congratulations)\b", r
 _DENIAL = re.compile(r"\b(?:not|never|nobody|almost|nearly|fail\w*|los[et])\b|n['\u2019]t\b", re.IGNORECASE)
 _LAST_QUESTION = re.compile(r"\bRESTART\b.{0,200}\b(?:RESTORE|QUIT)\b[^.]{0,200}$", re.DOTALL)
 _END = re.compile(
-    r"\b(?:restart|restore|quit|(?:try|play|start) again|start over|(?:another|new) (?:game|try)|the end"
-    r"|end of (?:the )?(?:session|game|story)|game over"
-    r"|you(?:'ve| have| are|'re)? (?:\w+ )?(?:dead|die|died|killed))\b",
+    r"\b(?:restart|restore|quit|(?:play|start) again|try again\b[^.!\n]*\?|start over|(?:another|new) (?:game|try)"
+    r"|the end|end of (?:the )?(?:session|game|story)|game over"
+    r"|you(?:'ve| have| are|'re)? (?:\w+ )?(?:dead|die|died|killed))(?!\w)",
     re.IGNORECASE,
 )
 _NEW_GAME = re.compile(
-    r"\b(?:restart|undo|again|start over|(?:another|new) (?:game|try)|restore\b.*\bquit|quit\b.*\brestore)\b",
+    r"\b(?:restart|undo|(?:play|start) again|again\b[^.!]*\?|start over|(?:another|new) (?:game|try)"
+    r"|restore\b.*\bquit|quit\b.*\brestore)(?!\w)",
     re.IGNORECASE,
 )
-"""Quitting alone is offered by every menu."""
+"""Every menu offers to quit, and a lesson asks the player to try again: neither alone offers a new game."""
 _QUESTION = re.compile(r"\?|\b(?:yes or no|y/n|please (?:answer|choose|enter|press|type))\b", re.IGNORECASE)
 _TO_LEAVE = re.compile(
     r"\b(?:quit|restart|stop playing|give up"

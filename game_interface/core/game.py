@@ -54,7 +54,7 @@ class Game(Protocol):
         """Find commands that would change the world now, one for each different change, in a fixed order.
 
         They are found by trying, so a player who is shown them gets assistance (docs/specification.md, Assistance). The
-        story is left as it was. Empty where the story asks a question, has ended, or nothing was found in time.
+        story is left as it was. Empty if the story does not read commands, has ended, or nothing was found in time.
         """
         ...
 

@@ -11,7 +11,7 @@ from game_interface.core.affordances import Affordances
 from game_interface.core.commands import ENDED, keypress, leaving, line_of, refusal
 from game_interface.core.endings import PLAYS_ON, asks_to_leave, judge_ending, sounds_like_an_end
 from game_interface.core.game import Game, require_command, require_saved_state, require_seed
-from game_interface.core.locked_in import is_locked_in
+from game_interface.core.locked_in import is_locked_in, reads_commands
 from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
@@ -70,7 +70,7 @@ class JerichoGame(Game):
             directions=self._dictionary.directions,
             attribute_names=dict(self._observer.attribute_names),
         )
-        self._prompt_place = 0
+        self._command_places: tuple[int, ...] = ()
         self._question = NO_QUESTION
         self._observation: Observation
         self._begin(self._opening)
@@ -112,7 +112,7 @@ class JerichoGame(Game):
     @override
     def valid_actions(self) -> tuple[str, ...]:
         self._interpreter.require_open()
-        if self._observation.ending or self._interpreter.prompt_place != self._prompt_place:
+        if self._observation.ending or self._interpreter.prompt_place not in self._command_places:
             return ()
         return self._affordances.valid_actions(self._observation)
 
@@ -122,7 +122,7 @@ class JerichoGame(Game):
             self._story.sha256,
             self._interpreter.snapshot(),
             self._observation,
-            self._prompt_place,
+            self._command_places,
             self._question,
             self._observer.reader.learned,
         )
@@ -133,7 +133,7 @@ class JerichoGame(Game):
         if state.story != self._story.sha256:
             raise GameError("The saved state belongs to another story file.")
         self._interpreter.restore(state.snapshot)
-        self._prompt_place = state.prompt_place
+        self._command_places = state.command_places
         self._question = state.question
         self._observer.reader.learned = state.learned
         self._observer.location = state.observation.location
@@ -160,7 +160,7 @@ class JerichoGame(Game):
         return self._interpreter.walkthrough_seed
 
     def _begin(self, opening: str) -> Observation:
-        self._prompt_place = 0
+        self._command_places = ()
         self._question = NO_QUESTION
         self._observer.reader.begin()
         self._observer.location = None
@@ -179,9 +179,10 @@ class JerichoGame(Game):
     def _observe(self, text: str) -> Observation:
         interpreter = self._interpreter
         place = interpreter.prompt_place
-        if not self._prompt_place and interpreter.prompt == "line" and not text.endswith("?"):
-            self._prompt_place = place
-        is_usual = place == self._prompt_place
+        is_usual = place in self._command_places
+        if not is_usual and interpreter.prompt == "line" and not interpreter.stop and reads_commands(interpreter):
+            self._command_places += (place,)
+            is_usual = True
         question = self._question
         if "?" in text or question.times or not is_usual:
             self._question = question = question.after(text)
@@ -205,7 +206,7 @@ class JerichoGame(Game):
             stopped=stop is not None,
             victory=victory,
             defeat=defeat,
-            locked_in=stop is None and in_doubt and is_locked_in(self._interpreter),
+            locked_in=stop is None and in_doubt and is_locked_in(self._interpreter, self._command_places),
             all_points=bool(observation.max_score) and observation.score == observation.max_score,
         )
         return replace(observation, died=result.died, ending=result.ending) if result != PLAYS_ON else observation

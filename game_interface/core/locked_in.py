@@ -2,68 +2,89 @@
 
 from __future__ import annotations
 
+import re
+from collections import deque
 from typing import TYPE_CHECKING
 
 from game_interface.core.commands import keypress
 from game_interface.core.endings import offers_a_new_game
+from game_interface.core.story_text import told_text
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from game_interface.core.machine.interpreter import Interpreter
 
 _COMMANDS = ("look", "inventory")
 """Two commands that every story answers differently while it is played."""
 _ANSWERS = ("yes", "no", "y", "n", "1", "2", "3", "")
 _KEYS = ("enter", "space", "q", "n", "y", "1", "2", "3")
+_ECHO = re.compile(r"\b(?:look|inventory|wait|yes|no|y|n)\b", re.IGNORECASE)
+"""Words of ours that a story may repeat in its answer."""
 _PATIENCE = 12
 """Turns for which a scene may hold the player, taking no command, before it ends by itself."""
+_MOST_ANSWERS = 12
+"""Different texts that a search for a way back into the story ends with: a story that has so many goes on."""
 _LONG = {"line": 120, "key": 0}
-"""Letters of an answer that does no more than turn a command down; a key that is not wanted has no answer at all."""
+"""Characters of an answer that only turns a command down; a key that is not wanted has no answer at all."""
 
 
-def is_locked_in(interpreter: Interpreter) -> bool:
-    """Return whether nothing that the player could answer now leads back into the story.
-
-    To everything it then says the same, asks again how to begin anew, or stops. The story is left as it was.
-    """
-    start = interpreter.snapshot()
+def reads_commands(interpreter: Interpreter) -> bool:
+    """Return whether the story, which waits for a line, answers different commands differently."""
+    start, answers = interpreter.snapshot(), set()
     try:
-        if interpreter.prompt == "line" and _tells_commands_apart(interpreter):
-            return False
-        for reply in _ANSWERS if interpreter.prompt == "line" else _KEYS:
+        for command in _COMMANDS:
             interpreter.restore(start)
-            if _leads_on(interpreter, reply):
+            answers.add(_answer(interpreter, command))
+            if interpreter.stop:
                 return False
-        interpreter.restore(start)
-        for _ in range(_PATIENCE):
-            _answer(interpreter, "wait")
-        return interpreter.prompt == "key" or not _tells_commands_apart(interpreter)
+        return len(answers) > 1 and not all(map(offers_a_new_game, answers))
     finally:
         interpreter.restore(start)
 
 
-def _tells_commands_apart(interpreter: Interpreter) -> bool:
-    """Return whether the story, which waits for a line, answers different commands differently."""
-    start, answers = interpreter.snapshot(), set()
-    for command in _COMMANDS:
-        answers.add(_answer(interpreter, command))
-        if interpreter.stop:
+def is_locked_in(interpreter: Interpreter, command_places: Collection[int]) -> bool:
+    """Return whether no answer that the player could give now leads back into the story, which is left as it was.
+
+    An answer that leads to another question is followed by answers to that one.
+
+    command_places: the known values of ``Interpreter.prompt_place`` at which the story reads commands. A prompt at one
+        of them leads back from a question, though the next turn may be deadly.
+    """
+    start, asked = interpreter.snapshot(), interpreter.prompt_place not in command_places
+    states, seen = deque([start]), set[str]()
+
+    def is_back() -> bool:
+        if interpreter.stop or interpreter.prompt == "key":
             return False
+        return (interpreter.prompt_place in command_places) is asked or reads_commands(interpreter)
+
+    try:
+        if interpreter.prompt == "line" and reads_commands(interpreter):
+            return False
+        while states:
+            state = states.popleft()
+            interpreter.restore(state)
+            for reply in (*_COMMANDS, *_ANSWERS) if interpreter.prompt == "line" else _KEYS:
+                interpreter.restore(state)
+                text = _answer(interpreter, reply)
+                if interpreter.stop or text in seen:
+                    continue
+                if is_back() or (len(text) > _LONG[interpreter.prompt] and not offers_a_new_game(text)):
+                    return False
+                seen.add(text)
+                if len(seen) > _MOST_ANSWERS:
+                    return False
+                states.append(interpreter.snapshot())
         interpreter.restore(start)
-    return len(answers) > 1 and not all(map(offers_a_new_game, answers))
-
-
-def _leads_on(interpreter: Interpreter, reply: str) -> bool:
-    """Return whether ``reply`` leads to where commands are understood, or to a text that does not offer a new game."""
-    text = _answer(interpreter, reply)
-    if interpreter.stop:
-        return False
-    if interpreter.prompt == "line" and _tells_commands_apart(interpreter):
-        return True
-    return len(text) > _LONG[interpreter.prompt] and not offers_a_new_game(text)
+        for _ in range(_PATIENCE):
+            _answer(interpreter, "wait")
+        return not is_back()
+    finally:
+        interpreter.restore(start)
 
 
 def _answer(interpreter: Interpreter, reply: str) -> str:
-    """Return what the story says to ``reply``, without the reply's own word."""
+    """Return what the story prints after ``reply``, without the words of ours in it."""
     line = keypress(reply) if interpreter.prompt == "key" else reply.encode("ascii")
-    text = interpreter.send(line)
-    return text.replace(reply, "") if reply else text
+    return _ECHO.sub("", told_text(interpreter.send(line), interpreter.version))

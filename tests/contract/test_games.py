@@ -122,7 +122,7 @@ def assert_refused_as_ended(game: Game) -> None:
 
 def test_a_state_of_another_story_is_refused(game: Game) -> None:
     saved = game.save()
-    other = SavedState("00" * 32, saved.snapshot, saved.observation, saved.prompt_place)
+    other = SavedState("00" * 32, saved.snapshot, saved.observation)
     with pytest.raises(GameError, match="another story"):
         game.restore(other)
 

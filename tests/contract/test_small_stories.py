@@ -52,6 +52,23 @@ def test_a_question_that_answers_itself_in_time_is_none() -> None:
     assert last.text == "You stand still again."
 
 
+@pytest.mark.parametrize("answers", [["maybe"] * 8, ["maybe", "north", "yes"] * 3, ["no"] * 3, ["yes", "maybe"] * 3])
+def test_questions_that_lead_to_each_other_end_nothing(answers: list[str]) -> None:
+    assert {each.ending for each in play("exits.z5", "swear", *answers, "look")} == {None}
+
+
+def test_a_lesson_that_takes_one_command_alone_ends_nothing() -> None:
+    *tries, done = play("exits.z5", "learn", "look", "wait", "inventory", "sing", "jump")
+    assert {each.ending for each in tries} == {None}
+    assert (done.text, done.ending) == ("Well done.", None)
+
+
+def test_the_question_whether_to_quit_ends_nothing_though_every_turn_after_it_is_deadly() -> None:
+    _, asked, answered, died = play("exits.z5", "light", "resign", "no", "look")
+    assert (asked.ending, answered.ending, answered.text) == (None, None, "Then not.")
+    assert (died.died, died.ending) == (True, "lost")
+
+
 def test_what_is_said_of_an_end_in_the_middle_of_a_story_ends_nothing() -> None:
     look, *_ = play("exits.z5", "look", "wait")
     assert "QUIT" in look.text

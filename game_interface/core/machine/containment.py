@@ -1,6 +1,6 @@
 """Keeps a story from what it may not do to the program around it: use files, restart, or play on after its end.
 
-It also keeps the status line, which stories from version 4 on draw themselves, out of the story's text.
+It also keeps the status line, which stories from version 4 on draw themselves, out of the story's text, and apart.
 
 Jericho ignores the quit opcode and runs on into whatever bytes follow, and it saves, restores and transcribes
 into files of the working directory. The interpreter's opcode tables are ordinary writable data, so the few
@@ -52,6 +52,7 @@ class Containment:
     halted: C's number, above 0 once the machine runs no more, for whatever reason
     upper_lines: the height of the upper window
     upper_text: where the text of the upper window begins, while the story writes there; to be ``None`` before a step
+    status_line: what was cut out of the text last
     """
 
     def __init__(self, library: ctypes.CDLL, version: int) -> None:
@@ -78,6 +79,7 @@ class Containment:
         self._text_end = ctypes.c_void_p.in_dll(library, "screen_buffer_ptr")
         self.upper_text: int | None = None
         self.upper_lines = 0
+        self.status_line = b""
         self._replace(variable, _SPLIT_WINDOW, self._split_window)
         self._replace(variable, _SET_WINDOW, self._set_window)
 
@@ -116,6 +118,7 @@ class Containment:
         self._library.z_set_window()
         begin, end = self.upper_text, self._text_end.value or 0
         if begin is not None and begin < end and self.upper_lines <= _MOST_STATUS_LINES:
+            self.status_line = ctypes.string_at(begin, end - begin)
             self._text_end.value = end = begin
         self.upper_text = end if self._operand.value == _UPPER_WINDOW else None
 

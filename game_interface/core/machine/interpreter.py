@@ -55,12 +55,16 @@ class Registers:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The whole machine at a prompt: dynamic memory, stack, registers, and the last text (Jericho judges by it)."""
+    """The whole machine at a prompt: dynamic memory, stack, registers, the last text and the last status line.
+
+    Jericho's profiles judge by both.
+    """
 
     memory: bytes
     stack: bytes
     registers: Registers
     text: bytes
+    status_line: bytes = b""
 
 
 class _Environment(FrotzEnv):  # type: ignore[misc]  # Jericho is untyped
@@ -84,6 +88,7 @@ class _Environment(FrotzEnv):  # type: ignore[misc]  # Jericho is untyped
 class Interpreter:
     """A machine that runs one story, for one thread at a time.
 
+    version: of the Z-machine that the story is for
     known: whether Jericho has a profile of the story, and may use it
     max_score: the most points there are by the profile; ``None`` where there is none
     walkthrough_seed: what Jericho's walkthrough of the story was played with; ``None`` where there is none
@@ -96,6 +101,7 @@ class Interpreter:
 
     def __init__(self, story: Story, *, use_profile: bool = True) -> None:
         self._story = story
+        self.version = story.version
         self._folder = private_folder()
         # A copy under a name of ours: the interpreter crashes on a name without a dot, and a file may change.
         self._file = Path(self._folder.name) / ("tw-story.z8" if _is_textworld(story) else "story.z8")
@@ -109,6 +115,7 @@ class Interpreter:
         self._environment = _Environment(story, self._file)
         self._library = library = self._environment.frotz_lib
         library.getRngA.restype = ctypes.c_long
+        library.clean_observation.restype = None
         for function in (library.get_moves, library.victory, library.game_over, library.getPC, library.getSP):
             function.restype = (
                 ctypes.c_int
@@ -140,21 +147,24 @@ class Interpreter:
         self._shut_down()
         content = self._story.content
         self._containment.resume()
-        self._containment.upper_text = None
+        self._containment.upper_text, self._containment.status_line = None, b""
         text: bytes = self._library.setup(self._environment.story_file, seed, content, len(content))
         self._containment.close_files(len(content))
         self._open = True
+        self._show_status_line()
         self.max_score = int(self._library.get_max_score()) if self.known else None
         address = ctypes.c_void_p.in_dll(self._library, "zmp").value or 0
-        memory = (ctypes.c_ubyte * self._story.dynamic_size).from_address(address)
-        self.memory = memoryview(memory).cast("B").toreadonly()
+        self._bytes = (ctypes.c_ubyte * self._story.dynamic_size).from_address(address)
+        self.memory = memoryview(self._bytes).cast("B").toreadonly()
         return _decoded(text)
 
     def send(self, line: bytes) -> str:
         """Let the story read ``line`` (without line break), go to its next prompt and return what it printed."""
         self.require_open()
         self._containment.upper_text = None
-        return _decoded(self._library.step(line + b"\n"))
+        text = _decoded(self._library.step(line + b"\n"))
+        self._show_status_line()
+        return text
 
     def answer_to(self, line: bytes) -> str:
         """Return what the story would answer to ``line``, and leave it as it is."""
@@ -180,7 +190,8 @@ class Interpreter:
             library.getRngCounter(),
             self._containment.upper_lines,
         )
-        return Snapshot(bytes(self.memory), self._stack.raw, registers, library.get_narrative_text())
+        text: bytes = library.get_narrative_text()
+        return Snapshot(bytes(self.memory), self._stack.raw, registers, text, self._containment.status_line)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Put the machine back to where ``snapshot`` was taken, random numbers included."""
@@ -199,11 +210,18 @@ class Interpreter:
         library.setFrameCount(registers.frames)
         library.set_opcode(registers.opcode)
         library.set_narrative_text(snapshot.text)
+        self._containment.status_line = snapshot.status_line
+        self._show_status_line()
 
     def require_open(self) -> None:
         """Raise ``GameError`` after ``close``, where C would crash."""
         if not self._open:
             raise GameError("The story is closed.")
+
+    def _show_status_line(self) -> None:
+        """Give Jericho's profile the status line, which was cut out of the text: some profiles read the score in it."""
+        if self.known and self._containment.status_line:
+            self._library.clean_observation(ctypes.create_string_buffer(b"\n\n" + self._containment.status_line))
 
     def _fits(self, snapshot: Snapshot) -> bool:
         """Return whether ``snapshot`` is safe to give to C, which checks nothing."""
@@ -229,7 +247,7 @@ class Interpreter:
 
     @property
     def prompt_place(self) -> int:
-        """Where in its code, and how deep in its calls, the story waits: for commands it is always the same place."""
+        """Where in its code, and how deep in its calls, the story waits: for commands in one or a few places."""
         return self._address() << 16 | self._depth()
 
     def line_room(self) -> int:
@@ -241,7 +259,7 @@ class Interpreter:
         if not 0 < address < len(self.memory):
             return LONGEST_LINE
         room = self.memory[address]
-        return min(room - 1 if self._story.version <= _LAST_VERSION_WITH_TERMINATOR else room, LONGEST_LINE)
+        return min(room - 1 if self.version <= _LAST_VERSION_WITH_TERMINATOR else room, LONGEST_LINE)
 
     def _first_operand(self) -> int:
         """Return the first operand of the read that waits: the types of its operands stand before it.
@@ -260,6 +278,15 @@ class Interpreter:
         self._library.getStack(self._stack)
         place = self._library.getFP() - operand if operand else self._library.getSP()
         return int.from_bytes(self._stack.raw[2 * place : 2 * place + 2], sys.byteorder)
+
+    def counts_moves_at(self, address: int) -> bool:
+        """Return whether the profile takes the word at ``address`` of dynamic memory for the number of moves."""
+        before, low = self.moves(), address + 1
+        self._bytes[low] ^= 1
+        try:
+            return self.moves() != before
+        finally:
+            self._bytes[low] ^= 1
 
     @property
     def stop(self) -> Stop | None:

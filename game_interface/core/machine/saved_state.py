@@ -27,11 +27,12 @@ class _Header:
     registers: Registers
     text: str
     observation: Observation
-    prompt_place: int
     question: StoryQuestion
     learned: Learned
     memory_size: int
     stack_size: int
+    command_places: tuple[int, ...] = ()
+    status_line: str = ""
 
 
 _HEADER = TypeAdapter(_Header)
@@ -44,7 +45,7 @@ class SavedState:
     story: SHA-256 of the story file
     snapshot: the machine, random numbers included
     observation: the latest one
-    prompt_place: where in its code the story asks for commands; anywhere else it asks a question
+    command_places: the values of ``Interpreter.prompt_place`` at which the story reads commands; elsewhere it asks
     question: the latest one
     learned: what was found out about the story until then
     """
@@ -52,7 +53,7 @@ class SavedState:
     story: str
     snapshot: Snapshot
     observation: Observation
-    prompt_place: int
+    command_places: tuple[int, ...] = ()
     question: StoryQuestion = NO_QUESTION
     learned: Learned = NOTHING_LEARNED
 
@@ -77,11 +78,12 @@ class SavedState:
             registers=snapshot.registers,
             text=snapshot.text.decode("latin-1"),
             observation=self.observation,
-            prompt_place=self.prompt_place,
             question=self.question,
             learned=self.learned,
             memory_size=len(snapshot.memory),
             stack_size=len(snapshot.stack),
+            command_places=self.command_places,
+            status_line=snapshot.status_line.decode("latin-1"),
         )
         return _HEADER.dump_json(header) + b"\n" + snapshot.memory + snapshot.stack
 
@@ -91,12 +93,12 @@ class SavedState:
         line, _, arrays = content.partition(b"\n")
         try:
             header = _HEADER.validate_json(line)
-            text = header.text.encode("latin-1")
+            text, status_line = header.text.encode("latin-1"), header.status_line.encode("latin-1")
         except (ValidationError, UnicodeEncodeError) as error:
             raise GameError("The saved state is of another version.") from error
         memory, stack = arrays[: header.memory_size], arrays[header.memory_size :]
-        snapshot = Snapshot(memory, stack, header.registers, text)
-        return cls(header.story, snapshot, header.observation, header.prompt_place, header.question, header.learned)
+        snapshot = Snapshot(memory, stack, header.registers, text, status_line)
+        return cls(header.story, snapshot, header.observation, header.command_places, header.question, header.learned)
 
 
 def _seal(content: bytes) -> bytes:

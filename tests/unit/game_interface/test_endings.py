@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from game_interface.core.endings import StoryEnding, judge_ending
+from game_interface.core.endings import StoryEnding, judge_ending, offers_a_new_game, sounds_like_an_end
 
 QUESTION = "\n\nWould you like to RESTART, RESTORE a saved game or QUIT?"
 ON = StoryEnding(died=False, ending=None)
@@ -63,3 +63,16 @@ def test_a_victory_that_the_banner_denies_is_none(banner: str) -> None:
 def test_who_dies_has_not_won_whatever_else_the_banner_says() -> None:
     text = "*** You have died, and your rival has won ***" + QUESTION
     assert judge_ending(text, stopped=False, victory=False, defeat=False) == StoryEnding(died=True, ending="lost")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Whoops -- try again.", "The door is stuck. You try again and again.", "Now you can try again\n\nWhat next?"],
+)
+def test_a_request_to_try_a_command_again_is_not_an_end(text: str) -> None:
+    assert (sounds_like_an_end(text), offers_a_new_game(text)) == (False, False)
+
+
+@pytest.mark.parametrize("text", ["Would you like to try again?", "Try again (Y/N)?", "Press a key to play again."])
+def test_an_offer_to_play_again_is_an_end(text: str) -> None:
+    assert (sounds_like_an_end(text), offers_a_new_game(text)) == (True, True)

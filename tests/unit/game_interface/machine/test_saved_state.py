@@ -22,9 +22,9 @@ OBSERVATION = Observation(
 )
 STATE = SavedState(
     story="ab" * 32,
-    snapshot=Snapshot(b"\n\0\xff" * 5, b"\n" * 8, Registers(1, 2, 3, 4, 228, 2**40, 0, 5), b"caf\xe9"),
+    snapshot=Snapshot(b"\n\0\xff" * 5, b"\n" * 8, Registers(1, 2, 3, 4, 228, 2**40, 0, 5), b"caf\xe9", b"Hall  \xe9"),
     observation=OBSERVATION,
-    prompt_place=77,
+    command_places=(77, 2**20),
 )
 
 
@@ -35,6 +35,11 @@ def test_a_state_is_read_back_as_it_was_written(memory: bytes, stack: bytes, tex
     text = text.encode("utf-8", "ignore").decode()
     state = replace(STATE, snapshot=snapshot, observation=replace(OBSERVATION, text=text))
     assert SavedState.from_bytes(state.to_bytes()) == state
+
+
+def test_a_state_of_a_version_that_knew_one_place_for_commands_is_read() -> None:
+    earlier = STATE.packed().replace(b'"command_places":[77,1048576]', b'"prompt_place":77')
+    assert SavedState.unpacked(earlier) == replace(STATE, command_places=())
 
 
 @given(st.integers(0, len(STATE.to_bytes()) - 1), st.integers(1, 255))
