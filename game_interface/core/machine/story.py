@@ -37,6 +37,8 @@ _BLOCK = 512
 """Bytes to a multiple of which compilers fill up the files of stories."""
 _STATUS_GLOBALS = 6
 """Bytes of the three globals that every story has (Z-Machine Standard 1.1 §8.2)."""
+_CLOCK_VERSION, _CLOCK_FLAG = 3, 0x02
+"""The only version whose status line may show the time, and the bit of flags 1 for it (Z-Machine Standard 1.1 §11)."""
 _LENGTH_UNIT = {1: 2, 2: 2, 3: 2, 4: 4, 5: 4, 7: 8, 8: 8}
 """Bytes that one unit of the header's length field stands for."""
 
@@ -91,6 +93,11 @@ class Story:
         if fault:
             raise StoryError(f"{path} is a damaged story file: {fault}.")
         return story
+
+    @property
+    def shows_time(self) -> bool:
+        """Whether the second and third global hold the hours and minutes of a clock, not score and moves."""
+        return self.version == _CLOCK_VERSION and bool(self.content[1] & _CLOCK_FLAG)
 
 
 def read_word(content: DynamicMemory, address: int) -> int:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 _LAST_STATUS_LINE_VERSION = 3
 """Up to this version the machine itself draws the status line, from the first three globals."""
-_SHOWS_TIME = 0x02
 _GLOBALS = 240
 _MOST_MOVES = 0.8
 _FIGURE = re.compile(r"-?\d+(?!\d|:\d)")
@@ -45,7 +44,7 @@ def infer_clues(story: Story, table: ObjectTable, exploration: Exploration, most
     """
     evidence = _GlobalsOverTime(story, table, exploration, most_moves)
     if story.version <= _LAST_STATUS_LINE_VERSION:
-        clues = evidence.defined_clues(shows_time=bool(story.version == 3 and story.content[1] & _SHOWS_TIME))  # noqa: PLR2004
+        clues = evidence.defined_clues(shows_time=story.shows_time)
     else:
         candidates = evidence.library_clues() or evidence.motion_clues()
         certain = len({clues.players for clues in candidates}) == 1

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from game_interface.core.machine.story import DynamicMemory, Story
 
 _LAST_VERSION_WITH_STATUS_LINE = 3
+_THIRD_GLOBAL = 4
+"""Bytes from the first: the moves, or the minutes of a clock."""
 _MOST_MOVES_OF_AN_OPENING = 100
 """What a story counts beyond that at its opening are no moves, but seconds or minutes."""
 _MANY_ROOMS = 12
@@ -33,7 +35,8 @@ class ProfileReader(StatusReader):
         self._interpreter = interpreter
         self._player = interpreter.player or 0
         self._here = story.globals if story.version <= _LAST_VERSION_WITH_STATUS_LINE else None
-        self._counts_moves = interpreter.moves() <= _MOST_MOVES_OF_AN_OPENING
+        is_clock = story.shows_time and interpreter.counts_moves_at(story.globals + _THIRD_GLOBAL)
+        self._counts_moves = interpreter.moves() <= _MOST_MOVES_OF_AN_OPENING and not is_clock
         self.learned = NOTHING_LEARNED
         self._room_holders = _room_holders(table, interpreter.memory)
 
