@@ -21,12 +21,11 @@ from benchmarks.stories import user_stories, walkthrough_of
 from benchmarks.tables import Row, show
 from game_interface.core.machine.saved_state import SavedState
 from managers.map_manager import MapManager
-from session.command_reading import passes_time
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict
 from zorkgpt.mapping.map_graph import Edge
-from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, carries_along, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 class Walk:
     """Every move of a replay that a command made, by its edge: where it led last, and the state just before.
 
-    carried: moves that waiting would have made as well, or that came of waiting or looking: the player was taken there
+    carried: moves that waiting would have made as well, or during a command that is not an exit (``carries_along``)
     """
 
     destinations: dict[Edge, int] = field(default_factory=dict)
@@ -55,7 +54,7 @@ class Walk:
 class MapTruth:
     """What a replay showed of a map; a true one has zero of the last four.
 
-    moves, carried: those that a command made, and those that came of waiting or looking, or would have come of it
+    moves, carried: those that a command made, and those in which the player was only carried along
     unlearnt: moves taken that were no edge, to the right room, just after
     unwalked: edges that nobody walked, or not last to where they say
     false: edges whose command, tried again from the state before it was learnt, leads elsewhere
@@ -122,7 +121,7 @@ def replay(game: Game, commands: Sequence[str], manager: MapManager) -> Walk:
         exit_ = movements.exit_of(previous)
         if exit_ and turn.moved and not turn.after.died and before.location and turn.after.location:
             edge = Edge(before.location.num, exit_)
-            if passes_time(exit_) or _leads(game, state, "wait", turn.after.location.num):
+            if carries_along(exit_) or _leads(game, state, "wait", turn.after.location.num):
                 walk.carried += 1
                 continue
             walk.moves += 1

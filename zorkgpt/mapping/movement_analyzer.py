@@ -42,6 +42,11 @@ _DIRECTIONS = frozenset(_ABBREVIATIONS.values()) | {"in", "out"}
 
 _AGAIN = frozenset({"again", "g"})
 _REWINDING = frozenset({"restart", "restore", "undo"})
+_ANSWERS = frozenset({"yes", "y", "no"})
+_HANDLING = re.compile(
+    r"(?:read|click|look|search|grab|pick)\b"
+    r"|(?:get|take)\b(?! (?:in|out|on|off|up|down|to|across|over|under|through|into|onto|aboard|inside|outside|back)\b)"
+)
 _GOING = re.compile(r"^(go|walk) (to )?(the )?")
 _SPLIT_BEARING = re.compile(r"\b(north|south)[- ](east|west)\b")
 _WORD = re.compile(r"[a-z]+")
@@ -75,12 +80,12 @@ class MovementAnalyzer:
 
         That is so where the command never reached the story, where a location is not known, after the story's
         end, where its clock ran back (undo, restore, restart), and for a death: who wakes up elsewhere has
-        not walked there. Nor does a line of several commands show which one led where, and who waits or looks about
-        and is elsewhere then was taken there. ``previous_command`` is what "again" repeats.
+        not walked there. Nor does a line of several commands show which one led where. A command that only carries the
+        player along (``carries_along``) shows no exit. ``previous_command`` is what "again" repeats.
         """
         exit_ = self.exit_tried(turn, previous_command)
         before, after = turn.before, turn.after
-        if not exit_ or passes_time(exit_) or after.died or before.location is None or after.location is None:
+        if not exit_ or carries_along(exit_) or after.died or before.location is None or after.location is None:
             return None
         return Attempt(
             from_id=before.location.num,
@@ -146,6 +151,14 @@ def repeated(command: str, previous_command: str) -> str:
     if command.strip().lower() not in _AGAIN:
         return command
     return "".join(steps_of(previous_command)[-1:])
+
+
+def carries_along(exit_: str) -> bool:
+    """Return whether ``exit_``, a command as the map spells it, is not an exit, though the player may move during it.
+
+    Such commands wait, answer a question, or look at, read or take a thing. ``get in`` and ``take off`` are exits.
+    """
+    return passes_time(exit_) or exit_ in _ANSWERS or bool(_HANDLING.match(exit_))
 
 
 def _rewound(turn: TurnRecord) -> bool:

@@ -108,10 +108,23 @@ def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
         pytest.param(walk(1, "wait. wait then look", 2), id="three commands in a line"),
         pytest.param(walk(1, "z", 2), id="the boat drifted"),
         pytest.param(walk(1, "Examine shadows", 2), id="the dream was over"),
+        pytest.param(walk(1, "get can", 2), id="what was taken is held then"),
+        pytest.param(walk(1, "take the get well card", 2), id="taken, by its whole name"),
+        pytest.param(walk(1, "read brochure", 2), id="a page that was read"),
+        pytest.param(walk(1, "click on more", 2), id="a page on a screen"),
+        pytest.param(walk(1, "look through telescope", 2), id="a vision"),
+        pytest.param(walk(1, "Yes.", 2), id="a question that was answered"),
     ],
 )
 def test_what_was_not_walked_is_no_attempt(shown: TurnRecord) -> None:
     assert MovementAnalyzer().attempt(shown) is None
+
+
+@pytest.mark.parametrize(
+    "command", ["get in boat", "get off chair", "take off", "enter lake", "touch mirror", "clicker"]
+)
+def test_other_commands_that_moved_the_player_are_exits(command: str) -> None:
+    assert MovementAnalyzer().attempt(walk(1, command, 2)) == Attempt(1, command, 2, 0.4)
 
 
 def test_the_step_that_wins_is_a_walk() -> None:
