@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from jericho import FrotzEnv
 from jericho.defines import BINDINGS_DICT
 
+from benchmarks.stories import walkthrough_of
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.machine.interpreter import Interpreter
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
+from game_interface.core.status.profile_reader import ProfileReader
 from session.errors import ConfigurationError
 from tests.fixtures.walkthrough import (
     WINNING_SEED,
@@ -54,6 +60,14 @@ def test_zorks_walkthrough_wins_with_every_point(zork: JerichoInterface) -> None
     assert {each.ending for each in before} == {None}
     assert not any(each.refusal for each in before)
     assert all(each.location and each.inventory is not None for each in before)
+
+
+@pytest.mark.parametrize("kind", [JerichoInterface, IsolatedGame])
+def test_a_replayed_walkthrough_wins_whatever_seed_the_game_was_opened_with(
+    kind: type[JerichoInterface | IsolatedGame], zork1: Path
+) -> None:
+    with kind(zork1) as game:
+        assert replay_walkthrough(game, get_zork1_walkthrough())[-1].score == 350
 
 
 def test_two_replays_show_the_same_to_the_last_field(zork: JerichoInterface) -> None:
@@ -130,6 +144,67 @@ def test_the_status_line_is_not_part_of_the_text(zork1: Path, *, profile: bool) 
         replies = [game.step(command).text for command in ("look", "north", "wait")]
     assert replies[0].startswith("West of House\nYou are standing")
     assert replies[2] == "Time passes..."
+
+
+@pytest.mark.parametrize("profile", [True, False])
+@pytest.mark.parametrize("name", ["wishbringer.z3", "seastalker.z3"])
+def test_valid_actions_are_found_wherever_a_story_reads_commands(
+    name: str, story_folder: Path, *, profile: bool
+) -> None:
+    with JerichoInterface(story_folder / name, use_profile=profile) as game:
+        for command in ("ann", "smith", "yes", "yes") if name == "seastalker.z3" and not profile else ():
+            game.step(command)
+        for number, command in enumerate(walkthrough_of(story_folder / name).commands[:100]):
+            text = game.step(command).text
+            if number % 10 == 0:
+                assert bool(game.valid_actions()) is not text.endswith(("NO.)", "keep waiting?")), text
+
+
+@pytest.mark.parametrize("answer", ["north", "look", "yes"])
+def test_questions_that_a_story_asks_one_after_the_other_end_nothing(answer: str, story_folder: Path) -> None:
+    play = walkthrough_of(story_folder / "seastalker.z3")
+    with play.open() as game:
+        replay_walkthrough(game, play.commands[:116])
+        assert {each.ending for each in replay_walkthrough(game, [answer] * 8)} == {None}
+
+
+@pytest.mark.parametrize("profile", [True, False])
+def test_the_question_whether_to_quit_is_not_an_end_in_a_scene_that_takes_no_command(
+    story_folder: Path, *, profile: bool
+) -> None:
+    with JerichoInterface(story_folder / "temple.z5", use_profile=profile) as game:
+        *_, asked, answered = replay_walkthrough(game, ("x me", "x shadow", "die", "no"))
+    assert "sure" in asked.text
+    assert (asked.ending, answered.ending, answered.refusal) == (None, None, None)
+
+
+def test_a_score_that_jericho_reads_in_the_status_line_is_saved_and_restored(story_folder: Path) -> None:
+    play = walkthrough_of(story_folder / "afflicted.z8")
+    with play.open() as game:
+        assert replay_walkthrough(game, play.commands[:9])[-1].score == 5
+        saved, actions = game.save(), game.valid_actions()
+        assert replay_walkthrough(game, play.commands[9:14])[-1].score == 10
+        game.restore(SavedState.from_bytes(saved.to_bytes()))
+        assert game.valid_actions() == actions
+        assert game.step("wait").score == 5
+
+
+def test_a_clock_whose_minutes_jericho_takes_for_moves_is_not_claimed_as_moves(zork1: Path) -> None:
+    story = Story.load(zork1)
+    shows_time = replace(story, content=story.content[:1] + bytes([story.content[1] | 2]) + story.content[2:])
+    interpreter = Interpreter(story)
+    try:
+        interpreter.reset(1)
+        counted, timed = (ProfileReader(each, ObjectTable(story), interpreter) for each in (story, shows_time))
+        assert counted.read(interpreter.memory, "").moves == 0
+        assert timed.read(interpreter.memory, "").moves is None
+    finally:
+        interpreter.close()
+
+
+def test_moves_that_jericho_counts_beside_a_clock_are_claimed(story_folder: Path) -> None:
+    with JerichoInterface(story_folder / "wishbringer.z3") as game:
+        assert [game.step("wait").moves for _ in range(2)] == [1, 2]
 
 
 def test_without_its_profile_zork_is_a_story_like_any_other(zork1: Path) -> None:
