@@ -46,7 +46,7 @@ def choose_model(
     """Open the configured models, ready to answer; embedded ones run until the end of the block.
 
     progress: told of a model file that has to be fetched
-    stop: ends a wait between two tries
+    stop: ends a wait between two tries, and cancels a request
     Raises ``ConfigurationError`` or ``LanguageModelUnavailable``.
     """
     with ExitStack() as stack:
@@ -60,7 +60,7 @@ def choose_model(
                 embedded[options.model] = stack.enter_context(server)
             settings[role] = _role_settings(configuration, options, embedded)
         waits = Waits(stop or Flag())
-        model = stack.enter_context(OpenAIModel(settings, sleep=waits.sleep))
+        model = stack.enter_context(OpenAIModel(settings, sleep=waits.sleep, stop=waits.stop))
         model.find_names()
         yield ChosenModel(model, _description(configuration, model, embedded), waits)
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from session.events import EVENTS, RunPaused, TurnPlayed
+from session.events import EVENTS, ModelFailed, RunPaused, TurnPlayed
 from session.files.journal import read_journal, read_manifest
-from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Silent, Step, Streams, says_error
+from tests.fixtures.misbehaving_server import Handler, Header, MisbehavingServer, Silent, Step, Streams, says_error
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,14 +25,15 @@ def proposes(action: str, reasoning: str = "It may help.") -> Streams:
 
 
 class Interrupts:
-    """Sends Ctrl-C to the process ``pid`` while its model is thinking, then answers, or never does."""
+    """Sends a signal to the process ``pid`` while its model is thinking, then answers, or never does."""
 
-    def __init__(self, answer: Step) -> None:
+    def __init__(self, answer: Step, number: signal.Signals = signal.SIGINT) -> None:
         self.answer = answer
+        self.number = number
         self.pid = 0
 
     def play(self, handler: Handler) -> None:
-        os.kill(self.pid, signal.SIGINT)
+        os.kill(self.pid, self.number)
         self.answer.play(handler)
 
 
@@ -128,19 +129,29 @@ def test_quiet_output_is_beginning_and_end(tmp_path: Path) -> None:
     assert len(result.stdout.splitlines()) == 4
 
 
-def test_ctrl_c_finishes_the_turn_in_flight_and_says_how_it_stood(tmp_path: Path) -> None:
-    interrupting = Interrupts(proposes("north"))
-    with MisbehavingServer(interrupting) as server:
-        command = zorkgpt(tmp_path, "run", "--base-url", server.base_url)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("answer", [Silent(), Header(), proposes("north")], ids=["silent", "dripping", "answering"])
+def test_a_run_that_is_stopped_cancels_its_request_and_goes_on_later(
+    tmp_path: Path, number: signal.Signals, answer: Step
+) -> None:
+    interrupting = Interrupts(answer, number)
+    with MisbehavingServer(proposes("north"), interrupting) as server:
+        command = zorkgpt(tmp_path, "run", "--base-url", server.base_url, "--max-turns", "2")
         pipe = subprocess.PIPE
         with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=pipe, stderr=pipe, text=True) as process:
             interrupting.pid = process.pid
             output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "after 1 turn: interrupted" in output
+    assert "after 1 turn: interrupted while the model was asked" in output
     assert "zorkgpt resume" in output
     events = [line.event for line in read_journal(run_folder(tmp_path))]
     assert isinstance(events[-1], RunPaused)
+    assert not [event for event in events if isinstance(event, ModelFailed)]
+    with MisbehavingServer(proposes("south")) as server:
+        resuming = zorkgpt(tmp_path, "resume", "--base-url", server.base_url)
+        subprocess.run(resuming, cwd=tmp_path, env=environment(), capture_output=True, timeout=60, check=True)
+    turns = [line.event for line in read_journal(run_folder(tmp_path)) if isinstance(line.event, TurnPlayed)]
+    assert [turn.record.action for turn in turns] == ["north", "south"]
 
 
 def test_a_second_ctrl_c_stops_at_once_and_leaves_a_whole_journal(tmp_path: Path) -> None:

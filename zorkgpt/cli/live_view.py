@@ -271,7 +271,7 @@ class LiveView:
             spent.append(f"{self._cached_tokens / self._prompt_tokens:.0%} cached")
         if self._spending.dollars:
             spent.append(f"${self._spending.dollars:.4f}")
-        activity = "stops after this turn; Ctrl-C again: at once" if self._stop.is_set() else self.activity
+        activity = "stopping; Ctrl-C again: at once" if self._stop.is_set() else self.activity
         seconds = time.monotonic() - self._since
         parts = [f"{activity}, {seconds:.0f} s", *spent, *([self.trouble] if self.trouble else [])]
         sign = Text(str(self._spinner.render(time.monotonic())))

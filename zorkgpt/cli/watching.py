@@ -202,7 +202,7 @@ def watching(
 
 @contextmanager
 def _stopping_on_interrupt(stop: Flag, keyboard: Keyboard, *, is_shown: bool) -> Iterator[None]:
-    """Set ``stop`` at the first Ctrl-C or request to terminate; interrupt at once at the second.
+    """Set ``stop``, which cancels a request to a model, at the first SIGINT or SIGTERM; interrupt at the second.
 
     keyboard: where a line is waited for, the first interrupts that
     is_shown: the screen shows by itself that ``stop`` is set
@@ -213,7 +213,7 @@ def _stopping_on_interrupt(stop: Flag, keyboard: Keyboard, *, is_shown: bool) ->
             raise KeyboardInterrupt
         stop.set()
         if not is_shown:
-            print_error("\nStopping after this turn. Ctrl-C again to stop now.")
+            print_error("\nStopping. Ctrl-C again to leave at once.")
 
     previous = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

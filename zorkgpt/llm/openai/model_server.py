@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+import zlib
 from contextlib import contextmanager
 from dataclasses import replace
 from ipaddress import ip_address
+from math import inf
+from threading import Event as Flag
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
@@ -13,8 +16,9 @@ import httpx2
 import openai
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable
+from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, WaitInterrupted
 from zorkgpt.llm.openai.chat_chunks import ChatChunk, ChatReply, ReplyBuilder, event_payloads, whole_payload
+from zorkgpt.llm.openai.connections import RequestTime
 from zorkgpt.llm.openai.faults import (
     ReplyUnreadable,
     RequestFailed,
@@ -39,7 +43,8 @@ _LISTING_SECONDS = 10.0
 _SHORTEST_SECONDS = 0.001
 _SHOWN = 400
 _LONGEST_BODY = 16_000_000
-"""Bytes of a response that is read as a whole without being an answer: an error, a list of models."""
+"""Bytes, decompressed, of a response that is read as a whole without being an answer: an error, a list of models."""
+_PIECE = 1 << 20  # bytes that are decompressed at a time
 
 
 class _Model(BaseModel):
@@ -53,6 +58,7 @@ class _ModelList(BaseModel):
 class ModelServer:
     """A server's address and key, and the connections to it.
 
+    stop: set when the run is to stop; cancels the request in flight
     address: the base URL fit to be shown, without a user's name and password
     other_keys: keys of other servers, hidden in what this one says, too: it may know them
     """
@@ -63,23 +69,27 @@ class ModelServer:
         api_key: str | None,
         clock: Callable[[], float],
         other_keys: Iterable[str | None] = (),
+        stop: Flag | None = None,
     ) -> None:
         url = _parsed(base_url or OPENAI_BASE_URL)
         self.address = url._replace(netloc=url.netloc.rpartition("@")[2]).geturl().rstrip("/")
         self.has_key = bool(api_key)
         self._secrets = Secrets([api_key, url.password, *other_keys])
         self._clock = clock
+        self._time = RequestTime(clock, stop or Flag())
+        connections = openai.DefaultHttpxClient(
+            trust_env=not _is_loopback(url.hostname),
+            headers={"Accept-Encoding": "identity"},
+            event_hooks={"response": [_stay_with_host, _bound_body]},
+        )
+        self._time.bound(connections)
         self._client = openai.OpenAI(
-            base_url=url.geturl(),
-            api_key=_sendable(api_key) or _NO_KEY,
-            max_retries=0,
-            http_client=openai.DefaultHttpxClient(
-                trust_env=not _is_loopback(url.hostname), event_hooks={"response": [_stay_with_host, _bound_body]}
-            ),
+            base_url=url.geturl(), api_key=_sendable(api_key) or _NO_KEY, max_retries=0, http_client=connections
         )
 
     def model_names(self) -> list[str]:
         """Return the models that the server lists, in its order. Raises ``LanguageModelError``."""
+        self._time.deadline = self._clock() + _LISTING_SECONDS
         with self._without_keys(), _translated("list of models"):
             listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": _LISTING_SECONDS})
             _content_type(listed.headers)
@@ -101,9 +111,10 @@ class ModelServer:
         fields: of the request, beside model and messages
         longest: characters that the reply may have
         stall: seconds of silence that are too many; an answer that does not stream is silent while it is written
-        deadline: by ``clock``; an answer that has begun may overrun it by one silence
-        Raises ``RequestFailed``, ``ServerRefuses``, ``ReplyUnreadable`` or ``AnswerTooLong``.
+        deadline: by ``clock``
+        Raises ``RequestFailed``, ``ServerRefuses``, ``ReplyUnreadable``, ``AnswerTooLong`` or ``WaitInterrupted``.
         """
+        self._time.deadline = deadline
         chat = self._client.chat.completions.with_streaming_response
         streams = bool(fields.get("stream"))
         time_left = deadline - self._clock()
@@ -115,7 +126,7 @@ class ModelServer:
             chat.create(model=model, messages=messages, extra_body=dict(fields), timeout=timeout) as response,
         ):
             kind = _content_type(response.headers)
-            received = self._until(deadline, response.iter_bytes())
+            received = response.iter_bytes()
             is_whole = "json" in kind or not streams
             payloads = [whole_payload(received, longest)] if is_whole else event_payloads(received, longest)
             reply = _summed(payloads, ReplyBuilder(longest, model=model))
@@ -125,12 +136,6 @@ class ModelServer:
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
-
-    def _until(self, deadline: float, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        for chunk in chunks:
-            if self._clock() >= deadline:
-                raise RequestFailed("the answer took longer than the time for one request")
-            yield chunk
 
     @contextmanager
     def _without_keys(self) -> Iterator[None]:
@@ -162,22 +167,36 @@ def served_models(
         server.close()
 
 
-class _BoundedStream(httpx2.SyncByteStream):
-    """The bytes of a response, up to ``most`` of them; then ``RequestFailed``."""
+class _Body(httpx2.SyncByteStream):
+    """The bytes of a response, decompressed in small pieces, up to ``most`` of them; then ``RequestFailed``."""
 
-    def __init__(self, inner: httpx2.SyncByteStream, most: int) -> None:
+    def __init__(self, inner: httpx2.SyncByteStream, most: float, *, is_compressed: bool) -> None:
         self._inner = inner
         self._left = most
+        self._unzip = zlib.decompressobj(zlib.MAX_WBITS | 32) if is_compressed else None  # 32: gzip or zlib
 
     def __iter__(self) -> Iterator[bytes]:
         for chunk in self._inner:
-            self._left -= len(chunk)
-            if self._left < 0:
-                raise RequestFailed("the server sends more than an error or a list of models can be")
-            yield chunk
+            for piece in self._pieces(chunk):
+                self._left -= len(piece)
+                if self._left < 0:
+                    raise RequestFailed("the server sends more than an error or a list of models can be")
+                yield piece
 
     def close(self) -> None:
         self._inner.close()
+
+    def _pieces(self, chunk: bytes) -> Iterator[bytes]:
+        if self._unzip is None:
+            yield chunk
+            return
+        try:
+            is_full = True
+            while is_full:
+                yield (piece := self._unzip.decompress(chunk, _PIECE))
+                chunk, is_full = self._unzip.unconsumed_tail, len(piece) == _PIECE
+        except zlib.error as error:
+            raise RequestFailed("the server's compressed answer cannot be read") from error
 
 
 def _stay_with_host(response: httpx2.Response) -> None:
@@ -200,10 +219,18 @@ def _place(url: httpx2.URL) -> str:
 
 
 def _bound_body(response: httpx2.Response) -> None:
-    """Bound a response that the client will read as a whole; answers have bounds of their own."""
-    if response.request.method == "GET" or not response.is_success:
-        assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = _BoundedStream(response.stream, _LONGEST_BODY)
+    """Decompress a response piece by piece, and bound one that is no answer: an answer has a bound of its own.
+
+    The client would decompress each chunk whole, to a thousand times its size. Raises ``RequestFailed`` for a
+    compression other than gzip and deflate; none was requested.
+    """
+    encoding = response.headers.pop("content-encoding", "identity").strip().lower()
+    if encoding not in {"identity", "gzip", "x-gzip", "deflate"}:
+        raise RequestFailed(f"the server compresses its answer with {encoding}, which was not requested")
+    is_answer = response.request.method != "GET" and response.is_success
+    assert isinstance(response.stream, httpx2.SyncByteStream)
+    most = inf if is_answer else _LONGEST_BODY
+    response.stream = _Body(response.stream, most, is_compressed=encoding != "identity")
 
 
 def _content_type(headers: Mapping[str, str]) -> str:
@@ -226,7 +253,7 @@ def _translated(expected: str) -> Iterator[None]:
         raise RequestFailed("the server fell silent" if has_connected else "nobody answered there in time") from error
     except openai.APIConnectionError as error:
         cause = error.__cause__
-        if isinstance(cause, RequestFailed | ServerRefuses):
+        if isinstance(cause, RequestFailed | ServerRefuses | WaitInterrupted):
             raise cause from None
         hint = ": is the server running there?" if isinstance(cause, httpx2.ConnectError) else ""
         raise RequestFailed(f"no connection ({cause or error}){hint}") from error

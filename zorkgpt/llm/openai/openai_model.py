@@ -19,6 +19,7 @@ from zorkgpt.llm.openai.served_model import ServedModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from threading import Event as Flag
 
     from typing_extensions import Self
 
@@ -38,6 +39,7 @@ class OpenAIModel:
     sums all requests of a completion; a server that does not count leaves zeros.
 
     sleep, clock: seconds, monotonic
+    stop: set when the run is to stop; cancels the request in flight
     """
 
     def __init__(
@@ -46,13 +48,14 @@ class OpenAIModel:
         *,
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
+        stop: Flag | None = None,
     ) -> None:
         self._settings = dict(settings)
         self._sleep = sleep
         self._clock = clock
         self._models: dict[Role, ServedModel] = {}
         keys = [each.api_key for each in settings.values()]
-        server = cache(partial(ModelServer, clock=clock, other_keys=keys))
+        server = cache(partial(ModelServer, clock=clock, other_keys=keys, stop=stop))
         served = cache(partial(ServedModel, clock=clock))
         for role in (role for role in ROLES if role in settings):
             place = settings[role]
@@ -65,7 +68,7 @@ class OpenAIModel:
         """Return a validated answer of the model that plays ``role``, asking again as its limits allow.
 
         Raises ``LanguageModelUnavailable`` (a ``ConfigurationError`` too where the user can mend it)
-        or ``ResponseInvalid``, in one line that names role, model and server.
+        or ``ResponseInvalid``, in one line that names role, model and server, or ``WaitInterrupted`` after a stop.
         """
         if role not in self._models:
             raise ConfigurationError(f"{role}: no model is configured for this role")

@@ -73,7 +73,7 @@ def test_an_interrupt_in_the_middle_of_a_write_only_asks_to_stop() -> None:
         [sys.executable, "-c", INTERRUPTED_WRITE], capture_output=True, text=True, timeout=60, check=True
     )
     assert result.stdout == "True\n"
-    assert result.stderr == "\nStopping after this turn. Ctrl-C again to stop now.\n"
+    assert result.stderr == "\nStopping. Ctrl-C again to leave at once.\n"
 
 
 def test_a_warning_is_one_line_without_its_control_characters() -> None:

@@ -1,0 +1,208 @@
+"""Limits and interruptions hold for every part of a request, from the connection on."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+import tracemalloc
+import zlib
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from threading import Event as Flag
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.errors import LanguageModelError, LanguageModelUnavailable, WaitInterrupted
+from tests.fixtures.misbehaving_server import (
+    CONTINUES,
+    Compressed,
+    Drips,
+    Handler,
+    Header,
+    MisbehavingServer,
+    Silent,
+    Step,
+    Streams,
+)
+from tests.unit.zorkgpt.llm.asking import MOVE, ask, model_on
+from zorkgpt.llm.openai.openai_model import OpenAIModel
+from zorkgpt.llm.openai.settings import Limits, RoleSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+    Listener = Callable[[], AbstractContextManager[str]]
+
+LONG = Limits(request=600.0, stall=600.0, total=600.0, patience=0.0)
+BRIEF = Limits(request=0.3, stall=600.0, total=600.0, patience=0.0)
+UNENDING = {"a dripping header": Header(), "interim responses": CONTINUES, "a dripping body": Drips()}
+
+
+def model_at(base_url: str, limits: Limits, stop: Flag | None = None) -> OpenAIModel:
+    return OpenAIModel({"agent": RoleSettings("named", base_url, limits=limits)}, stop=stop)
+
+
+class Stops:
+    """Sets ``stop``, then does what ``step`` does."""
+
+    def __init__(self, step: Step) -> None:
+        self.stop = Flag()
+        self._step = step
+
+    def play(self, handler: Handler) -> None:
+        self.stop.set()
+        self._step.play(handler)
+
+
+@contextmanager
+def full_listener() -> Iterator[str]:
+    """The base URL of a port that answers no connection: its queue is full."""
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(2):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+
+
+@contextmanager
+def silent_listener() -> Iterator[str]:
+    """The base URL of a port that takes a connection and never begins with TLS."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"https://127.0.0.1:{listener.getsockname()[1]}/v1"
+
+
+@pytest.mark.parametrize("step", UNENDING.values(), ids=UNENDING.keys())
+def test_the_time_for_one_request_holds_for_a_server_that_never_falls_silent(step: Step) -> None:
+    with (
+        MisbehavingServer(step) as server,
+        model_at(server.base_url, BRIEF) as model,
+        pytest.raises(LanguageModelUnavailable, match="longer than the time for one request"),
+    ):
+        ask(model)
+
+
+@pytest.mark.parametrize("step", UNENDING.values(), ids=UNENDING.keys())
+def test_the_time_for_a_list_of_models_holds_for_a_server_that_never_falls_silent(step: Step) -> None:
+    ticking = count()
+    with MisbehavingServer(Silent()) as server:
+        server.listing = step
+        settings = RoleSettings(base_url=server.base_url, limits=LONG)
+        with (
+            OpenAIModel({"agent": settings}, clock=lambda: float(next(ticking))) as model,
+            pytest.raises(LanguageModelUnavailable, match="longer than the time for one request"),
+        ):
+            model.find_names()
+
+
+@pytest.mark.parametrize("step", [*UNENDING.values(), Silent(), Streams((MOVE[:9],), ending="stall")])
+def test_a_run_that_is_stopped_cancels_the_request_in_flight(step: Step) -> None:
+    stops = Stops(step)
+    with (
+        MisbehavingServer(stops) as server,
+        model_at(server.base_url, LONG, stops.stop) as model,
+        pytest.raises(WaitInterrupted, match="interrupted while the model was asked"),
+    ):
+        ask(model)
+
+
+@pytest.mark.parametrize("listener", [full_listener, silent_listener])
+def test_a_run_that_is_stopped_does_not_wait_for_a_connection(listener: Listener) -> None:
+    stop = Flag()
+    stop.set()
+    with (
+        listener() as base_url,
+        model_at(base_url, LONG, stop) as model,
+        pytest.raises(WaitInterrupted),
+    ):
+        ask(model)
+
+
+@pytest.mark.parametrize("listener", [full_listener, silent_listener])
+def test_the_time_for_one_request_holds_while_a_connection_is_made(listener: Listener) -> None:
+    with (
+        listener() as base_url,
+        model_at(base_url, BRIEF) as model,
+        pytest.raises(LanguageModelUnavailable, match=r"nobody answered there in time|longer than the time"),
+    ):
+        ask(model)
+
+
+def test_the_limits_hold_for_a_server_behind_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    with MisbehavingServer(Header()) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.base_url.removesuffix("/v1"))
+        with (
+            model_at("http://somewhere.invalid/v1", BRIEF) as model,
+            pytest.raises(LanguageModelUnavailable, match="longer than the time for one request"),
+        ):
+            ask(model)
+    assert len(proxy.asked) == 1
+
+
+MEGABYTE = 2**20
+LARGE = 128 * MEGABYTE
+
+
+def large(start: bytes, wbits: int) -> bytes:
+    """``start`` and 128 MB of one character, compressed to an eighth of a megabyte."""
+    compressing = zlib.compressobj(wbits=wbits)
+    pieces = [compressing.compress(start), *(compressing.compress(b"x" * MEGABYTE) for _ in range(128))]
+    return b"".join([*pieces, compressing.flush()])
+
+
+@pytest.mark.parametrize(("encoding", "wbits"), [("gzip", zlib.MAX_WBITS | 16), ("deflate", zlib.MAX_WBITS)])
+@pytest.mark.parametrize(
+    ("status", "kind", "start"),
+    [
+        (400, "application/json", b'{"error": {"message": "'),
+        (200, "application/json", b'{"choices": [{"message": {"content": "'),
+        (200, "text/event-stream", b'data: {"choices": [{"delta": {"content": "'),
+    ],
+    ids=["error", "answer", "stream"],
+)
+def test_a_small_body_that_becomes_large_is_not_decompressed_whole(
+    status: int, kind: str, start: bytes, encoding: str, wbits: int
+) -> None:
+    bomb = Compressed(status, large(start, wbits), encoding, kind)
+    limits = Limits(patience=0.0, attempts=1, answer_length=100_000)
+    with MisbehavingServer(bomb) as server, model_on(server, limits=limits) as model:
+        tracemalloc.start()
+        with pytest.raises(LanguageModelError, match=r"sends more than|longer than 100,000 characters"):
+            ask(model)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < LARGE / 2
+
+
+def test_no_compressed_answer_is_requested() -> None:
+    with MisbehavingServer(Streams((MOVE,))) as server, model_on(server) as model:
+        ask(model)
+    assert server.asked[0].headers["accept-encoding"] == "identity"
+
+
+def test_a_compressed_answer_is_read_all_the_same() -> None:
+    event = {"choices": [{"delta": {"content": MOVE}}]}
+    answer = gzip.compress(f"data: {json.dumps(event)}\n\ndata: [DONE]\n\n".encode())
+    with MisbehavingServer(Compressed(200, answer, kind="text/event-stream")) as server, model_on(server) as model:
+        assert ask(model).value.action == "light lamp"
+
+
+@pytest.mark.parametrize(
+    ("step", "line"),
+    [
+        (Compressed(400, gzip.compress(b'{"error": "too odd"}')), "400: too odd"),
+        (Compressed(400, b"no gzip at all"), "compressed answer cannot be read"),
+        (Compressed(200, b"oops", "br"), "compresses its answer with br, which was not requested"),
+    ],
+)
+def test_a_compressed_response_that_is_no_answer_ends_in_one_line(step: Step, line: str) -> None:
+    with (
+        MisbehavingServer(step) as server,
+        model_on(server, limits=Limits(patience=0.0)) as model,
+        pytest.raises(LanguageModelUnavailable, match=line),
+    ):
+        ask(model)
