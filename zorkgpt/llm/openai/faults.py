@@ -2,6 +2,7 @@
 
 LanguageModelUnavailable
   RequestFailed     one request got no answer
+    AnswerCutOff      the connection ended within the answer
   ServerRefuses     the user can mend it (key, model, address): a ConfigurationError too
 ResponseInvalid
   ReplyUnreadable   what came is in no form that a model server answers in
@@ -58,6 +59,10 @@ class RequestFailed(LanguageModelUnavailable):
         self.parameter = parameter
         self.retry_after = retry_after
         self.transient = transient
+
+
+class AnswerCutOff(RequestFailed):
+    """The connection ended within the answer."""
 
 
 def from_status(error: openai.APIStatusError) -> RequestFailed:

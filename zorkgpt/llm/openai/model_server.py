@@ -20,6 +20,7 @@ from session.errors import ConfigurationError, LanguageModelError, LanguageModel
 from zorkgpt.llm.openai.chat_chunks import ChatChunk, ChatReply, ReplyBuilder, event_payloads, whole_payload
 from zorkgpt.llm.openai.connections import RequestTime
 from zorkgpt.llm.openai.faults import (
+    AnswerCutOff,
     ReplyUnreadable,
     RequestFailed,
     ServerRefuses,
@@ -258,7 +259,7 @@ def _translated(expected: str) -> Iterator[None]:
         hint = ": is the server running there?" if isinstance(cause, httpx2.ConnectError) else ""
         raise RequestFailed(f"no connection ({cause or error}){hint}") from error
     except httpx2.RequestError as error:
-        raise RequestFailed(f"the connection broke within the answer ({error})") from error
+        raise AnswerCutOff(f"the connection broke within the answer ({error})") from error
     except (openai.OpenAIError, ValueError) as error:
         raise ReplyUnreadable(f"the server's answer cannot be read: it is no {expected}") from error
 

@@ -7,13 +7,14 @@ import time
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
+from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.text import counted
 from zorkgpt.llm.language_model import ROLES, Answer, Completion, Prompt, Role
+from zorkgpt.llm.openai.answers import AnswerIncomplete
 from zorkgpt.llm.openai.exchange import AnswerUnfit, Exchange
-from zorkgpt.llm.openai.faults import RequestFailed
+from zorkgpt.llm.openai.faults import AnswerCutOff, RequestFailed
 from zorkgpt.llm.openai.model_server import ModelServer
 from zorkgpt.llm.openai.served_model import ServedModel
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from zorkgpt.llm.openai.settings import Limits, RoleSettings
 
 _LOG = logging.getLogger(__name__)
-_FULL_JITTER = wait_random_exponential(multiplier=1.0, max=60.0)
+_DOUBLINGS = 6  # of the longest possible pause, from one second to a minute
+_AT_ONCE = 2  # answers of one completion that break off and are asked for again without a pause
 _SAID_FROM = 5.0  # seconds that a model is waited for before it is said
 
 
@@ -129,7 +131,7 @@ class Retries:
     A model that is down or rate-limited is waited for, as long as ``limits.patience``. An answer that cannot be used is
     asked for again, as often as ``limits.attempts`` and within ``limits.total``, which stands still while the model is
     down. Pauses grow exponentially with full jitter, or are what the server asks for; one that would end too late is
-    not begun. An answer that does not fit is asked for again at once.
+    not begun. There is no pause after an answer that does not fit, nor after the first two that break off.
     """
 
     def __init__(self, label: str, limits: Limits, sleep: Callable[[float], None], clock: Callable[[], float]) -> None:
@@ -139,14 +141,14 @@ class Retries:
         self._clock = clock
         self._deadline = clock() + limits.total
         self._down_since: float | None = None
-        self._unusable = 0
+        self._unusable = self._broken_off = self._pauses = 0
         self._say_from = _SAID_FROM
 
     def ask(self, answer: Callable[[float], UsableAnswer[Answer]]) -> UsableAnswer[Answer]:
         """Call ``answer`` with its deadline until it returns one, or raise its last error."""
         retrying = Retrying(
             retry=retry_if_exception(_may_pass),
-            wait=_pause,
+            wait=self._pause,
             stop=self._is_over,
             before_sleep=self._say,
             sleep=lambda seconds: self._sleep(seconds) if seconds else None,
@@ -178,6 +180,16 @@ class Retries:
     def _down_for(self) -> float:
         return 0.0 if self._down_since is None else self._clock() - self._down_since
 
+    def _pause(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome else None
+        broke_off = isinstance(error, AnswerIncomplete | AnswerCutOff)
+        self._broken_off += broke_off
+        if isinstance(error, AnswerUnfit) or (broke_off and self._broken_off <= _AT_ONCE):
+            return 0.0
+        self._pauses += 1
+        asked_for = error.retry_after if isinstance(error, RequestFailed) else None
+        return asked_for or wait_random(0.0, 2.0 ** min(self._pauses - 1, _DOUBLINGS))(state)
+
     def _is_over(self, state: RetryCallState) -> bool:
         if self._down_since is not None:
             is_late = self._down_since >= self._deadline
@@ -200,14 +212,6 @@ class Retries:
 
 def _may_pass(error: BaseException) -> bool:
     return isinstance(error, ResponseInvalid) or (isinstance(error, RequestFailed) and error.transient)
-
-
-def _pause(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, AnswerUnfit):
-        return 0.0
-    asked_for = error.retry_after if isinstance(error, RequestFailed) else None
-    return asked_for or _FULL_JITTER(state)
 
 
 def _spelt(seconds: float) -> str:

@@ -23,6 +23,7 @@ from tests.fixtures.misbehaving_server import (
     Silent,
     Step,
     Streams,
+    Unfinished,
     says_error,
 )
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, model_on
@@ -31,25 +32,45 @@ from zorkgpt.llm.openai.settings import Limits, RoleSettings
 
 HALF = MOVE[: len(MOVE) // 2]
 
-UNUSABLE = {
+INCOMPLETE = {
     "empty": Streams(()),
     "blank": Streams(("  \n",)),
     "thoughts alone": Streams(("<think>Hm.</think>",)),
     "half an answer": Streams((HALF,)),
     "stream without end": Streams((HALF,), ending="unfinished"),
+}
+UNUSABLE = INCOMPLETE | {
     "longer than may be": Streams((json.dumps("x" * BRIEF.answer_length),)),
     "no JSON in the stream": Streams((), more_events=("data: oops\n\n",)),
     "no JSON body": Says(200, "oops"),
 }
+CUT_OFF = {
+    "reset in mid-stream": Streams((HALF,), ending="reset"),
+    "end in mid-chunk": Unfinished(HALF),
+}
+BROKEN_OFF = INCOMPLETE | CUT_OFF
 DOWN = {
     "stalled": Streams((HALF,), ending="stall"),
     "silent": Silent(),
     "reset at once": Resets(),
-    "reset in mid-stream": Streams((HALF,), ending="reset"),
+    **CUT_OFF,
     "error in mid-stream": Streams((HALF,), more_events=('data: {"error": {"message": "oops"}}\n\n',)),
     **{str(status): says_error(status, "not now") for status in (408, 409, 429, 500, 502, 503, 504, 529)},
 }
-PASSING = UNUSABLE | DOWN
+PASSING = {name: step for name, step in (UNUSABLE | DOWN).items() if name not in BROKEN_OFF}
+
+
+@pytest.mark.parametrize("fault", BROKEN_OFF.values(), ids=BROKEN_OFF.keys())
+def test_an_answer_that_breaks_off_is_asked_for_again_at_once_twice_and_then_after_a_pause(fault: Step) -> None:
+    patience = Patience()
+    limits = Limits(attempts=4, patience=60.0)
+    with MisbehavingServer(fault, fault, GOOD) as server, model_on(server, patience, limits=limits) as model:
+        assert ask(model).requests == 3
+    assert patience.slept == []
+    with MisbehavingServer(fault, fault, fault, GOOD) as server, model_on(server, patience, limits=limits) as model:
+        assert ask(model).requests == 4
+    (pause,) = patience.slept
+    assert pause <= 1.0
 
 
 @pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING.keys())
@@ -88,7 +109,7 @@ def test_a_model_that_is_down_is_waited_for_as_long_as_patience_lasts(fault: Ste
         ask(model)
     line = str(caught.value)
     assert sum(patience.slept) < BRIEF.patience
-    assert len(server.asked) == len(patience.slept) + 1
+    assert len(server.asked) == len(patience.slept) + (3 if fault in CUT_OFF.values() else 1)
     assert line.startswith(f"agent: named at {server.base_url}: ")
     assert f"gave up after {len(server.asked)} requests" in line
     assert line.endswith("; llm.patience says how long it is waited for")
@@ -243,7 +264,7 @@ def test_patience_is_for_each_time_that_the_model_is_down() -> None:
     busy = says_error(503, "busy", headers={"Retry-After": "5"})
     with MisbehavingServer(busy, Streams(()), busy, GOOD) as server, model_on(server, patience) as model:
         assert ask(model).requests == 4
-    assert patience.slept[0] == patience.slept[2] == 5.0
+    assert patience.slept == [5.0, 5.0]
 
 
 def test_the_total_time_stands_still_while_the_model_is_down() -> None:
@@ -301,7 +322,7 @@ def test_pauses_grow_and_are_drawn_by_chance() -> None:
         pytest.raises(ResponseInvalid),
     ):
         ask(model)
-    assert len(set(patience.slept)) == 7
+    assert len(set(patience.slept)) == 5
     assert all(pause <= 2.0**nth for nth, pause in enumerate(patience.slept))
 
 
