@@ -2,14 +2,21 @@
 
 An invented game of four rooms; a prompt as the agent's: fixed rules, a history that grows, the present, and an answer
 held to the valid actions. Bars of the project on two cores: first answer within 15 s, median at most 2.5 s a turn.
+Then the speed of reading and writing, with the default threads and with two, beside 0, 1 and 2 busy processes.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
+import subprocess
+import sys
 import time
+from contextlib import contextmanager
 from enum import Enum
+from typing import TYPE_CHECKING
+from urllib.request import Request, urlopen
 
 from pydantic import BaseModel, Field, create_model
 
@@ -20,7 +27,13 @@ from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.settings import RoleSettings
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
 TURNS = 20
+REPETITIONS = 3
+READ, WRITTEN = 300, 20  # tokens, about
 RULES = (
     "You are a clever adventurer. Explore new places, take useful things, open what is closed, read what can be read. "
     "When a command did not work, choose a different one. "
@@ -62,6 +75,40 @@ def main() -> None:
         print(f"{name:<10} {statistics.median(getattr(turn.usage, name) for turn in later):6.0f} tokens, median")
     print(f"actions        {len({turn.value.action for turn in turns})} distinct in {TURNS} turns")
     print(f"load average   {os.getloadavg()[0]:6.2f}")
+    _print_speeds(path)
+
+
+def _print_speeds(path: Path) -> None:
+    print(f"{'threads':<8} {'busy neighbours':>16} {'read tokens/s':>14} {'written tokens/s':>17}")
+    for threads in (None, 2):
+        with EmbeddedServer(path, proven=True, threads=threads) as server:
+            for neighbours in range(3):
+                with _busy(neighbours):
+                    speeds = [_speeds(server) for _ in range(REPETITIONS)]
+                read, written = (statistics.median(speed) for speed in zip(*speeds, strict=True))
+                print(f"{threads or 'default':<8} {neighbours:>16} {read:>14.0f} {written:>17.0f}", flush=True)
+
+
+@contextmanager
+def _busy(neighbours: int) -> Iterator[None]:
+    """Keep as many processes calculating."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(neighbours)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def _speeds(server: EmbeddedServer) -> tuple[float, float]:
+    """Return the tokens a second of reading a new prompt and of writing, by the engine's own count."""
+    prompt = {"prompt": "word " * READ, "n_predict": WRITTEN, "cache_prompt": False, "ignore_eos": True}
+    headers = {"Authorization": f"Bearer {server.api_key}", "Content-Type": "application/json"}
+    address = f"{server.base_url.removesuffix('/v1')}/completion"
+    with urlopen(Request(address, json.dumps(prompt).encode(), headers)) as response:  # noqa: S310  on loopback
+        timings = json.load(response)["timings"]
+    return timings["prompt_per_second"], timings["predicted_per_second"]
 
 
 def _play(model: OpenAIModel) -> list[Completion[TurnAnswer]]:

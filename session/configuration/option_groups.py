@@ -193,7 +193,9 @@ class LanguageModelOptions(Options):
         1_000_000, description="characters of one answer, thoughts included; a longer one cannot be used"
     )
     threads: PositiveInt | None = Field(
-        None, description="threads of an embedded model; unset: all cores but one, up to 8"
+        None,
+        description="threads of an embedded model for reading; for writing it takes two of them at most; "
+        "unset: half of the cores, up to 8, for reading, and one for writing",
     )
     agent: ServerOptions = ServerOptions()
     critic: ServerOptions = ServerOptions()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xllamacpp import CommonParams, Server, llama_flash_attn_type
 
 from session.errors import ConfigurationError
-from zorkgpt.llm.embedded.cores import available_cores
+from zorkgpt.llm.embedded.cores import available_cores, threads_for
 from zorkgpt.llm.embedded.trial_load import prove_loadable
 from zorkgpt.llm.language_model import ROLES
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 CONTEXT_TOKENS = 2048
 SAMPLING_EXTRAS: Mapping[str, JsonValue] = {"frequency_penalty": 0.5, "repeat_last_n": 400}
 """Fields that only llama.cpp knows; they keep a small model from repeating itself."""
-_MAX_THREADS = 8
 _SILENT = -1
 
 
@@ -41,8 +40,7 @@ class EmbeddedServer:
     Opening raises ``ConfigurationError`` for a file that cannot be loaded. Unless it is ``proven``, that is found out
     in a child process, since llama.cpp may not outlive a bad file.
 
-    threads: for arithmetic; by default all cores but one, up to 8. llama.cpp's threads wait for one another by
-        spinning: one that shares its core with another program makes all of them ten times slower
+    threads: for reading prompts, and up to two of them for writing; see ``threads_for`` for the default
     """
 
     def __init__(
@@ -57,7 +55,7 @@ class EmbeddedServer:
         self.api_key = secrets.token_urlsafe()
         self._proven = proven
         self._context_tokens = context_tokens
-        self._threads = threads or min(max(1, available_cores() - 1), _MAX_THREADS)
+        self._threads = threads_for(threads, available_cores())
         self._server: Server | None = None
 
     @property
@@ -107,8 +105,8 @@ class EmbeddedServer:
         return parameters
 
     def _set_speed(self, parameters: CommonParams) -> None:
-        parameters.cpuparams.n_threads = self._threads
-        parameters.cpuparams_batch.n_threads = self._threads
+        parameters.cpuparams.n_threads = self._threads.writing
+        parameters.cpuparams_batch.n_threads = self._threads.reading
         parameters.n_parallel = len(ROLES)
         parameters.n_ctx = self._context_tokens * len(ROLES)
         parameters.cache_ram_mib = 0  # with a slot for every role nothing is ever evicted

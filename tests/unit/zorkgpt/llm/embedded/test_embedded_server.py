@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from session.errors import ConfigurationError
-from zorkgpt.llm.embedded.cores import available_cores
+from zorkgpt.llm.embedded.cores import Threads, available_cores, threads_for
 from zorkgpt.llm.embedded.embedded_server import EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore
 
@@ -165,6 +165,21 @@ def test_a_file_larger_than_the_memory_is_refused_before_it_is_loaded(tmp_path: 
         file.truncate(1 << 43)  # a hole: takes no room
     with pytest.raises(ConfigurationError, match="GB of memory, this machine has"), EmbeddedServer(huge):
         pass
+
+
+@pytest.mark.parametrize(
+    ("chosen", "cores", "reading", "writing"),
+    [(None, 1, 1, 1), (None, 2, 1, 1), (None, 4, 2, 1), (None, 64, 8, 1), (1, 8, 1, 1), (2, 2, 2, 2), (6, 8, 6, 2)],
+)
+def test_reading_takes_half_the_cores_and_writing_one_thread_unless_chosen_otherwise(
+    chosen: int | None, cores: int, reading: int, writing: int
+) -> None:
+    assert threads_for(chosen, cores) == Threads(reading, writing)
+
+
+def test_the_engine_reads_and_writes_with_threads_of_their_own(tmp_path: Path) -> None:
+    parameters = EmbeddedServer(tmp_path / "some.gguf", threads=4)._parameters()
+    assert (parameters.cpuparams_batch.n_threads, parameters.cpuparams.n_threads) == (4, 2)
 
 
 def test_there_is_at_least_one_core() -> None:
