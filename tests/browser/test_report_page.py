@@ -159,6 +159,25 @@ def test_rooms_not_yet_seen_are_told_from_those_that_were(open_report: OpenRepor
     expect(page.locator(".room.unknown")).to_have_count(24)
 
 
+def test_a_way_past_another_room_is_named_and_the_path_does_not_show_it(open_report: OpenReport) -> None:
+    run = run_of(4)
+    story_map = run["map"]
+    way = {"from_id": 1, "to_id": 3, "there": ["climb"], "back": [], "first": [1, 1]}
+    story_map["ways"] = [{**way, "shown": "named"}, {**way, "to_id": 2, "there": ["east"], "shown": "solid"}]
+    for turn, place in enumerate((1, 3, 1, 2, 1)):
+        run["episodes"][0]["turns"][turn]["place"] = place
+    page = open_report(report_of(run), "#e1t4/map")
+    expect(page.locator("line.way")).to_have_count(1)
+    expect(page.get_by_role("button", name="Room 0, here", exact=True).locator(".named")).to_have_text(
+        ["climb > Room 2"]
+    )
+    path, line, box = (
+        page.evaluate(f"document.querySelector('{part}').getBBox().width")
+        for part in (".path", "line.way", ".room rect")
+    )
+    assert path == pytest.approx(line + box)
+
+
 def test_a_click_on_a_curve_or_a_mark_goes_there(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(40)), "#e1t0/curves")
     page.get_by_role("img", name=re.compile("^Score")).click(position={"x": 300, "y": 60})

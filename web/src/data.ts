@@ -175,6 +175,7 @@ export interface Way {
   to_id: number;
   there: string[];
   back: string[];
+  shown: "solid" | "dotted" | "named"; // named: a room lies between, so that no line is drawn
   first: Moment | null;
 }
 

@@ -5,9 +5,11 @@ import type { Room, StoryMap, Way } from "./data";
 import type { Journey } from "./journey";
 import { spelled } from "./written";
 
-const CELL = { x: 124, y: 76 };
+const CELL = { x: 138, y: 76 };
 const BOX = { x: 96, y: 40 };
 const LETTERS = 14; // of a room's name, on one of its two lines
+const NAMED = 4; // ways that no line shows, named below a room's box
+const NAMED_LETTERS = 26; // of each of them
 const LATEST = 12; // steps of the path that stand out
 const STUB = 13; // length of an exit that leads nowhere yet
 
@@ -38,7 +40,7 @@ export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
   const ages = useMemo(() => agesOf(map, journey), [map, journey]);
   const here = journey.steps[index]!.turn.place;
   const frame = small ? around(rooms.get(here ?? -1) ?? map.rooms[0]) : whole(map.rooms);
-  const path = useMemo(() => pathOf(journey, index, rooms), [journey, index, rooms]);
+  const path = useMemo(() => pathOf(journey, index, map, rooms), [journey, index, map, rooms]);
   const isKnown = (first: Room["first"]) => first === null || journey.indexOf(first) <= index;
 
   useEffect(() => {
@@ -62,11 +64,11 @@ export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
           </marker>
         </defs>
         <g ref={drawing}>
-          {map.ways.map((way) => <WayLine key={`${way.from_id} ${way.to_id} ${way.there.join()}`} way={way} rooms={rooms} known={isKnown(way.first)} marker={small ? "arrow-small" : "arrow"} />)}
-          <polyline class="path" points={path.map((at) => at.join()).join(" ")} />
-          <polyline class="path path-latest" points={path.slice(-LATEST).map((at) => at.join()).join(" ")} />
+          {map.ways.filter((way) => way.shown !== "named").map((way) => <WayLine key={`${way.from_id} ${way.to_id} ${way.there.join()}`} way={way} rooms={rooms} known={isKnown(way.first)} marker={small ? "arrow-small" : "arrow"} />)}
+          <path class="path" d={path.join("")} />
+          <path class="path path-latest" d={path.slice(-LATEST).join("")} />
           {map.rooms.map((room) => (
-            <RoomBox key={room.id} room={room} age={ages.get(room.id)} known={isKnown(room.first)} here={room.id === here} chosen={room.id === chosen} choose={choose} focusable={!small} />
+            <RoomBox key={room.id} room={room} age={ages.get(room.id)} known={isKnown(room.first)} named={namedFrom(room, map, rooms, isKnown)} here={room.id === here} chosen={room.id === chosen} choose={choose} focusable={!small} />
           ))}
         </g>
       </svg>
@@ -87,15 +89,28 @@ function agesOf(map: StoryMap, journey: Journey): Map<number, number> {
   return new Map(visited.map((room, order) => [room.id, visited.length > 1 ? order / (visited.length - 1) : 0]));
 }
 
-function pathOf(journey: Journey, index: number, rooms: Map<number, Room>): [number, number][] {
-  const path: [number, number][] = [];
-  let last: number | null = null;
+/** The moves of the episode along the lines of the map, each as a piece of an SVG path. */
+function pathOf(journey: Journey, index: number, map: StoryMap, rooms: Map<number, Room>): string[] {
+  const path: string[] = [];
+  let last: Room | undefined;
   for (const { turn } of journey.soFar(index)) {
     const room = turn.place === null ? undefined : rooms.get(turn.place);
-    if (room && room.id !== last) path.push(centre(room));
-    last = room?.id ?? last;
+    if (room && last && room !== last) {
+      const pair = [last.id, room.id];
+      const isLine = map.ways.some((way) => way.shown !== "named" && pair.includes(way.from_id) && pair.includes(way.to_id));
+      if (isLine) path.push(`M${centre(last).join()}L${centre(room).join()}`);
+    }
+    last = room ?? last;
   }
   return path;
+}
+
+/** The ways out of a room that no line shows, each in a few words. */
+function namedFrom(room: Room, map: StoryMap, rooms: Map<number, Room>, isKnown: (first: Way["first"]) => boolean): string[] {
+  return map.ways.filter((way) => way.shown === "named" && isKnown(way.first)).flatMap((way) => [
+    ...(way.from_id === room.id && way.there.length ? [`${way.there.join(", ")} > ${rooms.get(way.to_id)?.name}`] : []),
+    ...(way.to_id === room.id && way.back.length ? [`${way.back.join(", ")} > ${rooms.get(way.from_id)?.name}`] : []),
+  ]);
 }
 
 function whole(rooms: Room[]): [number, number, number, number] {
@@ -114,10 +129,9 @@ function WayLine({ way, rooms, known, marker }: { way: Way; rooms: Map<number, R
   const [one, other] = [rooms.get(way.from_id), rooms.get(way.to_id)];
   if (!one || !other || one === other) return null;
   const [from, to] = [edge(one, other), edge(other, one)];
-  const isCompass = [...way.there, ...way.back].every((command) => command in DIRECTIONS);
   return (
     <line
-      class={`way ${isCompass ? "" : "way-other"} ${known ? "" : "unknown"}`}
+      class={`way ${way.shown === "dotted" ? "way-other" : ""} ${known ? "" : "unknown"}`}
       x1={from[0]} y1={from[1]} x2={to[0]} y2={to[1]}
       marker-end={way.back.length ? undefined : `url(#${marker})`}
     >
@@ -138,13 +152,14 @@ interface Box {
   room: Room;
   age: number | undefined;
   known: boolean;
+  named: string[];
   here: boolean;
   chosen: boolean;
   choose: (room: number) => void;
   focusable: boolean;
 }
 
-function RoomBox({ room, age, known, here, chosen, choose, focusable }: Box) {
+function RoomBox({ room, age, known, named, here, chosen, choose, focusable }: Box) {
   const [x, y] = centre(room);
   const name = spelled(room.name) || `Location #${room.id}`;
   const lines = folded(name);
@@ -164,11 +179,12 @@ function RoomBox({ room, age, known, here, chosen, choose, focusable }: Box) {
         choose(room.id);
       }}
     >
-      <title>{`${name} (${room.id})`}</title>
+      <title>{[`${name} (${room.id})`, ...named.map(spelled)].join("\n")}</title>
       {known && room.untried.map((command) => <Stub key={command} command={command} kind="untried" />)}
       {known && Object.keys(room.refused).map((command) => <Stub key={command} command={command} kind="refused" />)}
       <rect x={-BOX.x / 2} y={-BOX.y / 2} width={BOX.x} height={BOX.y} rx={5} />
       {lines.map((line, each) => <text key={each} y={(each - (lines.length - 1) / 2) * 13 + 4}>{line}</text>)}
+      {namedLines(named).map((line, each) => <text key={each} class="named" x={-BOX.x / 2} y={BOX.y / 2 + 9 * (each + 1)}>{line}</text>)}
     </g>
   );
 }
@@ -193,12 +209,21 @@ function Stub({ command, kind }: { command: string; kind: "untried" | "refused" 
   );
 }
 
+/** As many of the named ways as fit between two boxes. */
+function namedLines(named: string[]): string[] {
+  const lines = named.map((words) => cut(spelled(words), NAMED_LETTERS));
+  return lines.length > NAMED ? [...lines.slice(0, NAMED - 1), `and ${lines.length - NAMED + 1} more`] : lines;
+}
+
+function cut(text: string, letters: number): string {
+  return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
+}
+
 /** A name on at most two lines. */
 function folded(name: string): string[] {
-  const cut = (text: string) => (text.length > LETTERS ? `${text.slice(0, LETTERS - 1)}…` : text);
   if (name.length <= LETTERS) return [name];
   const words = name.split(" ");
   let first = "";
   while (words.length > 1 && `${first} ${words[0]}`.trim().length <= LETTERS) first = `${first} ${words.shift()}`.trim();
-  return first ? [first, cut(words.join(" "))] : [cut(name)];
+  return first ? [first, cut(words.join(" "), LETTERS)] : [cut(name, LETTERS)];
 }

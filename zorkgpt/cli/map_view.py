@@ -9,7 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from session.text import one_line
 from zorkgpt.cli.printable import printable
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.map_layout import COMPASS, MapLayout, lay_out
+from zorkgpt.mapping.map_layout import direction, lay_out
 from zorkgpt.mapping.navigation import neighbourhood
 
 if TYPE_CHECKING:
@@ -49,11 +49,13 @@ def _drawn(graph: MapGraph, here: int | None) -> tuple[list[str], list[Way]]:
     layout = lay_out(graph, here)
     if not layout.cells:
         return [], []
-    canvas, names = _Canvas(layout), _names(graph)
-    other = [way for way in layout.ways if not canvas.join(layout.cells[way.from_id], layout.cells[way.to_id], way)]
+    canvas, names = _Canvas(), _names(graph)
+    for way in layout.ways:
+        if way.shown == "solid":
+            canvas.join(layout.cells[way.from_id], layout.cells[way.to_id])
     for room_id, cell in layout.cells.items():
         canvas.box(cell, printable(("@" if room_id == here else "") + names[room_id]))
-    return canvas.lines(), other
+    return canvas.lines(), [way for way in layout.ways if way.shown != "solid"]
 
 
 def list_rooms(graph: MapGraph, here: int | None = None) -> str:
@@ -73,9 +75,8 @@ def list_rooms(graph: MapGraph, here: int | None = None) -> str:
 def _as_lines(graph: MapGraph, ways: list[Way]) -> Iterator[str]:
     names = _names(graph)
     for way in ways:
-        for from_id, to_id, commands in ((way.from_id, way.to_id, way.there), (way.to_id, way.from_id, way.back)):
-            if commands:
-                yield f"  {names[from_id]} > {names[to_id]}: {', '.join(map(one_line, commands))}"
+        for one in way.directed():
+            yield f"  {names[one.from_id]} > {names[one.to_id]}: {', '.join(map(one_line, one.there))}"
 
 
 def _untried(graph: MapGraph) -> Iterator[str]:
@@ -92,28 +93,16 @@ def _names(graph: MapGraph) -> dict[int, str]:
 class _Canvas:
     """Characters by their place; a name may hold characters that are two columns wide, so boxes are whole strings."""
 
-    def __init__(self, layout: MapLayout) -> None:
-        self._taken = set(layout.cells.values())
+    def __init__(self) -> None:
         self._marks: dict[Cell, str] = {}
         self._boxes: dict[Cell, str] = {}
 
-    def join(self, one: Cell, other: Cell, way: Way) -> bool:
-        """Draw a line between two cells if the compass says so and nothing stands between; return whether it was."""
-        (x, y), (to_x, to_y) = one, other
-        step = (_sign(to_x - x), _sign(to_y - y))
-        steps = max(abs(to_x - x), abs(to_y - y))
-        is_straight = (x + steps * step[0], y + steps * step[1]) == other
-        between = {(x + n * step[0], y + n * step[1]) for n in range(1, steps)}
-        back = (-step[0], -step[1])
-        is_said = {COMPASS.get(each) for each in way.there} <= {step} and {COMPASS.get(each) for each in way.back} <= {
-            back
-        }
-        if not is_straight or not is_said or between & self._taken or (0 not in step and steps > 1):
-            return False
+    def join(self, one: Cell, other: Cell) -> None:
+        """Draw a line between two cells."""
+        step = direction(one, other)
         mark = ("─" if step[0] else "│") if 0 in step else ("╲" if step[0] == step[1] else _RISING)
-        for place in self._places(one, step, steps):
+        for place in self._places(one, step, max(abs(other[0] - one[0]), abs(other[1] - one[1]))):
             self._marks[place] = mark
-        return True
 
     def box(self, cell: Cell, name: str) -> None:
         """Draw the box of a room."""
@@ -152,7 +141,3 @@ def _line(pieces: list[tuple[int, str]]) -> str:
     for column, piece in pieces:
         line += " " * (column - cell_len(line)) + piece
     return line.rstrip()
-
-
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)

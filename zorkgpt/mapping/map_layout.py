@@ -1,13 +1,13 @@
-"""Where the rooms of a map stand when it is drawn: on a grid, by the compass where the ways say so."""
+"""The layout of a map: a cell of a grid for each room, by the compass if possible, and how each way is shown."""
 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from zorkgpt.mapping.map_graph import MapGraph
 
@@ -23,8 +23,18 @@ COMPASS: Mapping[str, tuple[int, int]] = {
 }
 """Columns to the right and rows down that a step in each direction goes."""
 LEAST_WIDTH = 4  # columns, before a part goes below
+HALF_BOX = (0.35, 0.3)
+"""Half the width and height of a room's box, in cells; no picture draws a larger one."""
+MARGIN = 0.05  # cells between a line and the box of another room
 
 Cell = tuple[int, int]
+Shown = Literal["solid", "dotted", "named"]
+"""How a way is shown.
+
+solid: a straight line; all its commands are the direction that the line has
+dotted: a straight line with its commands beside it
+named: no line, since a room lies between; each room names the other one
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +48,14 @@ class Way:
     to_id: int
     there: tuple[str, ...]
     back: tuple[str, ...]
+    shown: Shown = "named"
+
+    def directed(self) -> Iterator[Way]:
+        """Yield a way with its commands in ``there`` alone for each of the two directions that is known."""
+        if self.there:
+            yield replace(self, back=())
+        if self.back:
+            yield replace(self, from_id=self.to_id, to_id=self.from_id, there=self.back, back=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +63,7 @@ class MapLayout:
     """A map that is ready to be drawn.
 
     cells: the column and row of each room, by its id; from 0, rows downwards, no two rooms in one cell
-    ways: a line for each pair of rooms with a way between them
+    ways: one for each pair of rooms with a way between them
     """
 
     cells: dict[int, Cell]
@@ -77,7 +95,12 @@ def lay_out(graph: MapGraph, first: int | None = None) -> MapLayout:
             left, top = 0, below
         cells |= {room_id: (x - west + left, y - north + top) for room_id, (x, y) in part.items()}
         left, below = left + width, max(below, *(y + 1 for _, y in cells.values()))
-    return MapLayout(cells, ways)
+    return MapLayout(cells, tuple(replace(way, shown=_shown(way, cells)) for way in ways))
+
+
+def direction(one: Cell, other: Cell) -> Cell:
+    """Return the step from a cell towards another one: -1, 0 or 1 columns and rows."""
+    return ((other[0] > one[0]) - (other[0] < one[0]), (other[1] > one[1]) - (other[1] < one[1]))
 
 
 def _ways(graph: MapGraph) -> tuple[Way, ...]:
@@ -136,3 +159,29 @@ def _made_room(cells: Mapping[int, Cell], room: int, step: Cell) -> dict[int, Ce
         )
         for each, (column, row) in cells.items()
     }
+
+
+def _shown(way: Way, cells: Mapping[int, Cell]) -> Shown:
+    one, other = cells[way.from_id], cells[way.to_id]
+    if any(_is_hit(cell, one, other) for cell in cells.values() if cell not in (one, other)):
+        return "named"
+    step = direction(one, other)
+    is_straight = 0 in step or other == (one[0] + step[0], one[1] + step[1])  # text shows no longer diagonals
+    is_agreed = {COMPASS.get(command) for command in way.there} <= {step} and {
+        COMPASS.get(command) for command in way.back
+    } <= {_opposite(step)}
+    return "solid" if is_straight and is_agreed else "dotted"
+
+
+def _is_hit(cell: Cell, one: Cell, other: Cell) -> bool:
+    """Return whether the line between the middles of two cells passes through the box in a third cell."""
+    first, last = 0.0, 1.0  # the part of the line that is inside the box
+    for middle, half, start, end in zip(cell, HALF_BOX, one, other, strict=True):
+        near, far = middle - half - MARGIN - start, middle + half + MARGIN - start
+        if start == end:
+            if not near < 0 < far:
+                return False
+        else:
+            enters, leaves = sorted((near / (end - start), far / (end - start)))
+            first, last = max(first, enters), min(last, leaves)
+    return first < last

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from session.events import EpisodeEnd
 from session.values import Ending, Reading, Seed
+from zorkgpt.mapping.map_layout import Shown
 from zorkgpt.report.learnt import Item, ItemChange
 from zorkgpt.report.line_table import Ranges
 from zorkgpt.report.repetition import RunMoment
@@ -154,12 +155,13 @@ class PageRoom:
 
 @dataclass(frozen=True, slots=True)
 class PageWay:
-    """All ways between two rooms; ``first``: when one of them was first walked in the run."""
+    """All ways between two rooms; ``first``: when one was first walked in the run; ``shown``: how it is drawn."""
 
     from_id: int
     to_id: int
     there: tuple[str, ...]
     back: tuple[str, ...]
+    shown: Shown
     first: RunMoment | None
 
 

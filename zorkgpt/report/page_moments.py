@@ -54,12 +54,12 @@ def map_of(graph: MapGraph, episodes: Sequence[PlayedEpisode]) -> PageMap:
     """Return the map laid out, with when its rooms and ways were first met in these episodes."""
     rooms, ways = first_visits(episodes), _first_walks(episodes)
     start = next(iter(rooms), None)
-    layout = lay_out(graph, start)
+    layout, names = lay_out(graph, start), graph.distinct_names
     return PageMap(
         tuple(
             PageRoom(
                 number,
-                graph.rooms[number].label,
+                names[number],
                 *cell,
                 rooms.get(number),
                 graph.untried_exits(number),
@@ -73,6 +73,7 @@ def map_of(graph: MapGraph, episodes: Sequence[PlayedEpisode]) -> PageMap:
                 way.to_id,
                 way.there,
                 way.back,
+                way.shown,
                 min(
                     filter(None, (ways.get((way.from_id, way.to_id)), ways.get((way.to_id, way.from_id)))), default=None
                 ),

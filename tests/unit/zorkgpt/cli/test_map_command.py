@@ -63,6 +63,8 @@ def test_rooms_of_one_name_are_told_apart_by_their_numbers(workdir: Path) -> Non
     shown = typed("map").out.decode()
     assert "│L7 Maze         │" in shown
     assert "  L8 Maze > L7 Maze: up\n" in shown
+    assert typed("map", "--to", "map.svg").status == 0
+    assert "L8 Maze" in (workdir.parent / "map.svg").read_text()
 
 
 def test_mermaid_is_printed_alone_and_pictures_go_to_files(tmp_path: Path) -> None:
@@ -70,6 +72,7 @@ def test_mermaid_is_printed_alone_and_pictures_go_to_files(tmp_path: Path) -> No
     assert typed("map", "--format", "svg", "--to", "map.svg").status == 0
     texts = "".join(ET.parse(tmp_path / "map.svg").getroot().itertext())
     assert "Roof" in texts
+    assert "climb > Roof" in texts  # another room lies between: no line could be told from two
     assert typed("map", "--format", "png", "--to", "map.png").status == 0
     assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.mapping.map_layout import COMPASS, lay_out
+from zorkgpt.mapping.map_layout import COMPASS, HALF_BOX, lay_out
 
 WAYS = st.tuples(st.integers(1, 9), st.sampled_from([*COMPASS, "up", "ring bell"]), st.integers(1, 9))
 
@@ -52,3 +52,34 @@ def test_every_room_has_a_cell_of_its_own(ways: list[tuple[int, str, int]]) -> N
     assert layout.cells.keys() == graph.rooms.keys()
     assert len(set(layout.cells.values())) == len(layout.cells)
     assert all(x >= 0 and y >= 0 for x, y in layout.cells.values())
+
+
+def test_a_way_with_a_room_between_is_named_and_one_without_is_a_line() -> None:
+    ways = lay_out(map_of((1, "east", 2), (2, "east", 3), (1, "climb", 3), (3, "south", 4), (4, "up", 2)), first=1).ways
+    assert {(way.from_id, way.to_id): way.shown for way in ways} == {
+        (1, 2): "solid",
+        (2, 3): "solid",
+        (1, 3): "named",
+        (3, 4): "solid",
+        (4, 2): "dotted",
+    }
+
+
+def test_a_line_that_the_compass_contradicts_is_dotted() -> None:
+    (way,) = lay_out(map_of((1, "east", 2), (2, "north", 1))).ways
+    assert way.shown == "dotted"
+
+
+@given(st.lists(WAYS, max_size=25))
+def test_no_line_passes_through_the_box_of_another_room(ways: list[tuple[int, str, int]]) -> None:
+    layout = lay_out(map_of(*ways))
+    for way in layout.ways:
+        (x, y), (to_x, to_y) = layout.cells[way.from_id], layout.cells[way.to_id]
+        on_the_way = [(x + (to_x - x) * each / 200, y + (to_y - y) * each / 200) for each in range(201)]
+        others = [cell for room_id, cell in layout.cells.items() if room_id not in (way.from_id, way.to_id)]
+        is_hit = any(
+            abs(at_x - room_x) < HALF_BOX[0] and abs(at_y - room_y) < HALF_BOX[1]
+            for at_x, at_y in on_the_way
+            for room_x, room_y in others
+        )
+        assert not is_hit or way.shown == "named"

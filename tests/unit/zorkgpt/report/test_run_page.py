@@ -137,3 +137,15 @@ def test_the_map_has_cells_first_visits_and_exits_that_lead_nowhere_known(tmp_pa
         (31, 44, ("north",), (), (1, 1)),
         (44, 99, ("east",), (), None),
     ]
+
+
+def test_rooms_of_one_name_are_told_apart_and_a_way_past_another_room_is_named(tmp_path: Path) -> None:
+    graph = MapGraph()
+    for command, from_id, to_id in (("east", 1, 2), ("east", 2, 3), ("climb", 1, 3)):
+        graph.add_connection(from_id, command, to_id)
+    for number, name in ((1, "Maze"), (2, "Hall"), (3, "Maze")):
+        graph.add_room(number, name)
+    drawn = page(tmp_path, started(), played(UP), graph=graph).map
+    assert drawn is not None
+    assert {room.id: room.name for room in drawn.rooms} == {1: "L1 Maze", 2: "Hall", 3: "L3 Maze"}
+    assert {way.there: way.shown for way in drawn.ways} == {("east",): "solid", ("climb",): "named"}
