@@ -22,15 +22,18 @@ if TYPE_CHECKING:
 
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
+    from session.values import TurnRecord
 
 CURRENT_STATE_FILE = "current_state.json"
-SHORTEST_PAUSE = 0.5  # seconds between two writes of the file, but for the end of an episode and of a run
+SHORTEST_PAUSE = 0.5  # seconds between two writes of the file while no model is asked
 
 
 class StateManager(BaseManager):
     """Writes ``current_state.json`` in the work folder: the episode's present and how every manager stands.
 
     The status of each manager that it was told to show is there under the name of the manager's class.
+
+    run: id of the run that is played
     """
 
     def __init__(
@@ -41,23 +44,34 @@ class StateManager(BaseManager):
     ) -> None:
         super().__init__(logger, config, game_state)
         self.path = config.zork_game_workdir / CURRENT_STATE_FILE
+        self.run = ""
         self._managers: tuple[BaseManager, ...] = ()
         self._failures = 0
         self._warned = False
         self._shown_at = -math.inf
+        self._is_behind = True
 
     def reset(self, game_state: GameState | None = None) -> None:
         """Begin a new episode, in which a failure to write is worth a warning again."""
         super().reset(game_state)
-        self._warned = False
+        self._warned, self._is_behind = False, True
+
+    def learn(self, record: TurnRecord) -> None:
+        """Note a turn that no model was asked for: several of those are played between two writes of the file."""
+        self._is_behind = record.is_of_route
 
     def show(self, managers: Iterable[BaseManager]) -> None:
         """Show the status of these managers, this one last."""
         self._managers = (*(manager for manager in managers if manager is not self), self)
 
     def commit(self) -> None:
-        """Show how things stand after a turn, unless that was shown a moment ago: nobody reads so fast."""
+        """Write the file after a turn, unless it was written a moment ago."""
         if time.monotonic() - self._shown_at >= SHORTEST_PAUSE:
+            self.export_current_state()
+
+    def catch_up(self) -> None:
+        """Write the file if it is older than the beginning of the episode or the latest turn of a route."""
+        if self._is_behind:
             self.export_current_state()
 
     def export_current_state(self) -> None:
@@ -66,7 +80,7 @@ class StateManager(BaseManager):
         The file is not forced to the disk, which would cost more than the rest of a turn's bookkeeping: no run is
         ever resumed from it, and the journal holds all of it.
         """
-        self._shown_at = time.monotonic()
+        self._shown_at, self._is_behind = time.monotonic(), False
         content = to_json(self._current_state(), indent=2)
         try:
             write_atomically(self.path, content, durable=False)
@@ -84,6 +98,7 @@ class StateManager(BaseManager):
         state = self.game_state
         here = state.current_room_id
         return {
+            "run": self.run,
             "timestamp": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "episode": state.episode,
             "turn": state.turn_count,

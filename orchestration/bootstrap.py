@@ -10,6 +10,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
+from managers.state_manager import StateManager
 from orchestration.building import build_learning
 from orchestration.committer import Committer
 from orchestration.guarded_model import Asked, GuardedModel, unwatched
@@ -136,6 +137,7 @@ def assemble(
         model = GuardedModel(configuration, manifest.configuration, parts.model, recording, record.emit, told)
         game = RestoringGame(parts.game, model.emit, recording)
         learning = build_learning(configuration, model.door, log, game.facts, parts.vocabulary, model.tokens)
+        learning.get(StateManager).run = folder.name
         committer = Committer(journal, game, learning, model, shared_files(configuration), FileWatch(record))
         yield Run(
             folder,

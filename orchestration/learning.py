@@ -115,8 +115,12 @@ class Learning:
             store.keep()
 
     def show(self) -> None:
-        """Show whoever watches from outside how things stand now."""
+        """Write ``current_state.json``."""
         self.get(StateManager).export_current_state()
+
+    def show_before_asking(self) -> None:
+        """Write ``current_state.json`` before a player is asked, who may take long, if it is behind."""
+        self.get(StateManager).catch_up()
 
     def repeat_removals(self, recording: Recording, emit: Callable[[Event], None]) -> None:
         """Forget the memories that a person had the recorded run go on without before its next turn."""

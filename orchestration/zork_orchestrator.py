@@ -154,7 +154,10 @@ class ZorkOrchestrator:
         self.before_turn()
         start = time.monotonic()
         state = episode.state
-        learnt = [] if self.turn.on_route else self.learning.sections(self.game.observation)
+        learnt = []
+        if not self.turn.on_route:
+            self.learning.show_before_asking()
+            learnt = self.learning.sections(self.game.observation)
         record = self.turn.play(state, learnt)
         seconds = round(time.monotonic() - start, 3)
         memory = "".join(section.text for section in learnt if section.place == Place.MEMORY)

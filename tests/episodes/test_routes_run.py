@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from itertools import pairwise
@@ -14,6 +15,7 @@ from orchestration.bootstrap import open_run
 from orchestration.forking import Branch
 from session.errors import StoreError
 from session.events import EpisodeEnded, ModelAnswered, TurnPlayed
+from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from tests.fixtures.doomed_run import decided_by_prompt
 from tests.fixtures.prompted_run import fork_of
@@ -77,6 +79,24 @@ def test_the_second_episode_returns_to_the_best_score_without_a_model_call_in_be
     best = next(turn.turn for turn in run.turns if turn.after.score == first.best_score)
     assert [turn.action for turn in followed] == [each for each in played_in(run, 1)[:best] if each != "look"]
     assert agent.asked == TURNS + 1 + TURNS - len(followed)
+
+
+def test_the_current_state_is_up_to_date_when_the_agent_is_asked_first_and_after_a_route(
+    own_story: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "current_state.json").write_text('{"run": "an earlier one", "episode": 1, "turn": 7}')
+    agent, shown = Returning(), []
+
+    def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, object]:
+        state = json.loads((tmp_path / "current_state.json").read_text())
+        shown.append((state["run"], state["episode"], state["turn"], state["score"]))
+        return agent(role, prompt, schema)
+
+    run = play(own_story, tmp_path, ScriptedLLM(reply))
+    *_, last_of_route = (turn for turn in run.turns if turn.is_of_route)
+    run_id, route_end = find_run(tmp_path).name, (2, last_of_route.turn, last_of_route.after.score)
+    assert shown[0] == (run_id, 1, 0, 0)
+    assert shown[TURNS : TURNS + 2] == [(run_id, 2, 0, 0), (run_id, *route_end)]
 
 
 def test_no_model_is_asked_about_anything_while_a_route_is_followed(own_story: Path, tmp_path: Path) -> None:

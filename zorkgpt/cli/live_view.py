@@ -85,7 +85,7 @@ class LiveView:
     ) -> None:
         manifest = read_manifest(folder)
         self._configuration = configuration
-        self._workdir = folder.parent.parent
+        self._run, self._workdir = folder.name, folder.parent.parent
         self._episodes = len(manifest.seeds)
         self._first_episode = manifest.first_episode
         self._spending = spending
@@ -185,6 +185,7 @@ class LiveView:
             self._movements = MovementAnalyzer(event.story.directions)
         elif isinstance(event, EpisodeStarted):
             self._episode, self._turn, self._seen, self._scores = event.episode, 0, event.opening, []
+            self._state = None
         elif isinstance(event, TurnPlayed):
             self._turn, self._seen = event.record.turn, event.record.after
             self._walk(event.record)
@@ -213,10 +214,12 @@ class LiveView:
 
     def _look(self) -> None:
         try:
-            self._state = read_current_state(self._workdir)
+            state = read_current_state(self._workdir)
             graph = MapGraph.read(self._workdir / self._configuration.map_state_file)
         except StoreError:
             return
+        is_of_episode = state is not None and (state.run, state.episode) == (self._run, self._episode)
+        self._state = state if is_of_episode else None
         self._map = graph or MapGraph()
         for walk in self._walked:
             for room in (walk.start, walk.to):

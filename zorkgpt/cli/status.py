@@ -52,10 +52,8 @@ def status(
             print_line(standing(summary, configuration))
             for change in summary.changes:
                 print_folded(f"Changed {change.describe()}.")
-        print_folded(_moment(state, summary))
-        for title, manager in LISTS.items():
-            for each in state.present.get(manager, []):
-                print_folded(f"  {title}: {one_line(each)}")
+        if not summary or state.run in ("", summary.folder.name):
+            print_folded(*_present(state, summary))
         if summary:
             for line in _learnt(summary.folder, folder / configuration.simple_memory.memory_file):
                 print_folded(f"  {line}")
@@ -70,11 +68,14 @@ LATELY = 3
 _WORDS_OF_NAME = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def _moment(state: CurrentState, run: RunSummary | None) -> str:
+def _present(state: CurrentState, run: RunSummary | None) -> Iterator[str]:
     place = "" if state.location is None else f" at {one_line(state.location.name)}"
     maximum = f" of {run.max_score}" if run and run.max_score is not None else ""
     score = "" if state.score is None else f", score {state.score}{maximum}"
-    return f"Episode {state.episode}, turn {state.turn}{place}{score}; written {state.timestamp[:16].replace('T', ' ')}"
+    written = state.timestamp[:16].replace("T", " ")
+    yield f"Episode {state.episode}, turn {state.turn}{place}{score}; written {written}"
+    for title, manager in LISTS.items():
+        yield from (f"  {title}: {one_line(each)}" for each in state.present.get(manager, []))
 
 
 def _learnt(run: Path, memory_file: Path) -> Iterator[str]:

@@ -27,6 +27,7 @@ class CurrentState(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
+    run: str = ""
     timestamp: str
     episode: int
     turn: int

@@ -13,7 +13,7 @@ from managers.map_manager import MapManager
 from managers.state_manager import StateManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import GameObject, Location, Observation
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +25,7 @@ def manager_in(workdir: Path, state: GameState | None = None) -> StateManager:
     logger = structlog.get_logger()
     others = [MapManager(logger, config, state), CirclingDetector(logger, config, state)]
     manager = StateManager(logger, config, state)
+    manager.run = "20260131-184500-1a2b"
     manager.show((*others, manager))
     return manager
 
@@ -37,6 +38,7 @@ def test_the_file_shows_the_present_and_how_every_manager_stands(tmp_path: Path)
     assert shown.pop("timestamp")
     statuses = shown.pop("managers")
     assert shown == {
+        "run": "20260131-184500-1a2b",
         "episode": 3,
         "turn": 7,
         "location": {"id": 31, "name": "Blue Vats"},
@@ -62,6 +64,21 @@ def test_each_turn_replaces_the_file_and_leaves_nothing_beside_it(tmp_path: Path
         manager.export_current_state()
     assert json.loads((tmp_path / "current_state.json").read_text())["turn"] == 2
     assert [file.name for file in tmp_path.iterdir()] == ["current_state.json"]
+
+
+def test_the_turns_of_a_route_are_written_before_a_model_is_asked(tmp_path: Path) -> None:
+    state = GameState()
+    manager = manager_in(tmp_path, state)
+    manager.commit()
+    state.turn_count = 1
+    here = Observation("")
+    manager.learn(TurnRecord(1, 1, here, (Proposal("wait"),), (Verdict(accepted=True, source="route"),), here))
+    manager.commit()
+    manager.catch_up()
+    assert json.loads((tmp_path / "current_state.json").read_text())["turn"] == 1
+    (tmp_path / "current_state.json").unlink()
+    manager.catch_up()
+    assert not (tmp_path / "current_state.json").exists()
 
 
 def test_a_file_that_cannot_be_written_is_one_warning_an_episode_and_play_goes_on(tmp_path: Path) -> None:

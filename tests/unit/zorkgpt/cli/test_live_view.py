@@ -49,10 +49,11 @@ class Stage:
         self.stop = Flag()
         self.view = LiveView(self.configuration, workdir / "runs" / RUN, self.spending, self.stop, self.console)
 
-    def present(self, **lists: list[str]) -> None:
+    def present(self, run: str = RUN, episode: int = 1, **lists: list[str]) -> None:
         state = {
             "timestamp": "",
-            "episode": 1,
+            "run": run,
+            "episode": episode,
             "turn": 4,
             "location": None,
             "score": 5,
@@ -102,6 +103,19 @@ def test_in_a_small_terminal_each_thing_is_a_line(stage: Callable[..., Stage]) -
         "Routes: -",
         "⠋ the agent thinks, 0 s · 0 tokens",
     ]
+
+
+@pytest.mark.parametrize(("run", "episode"), [("20260130-120000-9f8e", 1), (RUN, 2)])
+def test_lists_of_another_run_or_episode_are_not_shown(stage: Callable[..., Stage], run: str, episode: int) -> None:
+    small = stage()
+    small.present(run, episode, ObjectiveManager=["Dye the banner"], RouteManager=["2 routes, none from here"])
+    small.view.show(started(1))
+    small.view.asked("agent", PROMPT)
+    assert "Objectives: -" in small.panel
+    assert "Routes: -" in small.panel
+    small.present(RUN, 1, ObjectiveManager=["Fill the vat"])
+    small.view.asked("agent", PROMPT)
+    assert "Objectives: Fill the vat" in small.panel
 
 
 def test_in_a_large_terminal_lists_and_the_map_stand_side_by_side(stage: Callable[..., Stage]) -> None:

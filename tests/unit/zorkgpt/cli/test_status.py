@@ -28,13 +28,16 @@ if TYPE_CHECKING:
     from typer.testing import Result
 
 
+RUN = "20260131-184500-1a2b"
+
+
 @pytest.fixture(autouse=True)
 def workdir(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
     clean_environment.chdir(tmp_path)
     return tmp_path / "game_files"
 
 
-def played(workdir: Path, name: str = "Blue Vats") -> None:
+def played(workdir: Path, name: str = "Blue Vats", run: str = RUN) -> None:
     """A run's seventh turn was played in the folder."""
     workdir.mkdir()
     config, state, logger = (
@@ -45,6 +48,7 @@ def played(workdir: Path, name: str = "Blue Vats") -> None:
     state.begin(Observation("", Location(31, name), score=5))
     managers = [MapManager(logger, config, state), CirclingDetector(logger, config, state)]
     manager = StateManager(logger, config, state)
+    manager.run = run
     manager.show((*managers, manager))
     manager.export_current_state()
 
@@ -74,17 +78,25 @@ def test_it_is_one_table_of_all_managers_under_the_present_moment() -> None:
 
 def test_it_says_which_run_it_speaks_of_and_whether_that_can_go_on(workdir: Path) -> None:
     played(workdir)
-    write_run(workdir, [RunPaused("max-tokens 3000 reached", episode=1, turns=2)], "20260131-184500-1a2b")
+    write_run(workdir, [RunPaused("max-tokens 3000 reached", episode=1, turns=2)], RUN)
     assert run().output.splitlines()[:2] == [
-        "run 20260131-184500-1a2b, in game_files",
-        "The run is paused: max-tokens 3000 reached; zorkgpt resume game_files/runs/20260131-184500-1a2b goes on.",
+        f"run {RUN}, in game_files",
+        f"The run is paused: max-tokens 3000 reached; zorkgpt resume game_files/runs/{RUN} goes on.",
     ]
+
+
+def test_the_moment_of_an_earlier_run_is_not_printed_as_that_of_the_latest(workdir: Path) -> None:
+    played(workdir, run="20260130-120000-9f8e")
+    write_run(workdir, [started()], RUN)
+    heading, state = run().output.splitlines()
+    assert heading == f"run {RUN}, in game_files"
+    assert state.startswith("The run is killed")
 
 
 def test_it_tells_the_score_of_the_storys_maximum_and_what_the_run_learnt_last(workdir: Path) -> None:
     played(workdir)
     scored = turn(7, "dip", episode=3, score=5)
-    folder = write_run(workdir, [started(3), turn_played(scored), RunEnded(1)], "20260131-184500-1a2b")
+    folder = write_run(workdir, [started(3), turn_played(scored), RunEnded(1)], RUN)
     (folder / "start").mkdir()
     old = "## Location 31: Blue Vats\n**[NOTE - PERMANENT] Old** *(Ep1, T2)*\nKnown.\n"
     (folder / "start" / "Memories.md").write_text(old)
