@@ -72,7 +72,7 @@ def ablate(
         float, typer.Option(min=0.0, help="Seconds that a model takes to answer, for the hours of --dry-run.")
     ] = 3.0,
 ) -> None:
-    """Compare what an agent scores with and without a part of its learning.
+    """Compare the scores with and without a part of the learning.
 
     Stopped, the same command goes on; with more --pairs it plays the new ones alone.
     """

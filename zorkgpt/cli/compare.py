@@ -19,7 +19,7 @@ def compare(
     as_json: common_options.AsJson = False,
     workdir: common_options.Workdir = None,
 ) -> None:
-    """Print two runs side by side: the turn of each milestone, what they took, what they knew and what they learnt."""
+    """Print two runs side by side. Shows milestones, usage, and what each run knew and learnt."""
     from session.files.run_folders import find_run
     from zorkgpt.cli.comparison_view import comparison_as_json, comparison_lines
     from zorkgpt.report.compared_runs import compare as compare_runs

@@ -30,7 +30,7 @@ def show(
     set_: common_options.Settings = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Print every option, its value and where it came from; keys only as set or not."""
+    """Print every option, its value and where it came from. Keys are only shown as set or not."""
     options = list(common_options.resolve(common_options.settings(set_)).shown())
     if as_json:
         values = {option.name: {"value": option.value, "from": option.origin} for option in options}

@@ -23,7 +23,7 @@ def doctor(
     model: Annotated[str | None, typer.Option(help="Model by name, or a .gguf file.", metavar="M")] = None,
     base_url: common_options.BaseUrl = None,
 ) -> None:
-    """Look at everything that a run needs; exit status 1 if something of it is missing."""
+    """Check everything that a run needs. Exit status 1 if something is missing."""
     from zorkgpt.health import examine
     from zorkgpt.llm.embedded.model_store import ModelStore
 

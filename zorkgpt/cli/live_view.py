@@ -31,7 +31,7 @@ from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.report.current_state import CurrentState, read_current_state
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from typing_extensions import Self
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from zorkgpt.llm.language_model import Prompt, Role
 
 REFRESHES = 5  # a second, so that nothing stands still
-WIDE, HIGH = 130, 36  # columns and rows from which the map and three lists have room
-FEW, MANY = 1, 8  # lines of each list
+HIGH = 36  # rows of a terminal from which lists have several lines, and the map stands beside them
+LIST_COLUMNS, LIST_LINES = 50, 12  # least columns of a list, and most lines of all lists in a column
 _UP_AND_CLEAR = "\x1b[{}A\r\x1b[J"  # so many lines up, and all from there on is cleared
 CURVE = "▁▂▃▄▅▆▇█"
 CURVE_LENGTH = 20
@@ -243,16 +243,16 @@ class LiveView:
         return Group(self._known(), self._activity())
 
     def _known(self) -> RenderableType:
-        is_large = self._console.width >= WIDE and self._console.height >= HIGH
-        lists = [_cut("Carrying", self._carried(), MANY if is_large else FEW)]
-        lists += [_cut(title, self._present(manager), MANY if is_large else FEW) for title, manager in _LISTS.items()]
-        body: list[RenderableType]
-        if not is_large:
-            body = [Text(one_line(each), no_wrap=True, overflow="ellipsis") for each in lists]
+        width = self._console.width
+        carried = _on_a_line("Carrying", self._carried(), width)
+        lists = {title: self._present(manager) for title, manager in _LISTS.items()}
+        body: RenderableType
+        if self._console.height < HIGH:
+            body = _text([_on_a_line(title, entries, width) for title, entries in lists.items()])
         else:
-            body = [_side_by_side(lists, self._around(), self._console.width)]
+            body = _side_by_side(lists, self._around(), width)
         above = [Text(self._introduction, style="italic")] if self._introduction else []
-        return Group(Text("─" * self._console.width, style="dim"), *above, self._heading(), *body)
+        return Group(Text("─" * width, style="dim"), *above, self._heading(), _text([carried]), body)
 
     def _heading(self) -> Text:
         seen = self._seen
@@ -260,7 +260,8 @@ class LiveView:
         of = f" of {self._configuration.max_turns_per_episode}" if is_limited else ""
         parts = [f"Turn {self._turn}{of}"]
         if self._episodes > 1:
-            parts.insert(0, f"Episode {self._episode - self._first_episode + 1} of {self._episodes}")
+            place = f"{self._episode - self._first_episode + 1} of {self._episodes}"
+            parts.insert(0, f"Episode {self._episode} ({place})")
         if seen is not None and seen.location:
             parts.append(seen.location.label)
         if seen is not None and seen.score is not None:
@@ -282,7 +283,7 @@ class LiveView:
 
     def _carried(self) -> list[str]:
         things = self._seen.inventory if self._seen else None
-        return [one_line(thing.name) for thing in things] if things else []
+        return [printable(one_line(thing.name)) for thing in things] if things else []
 
     def _present(self, manager: str) -> list[str]:
         return [printable(one_line(each)) for each in self._state.present.get(manager, ())] if self._state else []
@@ -291,28 +292,58 @@ class LiveView:
         here = self._seen.location if self._seen else None
         if here is None or here.num not in self._map.rooms:
             return []
-        return draw_around(self._map, here.num)[:MANY]
+        return draw_around(self._map, here.num)
 
 
 _LISTS = {"Objectives": "ObjectiveManager", "Remembered here": "SimpleMemoryManager", "Routes": "RouteManager"}
 _LEARNT = {"added": "learnt"}
 
 
-def _cut(title: str, lines: list[str], most: int) -> str:
-    """Return the lines under their title, and how many there are beside the first ones."""
-    more = f", and {len(lines) - most} more" if len(lines) > most else ""
-    return f"{title}: {'-' if not lines else ''}" + "\n".join(["", *lines[:most]] if most > 1 else lines[:1]) + more
+def _on_a_line(title: str, entries: list[str], width: int) -> str:
+    """Return the title and the first entries, as many as the line holds and at least one; … stands for the others."""
+    lines = [f"{title}: {'; '.join(_first(entries, shown))}" for shown in range(len(entries), 0, -1)]
+    return next((line for line in lines if cell_len(line) <= width), lines[-1] if lines else f"{title}: -")
 
 
-def _side_by_side(lists: list[str], drawing: list[str], width: int) -> Table:
-    """Return the lists in columns of one width, and the drawing, if there is one, at the right of them."""
-    grid = Table.grid(padding=(0, 2, 0, 0))
+def _first(entries: list[str], shown: int) -> list[str]:
+    return entries[:shown] + ["…"] * (shown < len(entries))
+
+
+def _side_by_side(lists: Mapping[str, list[str]], drawing: list[str], width: int) -> Table:
+    """Return the lists in columns of one width, and the drawing, if it has room, to the right of them.
+
+    Lists without entries are at the foot of the last column.
+    """
     drawn = max(map(cell_len, drawing), default=0)
-    for _ in lists:
-        grid.add_column(no_wrap=True, overflow="ellipsis", width=(width - drawn) // len(lists) - 2)
+    if width - drawn < LIST_COLUMNS:
+        drawing, drawn = [], 0
+    most = max(1, (width - drawn) // LIST_COLUMNS)
+    full = [title for title, entries in lists.items() if entries]
+    columns = [[title] for title in full[:most]] or [[]]
+    columns[-1] += [*full[most:], *(title for title in lists if title not in full)]
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for _ in columns:
+        grid.add_column(width=(width - drawn) // len(columns) - 2)
     grid.add_column(no_wrap=True, width=drawn)
-    grid.add_row(*map(Text, lists), Text("\n".join(drawing)))
+    stacks = [_stacked({title: lists[title] for title in column}) for column in columns]
+    grid.add_row(*map(_text, stacks), Text("\n".join(drawing)))
     return grid
+
+
+def _stacked(lists: Mapping[str, list[str]]) -> list[str]:
+    """Return the lists below each other, with as many entries of each as leave room for the others."""
+    lines: list[str] = []
+    for most in range(LIST_LINES, 0, -1):
+        lines = []
+        for title, entries in lists.items():
+            lines += [f"{title}:", *_first(entries, most)] if entries else [f"{title}: -"]
+        if len(lines) <= LIST_LINES:
+            break
+    return lines
+
+
+def _text(lines: list[str]) -> Text:
+    return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
 
 
 def _curve(scores: list[int]) -> str:

@@ -43,7 +43,7 @@ def draw(
     story: OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
-    """Print the map of the story that was played last, or write it to a file."""
+    """Print or save the map of the story that was played last."""
     from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.report.current_state import read_current_state
 

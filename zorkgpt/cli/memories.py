@@ -78,7 +78,7 @@ def show(
 
 @app.command()
 def check(as_json: common_options.AsJson = False, story: OfStory = None, workdir: MemoriesFolder = None) -> None:
-    """Print what of the file is not understood, line by line; exit status 1 if there is anything."""
+    """Print the problems of the memory file, line by line. Exit status 1 if there are any."""
     path = _files(workdir, story).memories
     document = _document(path)
     problems = document.problems()
@@ -142,7 +142,7 @@ def invalidate(
     story: OfStory = None,
     workdir: MemoriesFolder = None,
 ) -> None:
-    """Mark a memory as proven false; it stays in the file, and nobody believes it."""
+    """Mark a memory as proven false. It stays in the file and is no longer believed."""
     from managers.memory.revision import Revision
     from managers.memory.tiers import open_memories
 
@@ -166,7 +166,7 @@ def diff(
     story: OfStory = None,
     workdir: MemoriesFolder = None,
 ) -> None:
-    """Print what a run taught: what was added, superseded and invalidated since it began."""
+    """Print what a run added, superseded and invalidated."""
     from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
     from zorkgpt.cli.memory_views import change_lines, print_lines
 

@@ -20,7 +20,7 @@ app = typer.Typer(help="The embedded model: fetch it, find it.", no_args_is_help
 def pull(
     quiet: Annotated[bool, typer.Option("--quiet", help="No bar, no word unless it fails.")] = False,
 ) -> None:
-    """Fetch the embedded model, if it is not there yet, and print where it is."""
+    """Fetch the embedded model unless it is there. Prints where it is."""
     from zorkgpt.cli.download_bar import DownloadBar
 
     with DownloadBar(quiet=quiet) as bar:
@@ -40,7 +40,7 @@ def path() -> None:
 
 @app.command("list")
 def list_models() -> None:
-    """Print the model files of the folder, the embedded model first, there or not."""
+    """Print the model files, the embedded model first, there or not."""
     store = _store()
     where = store.path if store.is_pulled else f"not there yet: {program()} model pull"
     print_line(_line(store.packaged.name, store.packaged.size, store.packaged.license, where))

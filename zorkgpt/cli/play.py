@@ -26,7 +26,7 @@ def play(
     base_url: common_options.BaseUrl = None,
     set_: common_options.Settings = None,
 ) -> None:
-    """Play a story yourself, with its map and what is remembered beside it; models play on from what you found out.
+    """Play a story yourself, with its map and memories below it. Models play on from what you found out.
 
     The map and routes are learnt from what you do; memories and knowledge, too, where a model is configured. The
     commands come from standard input, one a line, where that is no terminal.

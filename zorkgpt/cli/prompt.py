@@ -31,7 +31,7 @@ def prompt(
     game: StoryOfRun = None,
     workdir: common_options.Workdir = None,
 ) -> None:
-    """Print the exact prompts and answers of a run, or of one of its turns; exit status 1 where they are others now.
+    """Print the exact prompts and answers of a run or a turn. Exit status 1 if this version builds other prompts.
 
     A run keeps the checksums of its prompts. They are rebuilt by playing the run again without a model, and compared.
     """

@@ -52,7 +52,7 @@ def replay(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Of the fork: only how it began and ended.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Of the fork: every event as a line of JSON.")] = False,
 ) -> None:
-    """Play a run again without a model, or play on differently from one of its turns."""
+    """Play a run again without a model, or fork it at a turn. A fork plays on differently from that turn."""
     if sum((verify, from_actions, fork_at is not None)) > 1:
         raise ConfigurationError("--verify, --from-actions and --fork-at are three ways: choose one")
     of_fork = {

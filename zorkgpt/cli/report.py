@@ -40,7 +40,7 @@ def report(
     game: StoryOfRun = None,
     workdir: common_options.Workdir = None,
 ) -> None:
-    """Write one page for the browser that shows how runs went, turn by turn; it needs no network."""
+    """Write a page for the browser that shows runs turn by turn. It needs no network."""
     from zorkgpt.ablation.plan import PLAN_FILE
 
     if port and not watch:

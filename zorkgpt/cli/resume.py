@@ -31,7 +31,7 @@ def resume(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it ended.")] = False,
     as_json: common_options.EventsAsJson = False,
 ) -> None:
-    """Go on with a run that was paused, interrupted or killed, as if it had never stopped."""
+    """Go on with a run that was paused, interrupted or killed. The result is that of a run that never stopped."""
     from orchestration.opening import open_parts
     from orchestration.resumption import configuration_of, open_resumed_run, require_player, with_keys
     from session.changed_options import updated

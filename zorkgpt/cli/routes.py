@@ -68,7 +68,7 @@ def export(
     story: OfStory = None,
     workdir: RoutesFolder = None,
 ) -> None:
-    """Write a route as a script of commands, which zorkgpt replay --from-actions FILE plays."""
+    """Write a route as a script of commands. zorkgpt replay --from-actions FILE plays it."""
     from managers.routes.view import aim
     from session.files.atomic_write import write_atomically
 

@@ -59,7 +59,7 @@ def show(
     as_json: common_options.AsJson = False,
     workdir: RunsFolder = None,
 ) -> None:
-    """Print what a run was, what came of each episode, the success metrics, and what the models took."""
+    """Print the episodes, metrics and model usage of a run."""
     from zorkgpt.cli.run_views import show_lines
     from zorkgpt.report.exports import figures_as_json
     from zorkgpt.report.figures import figures_of

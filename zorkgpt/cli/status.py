@@ -32,7 +32,7 @@ def status(
     story: OfStory = None,
     workdir: Workdir = None,
 ) -> None:
-    """Print where the story that was played last stands: its run, place, score, aims, memories there and routes."""
+    """Print the state of the story that was played last. Shows location, score, objectives, memories and routes."""
     from session.files.run_folders import latest_runs
     from zorkgpt.report.current_state import read_current_state
     from zorkgpt.report.run_summary import summarise

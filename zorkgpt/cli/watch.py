@@ -34,7 +34,7 @@ def watch(
     game: StoryOfRun = None,
     workdir: common_options.Workdir = None,
 ) -> None:
-    """Watch a run that another process plays, until it ends; Ctrl-C leaves it playing."""
+    """Watch a run that another process plays, until it ends. Ctrl-C leaves it playing."""
     from orchestration.resumption import configuration_of
     from session.files.journal import read_manifest
     from zorkgpt.report.run_summary import summarise

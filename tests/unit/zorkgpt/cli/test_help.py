@@ -6,6 +6,9 @@ import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
+
+from zorkgpt.cli.main import app
 
 HEAVY = {
     *("game_interface", "managers", "orchestration"),
@@ -48,3 +51,11 @@ def test_help_imports_nothing_heavy(arguments: tuple[str, ...]) -> None:
     assert HEAVY.isdisjoint(imported)
     assert "rich.console" not in imported
     assert arguments[0] != "--help" or LOADED_BY_TYPER.isdisjoint(imported)
+
+
+def test_every_summary_fits_into_80_columns() -> None:
+    groups = [[str(group.name)] for group in app.registered_groups]
+    shown = [CliRunner().invoke(app, [*group, "--help"], terminal_width=80).output for group in ([], *groups)]
+    lines = [line for text in shown for line in text.partition("Commands:\n")[2].splitlines()]
+    assert lines
+    assert [line for line in lines if line.endswith("...")] == []

@@ -85,6 +85,60 @@ def play(stage: Stage) -> None:
     stage.view.show(played(turn(2, "take banner", seen, score=5, max_score=50, inventory=(GameObject(7, "banner"),))))
 
 
+OBJECTIVES = ["Bring the banner to the weavers of Netherfold", "Find out why the river runs red", "Fill the vat"]
+MEMORIES = ["[permanent] Banner dries on the beam", "[core] Ladder creaks"]
+ROUTES = ["2: +20 in 10 commands from here", "2 other routes"]
+
+
+def busy(stage: Callable[..., Stage], width: int, height: int) -> str:
+    """The panel in a terminal of that size when every list has entries and a neighbour is on the map."""
+    shown = stage(width, height)
+    shown.present(ObjectiveManager=OBJECTIVES, SimpleMemoryManager=MEMORIES, RouteManager=ROUTES)
+    shown.view.show(started())
+    shown.view.show(played(turn(1, "north", location=LOFT)))
+    shown.view.asked("agent", PROMPT)
+    assert all(len(line) <= width for line in shown.panel)
+    return "\n".join(shown.panel)
+
+
+@pytest.mark.parametrize(("width", "height"), [(120, 40), (150, 45), (200, 60)])
+def test_from_120_columns_on_every_entry_and_the_map_are_shown_in_full(
+    stage: Callable[..., Stage], width: int, height: int
+) -> None:
+    panel = busy(stage, width, height)
+    assert all(entry in panel for entry in (*OBJECTIVES, *MEMORIES, *ROUTES))
+    assert "│@Drying Loft" in panel
+    assert "│Blue Vats" in panel
+
+
+def test_in_a_low_terminal_a_line_holds_as_many_entries_as_fit(stage: Callable[..., Stage]) -> None:
+    panel = busy(stage, 120, 24).splitlines()
+    assert f"Objectives: {'; '.join(OBJECTIVES)}" in panel
+    panel = busy(stage, 80, 24).splitlines()
+    assert f"Objectives: {OBJECTIVES[0]}; …" in panel
+    assert f"Remembered here: {'; '.join(MEMORIES)}" in panel
+
+
+def test_the_map_shows_the_rooms_on_every_side(stage: Callable[..., Stage]) -> None:
+    large = stage(150, 45)
+    graph = MapGraph()
+    graph.add_room(LOFT.num, LOFT.name)
+    for number, way in enumerate(("north", "east", "south", "west"), start=50):
+        graph.add_room(number, f"{way.capitalize()} Room")
+        graph.add_connection(LOFT.num, way, number)
+    graph.save_to_json(large.workdir / "map_state.json")
+    large.view.show(started(opening=after(SEEN, location=LOFT)))
+    large.view.asked("agent", PROMPT)
+    panel = "\n".join(large.panel)
+    assert all(f"{side} Room" in panel for side in ("North", "East", "South", "West"))
+
+
+def test_an_episode_has_the_number_that_everything_else_prints(stage: Callable[..., Stage]) -> None:
+    small = stage()
+    small.view.show(started(2))
+    assert small.panel[1].startswith("Episode 2 (2 of 2) · Turn 0")
+
+
 def test_in_a_small_terminal_each_thing_is_a_line(stage: Callable[..., Stage]) -> None:
     small = stage()
     small.present(
@@ -96,9 +150,9 @@ def test_in_a_small_terminal_each_thing_is_a_line(stage: Callable[..., Stage]) -
     small.view.asked("agent", PROMPT)
     assert small.panel == [
         "─" * 80,
-        "Episode 1 of 2 · Turn 2 of 500 · Drying Loft · score 5 of 50 ▁█",
+        "Episode 1 (1 of 2) · Turn 2 of 500 · Drying Loft · score 5 of 50 ▁█",
         "Carrying: banner",
-        "Objectives: Dye the banner, and 1 more",
+        "Objectives: Dye the banner; Find the \\x1b[2J key",
         "Remembered here: [permanent] Banner dries on the beam",
         "Routes: -",
         "⠋ the agent thinks, 0 s · 0 tokens",
