@@ -23,6 +23,7 @@ from session.files.atomic_write import permissions, write_atomically
 from session.files.journal import last_moment, new_run_id
 from session.files.shared_files import locked, read_shared
 from session.files.story_folders import story_folders
+from session.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,7 +66,9 @@ def find_run(workdir: Path, run: str | None = None) -> Path:
     if not ids:
         raise StoreError(f"there is no run {run}: {workdir / RUNS} holds none yet")
     closest = get_close_matches(run, ids, n=3) or ids[:3]
-    raise StoreError(f"there is no run {run} in {workdir}; there is {', '.join(closest)}")
+    others = len(ids) - len(closest)
+    more = f" and {counted(others, 'other')}" if others else ""
+    raise StoreError(f"there is no run {run} in {workdir}; there is {', '.join(closest)}{more}")
 
 
 def latest_runs(folders: Iterable[Path]) -> list[Path]:

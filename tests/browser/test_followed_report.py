@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 
-def edition(turns: int, *, follow: bool = True) -> Edition:
-    report: dict[str, Any] = {**report_of(run_of(turns)), "follow": follow}
+def edition(turns: int, *, follow: bool = True, number: int = 1) -> Edition:
+    report: dict[str, Any] = {**report_of(run_of(turns, number=number)), "follow": follow}
     return Edition.of(json.dumps(report).encode())
 
 
@@ -44,4 +44,14 @@ def test_whoever_reads_the_latest_turn_is_led_on_and_nobody_else(
     page.wait_for_timeout(3000)
     assert len(asked) == before
     assert all(url.startswith(server.url) for url in asked)
+    page.close()
+
+
+def test_a_run_that_begins_later_is_shown_at_its_latest_turn(browser: Browser, server: ReportServer) -> None:
+    page = browser.new_page()
+    page.goto(f"{server.url}#e1t4")
+    expect(page.get_by_role("article")).to_have_attribute("aria-label", "Episode 1, turn 4")
+    for turns in (6, 7):
+        server.edition = edition(turns, number=2)
+        expect(page.get_by_role("article")).to_have_attribute("aria-label", f"Episode 1, turn {turns}")
     page.close()

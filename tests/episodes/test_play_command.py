@@ -53,11 +53,12 @@ def actions(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("end", ["quit\n", "Q\n", ""])
 def test_lines_are_commands_until_they_end_and_what_was_walked_is_learnt(tmp_path: Path, end: str) -> None:
-    played = entered(tmp_path, f"look\nn. n\n\nsave\ntake lamp\n{end}", "play")
+    played = entered(tmp_path, f"# to the lamp\nlook\nn. n\n\nsave\n  # it is here\ntake lamp\n{end}", "play")
     assert (played.status, played.err) == (0, b"")
     assert actions(tmp_path) == ["look", "n", "n", "take lamp"]
     shown = played.out.decode()
     assert "a person plays tidehouse.z5" in shown
+    assert "for testing the story" not in shown
     assert "Everything is saved by itself; Ctrl-C pauses, and says how to go on; quit ends the episode." in shown
     assert "Episode 1 was left after 4 turns: score 5 of 100, 3 rooms" in shown
     assert len(json.loads((tmp_path / "work" / "map_state.json").read_text())["rooms"]) == 3

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
+from session.events import RunEnded
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import claimed
 from tests.fixtures.command_line import COMMAND, environment
+from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +33,7 @@ def test_turns_come_as_they_are_played_then_their_prompts_and_at_last_that_the_r
     (run,) = (tmp_path / "work" / "runs").iterdir()
     lines = (run / JOURNAL_FILE).read_bytes().splitlines(keepends=True)
     (run / JOURNAL_FILE).write_bytes(b"".join(lines[:60]))
-    command = [*COMMAND, "report", "--watch", "--workdir", "work", "--game", str(own_story)]
+    command = [*COMMAND, "report", run.name, "--watch", "--workdir", "work", "--game", str(own_story)]
     with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as serving:
         try:
             with claimed(run):
@@ -48,6 +50,24 @@ def test_turns_come_as_they_are_played_then_their_prompts_and_at_last_that_the_r
             (run / JOURNAL_FILE).write_bytes(b"".join(lines))
             last = until(address, lambda data: not data["follow"])
             assert (last["runs"][0]["state"], is_rebuilt(last), turns(last)) == ("done", True, turns(later))
+        finally:
+            serving.send_signal(signal.SIGINT)
+        assert serving.wait(PATIENCE) == 0
+
+
+def test_without_a_named_run_the_page_goes_over_to_a_run_that_begins_later(tmp_path: Path) -> None:
+    first, second = "20260131-184500-1a2b", "20260201-090000-3c4d"
+    write_run(tmp_path / "work", [started(), played(turn(1, "pull chain")), ended(), RunEnded(1)], first)
+    command = [*COMMAND, "report", "--watch", "--workdir", "work"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE) as serving:
+        try:
+            assert serving.stdout is not None
+            address = next(word for word in serving.stdout.readline().decode().split() if word.startswith("http://"))
+            shown = data_of(address)
+            assert ([run["id"] for run in shown["runs"]], shown["follow"]) == ([first], True)
+            write_run(tmp_path / "work", [started(), played(turn(1, "dip banner"))], second)
+            later = until(address, lambda data: data["runs"][0]["id"] == second)
+            assert (turns(later)[1:], later["follow"]) == ([(1, "dip banner")], True)
         finally:
             serving.send_signal(signal.SIGINT)
         assert serving.wait(PATIENCE) == 0

@@ -79,18 +79,19 @@ export function FinderPanel({ journey, steps, filter, setFilter, index, choose, 
         height={ROW}
         label="Turns"
         choose={(row) => choose(steps[row]!.index)}
-        row={(row) => <TurnRow step={steps[row]!} />}
+        row={(row) => <TurnRow step={steps[row]!} named={isFiltering(filter) && journey.run.episodes.length > 1} />}
         rowClass={(row) => (steps[row]!.turn.turn === 0 ? "row-opening" : "")}
       />
     </section>
   );
 }
 
-function TurnRow({ step: { episode, turn } }: { step: Step }) {
+/** `named`: with the number of its episode. */
+function TurnRow({ step: { episode, turn }, named }: { step: Step; named: boolean }) {
   const change = turn.score_change;
   return (
     <>
-      <span class="row-number">{turn.turn === 0 ? `e${episode}` : turn.turn}</span>
+      <span class="row-number">{turn.turn === 0 ? `e${episode}` : named ? `e${episode} t${turn.turn}` : turn.turn}</span>
       <span class="row-command"><Written text={turn.command ?? (turn.unplayed ? "not played" : "Opening")} /></span>
       {change ? <span class={change > 0 ? "gain" : "loss"}>{signed(change)}</span> : null}
       {turn.died && <span class="loss">died</span>}

@@ -133,14 +133,16 @@ function neighbour(steps: { index: number }[], index: number, by: 1 | -1): numbe
   return next?.index ?? index;
 }
 
-/** Whoever looks at the latest turn of a run that is being played stays at the latest. */
+/** A reader at the latest turn of a run that is being played stays at the latest; a run that took its place begins there. */
 function useFollowing(journeys: Journey[], place: Place, go: (change: Partial<Place>) => void) {
   const last = useRef(journeys);
   useEffect(() => {
-    const before = last.current[place.run]?.steps.length ?? 0;
-    const now = journeys[place.run]!.steps.length;
+    const earlier = last.current[place.run];
+    const before = earlier?.steps.length ?? 0;
+    const { run, steps } = journeys[place.run]!;
     last.current = journeys;
-    if (now > before && place.index === before - 1 && before > 1) go({ index: now - 1 });
+    const isAnother = earlier !== undefined && earlier.run.id !== run.id;
+    if (isAnother || (steps.length > before && place.index === before - 1 && before > 1)) go({ index: Math.max(0, steps.length - 1) });
   }, [journeys]);
 }
 

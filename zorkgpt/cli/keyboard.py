@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from session.events import Event
     from session.values import Proposal
 
-CHOICES = "[Enter] play it  [e] edit  [r] refuse  [a] play on without asking > "
-KEYS = "Enter plays it, e edits it, r refuses it, a plays on without asking"
+CHOICES = "[Enter] play  [e Enter] edit  [r Enter] refuse  [a Enter] stop asking > "
+KEYS = "Enter alone plays it; e, r or a, then Enter, edits it, refuses it or plays on without asking"
 HELP = f"Type a command and Enter; {LEAVING} ends the episode, Ctrl-C pauses it."
 
 
@@ -90,7 +90,7 @@ class Keyboard:
             elif choice in ("a", "all"):
                 self._reviews = False
             else:
-                self.tell(f"{choice!r} is none of the keys: {KEYS}.")
+                self.tell(f"{choice!r} is not a choice: {KEYS}.")
         return None
 
     def _edited(self, typed: str, proposed: str) -> str | None:
@@ -106,7 +106,9 @@ class Keyboard:
         return command
 
     def read_line(self, prompt: str, above: str = "", begun: str = "") -> str | None:
-        """Return what is typed, without its line end; ``None`` where there is no more input.
+        """Return what is typed, without its line end; ``None`` if there is no more input.
+
+        Lines of a file or pipe that begin with ``#`` are comments, as in a script of commands.
 
         prompt, above: shown where a person types at a terminal, in the line and before it
         begun: what stands in the line already, to be edited
@@ -120,8 +122,8 @@ class Keyboard:
                     line = _typed(prompt, begun)
                     stands(f"{prompt}{line or ''}")
                     return line
-            line = sys.stdin.readline()
-            return line.removesuffix("\n") if line else None
+            line = next((line for line in sys.stdin if not line.lstrip().startswith("#")), None)
+            return None if line is None else line.removesuffix("\n")
         except KeyboardInterrupt:
             self._stop.set()
             raise WaitInterrupted("interrupted") from None

@@ -66,11 +66,15 @@ def draw(
         to.write_bytes(content)
     except OSError as error:
         raise StoreError(f"cannot write {to}: {error.strerror}") from error
+    print_line(f"The map of {counted(len(graph.rooms), 'room')} is written to {to}.")
 
 
 def _format_for(form: MapFormat | None, to: Path | None) -> MapFormat:
     """Return the format that was asked for, or else the one that the file's ending says."""
-    said = _BY_ENDING.get(to.suffix.lower()) if to is not None else None
+    ending = to.suffix.lower() if to is not None else ""
+    said = _BY_ENDING.get(ending)
+    if form is None and said is None and ending not in ("", ".txt"):
+        raise ConfigurationError(f"{to}: the ending {ending} names no format of a map; use .txt, .mmd, .svg or .png")
     if form is not None and said is not None and form != said:
         raise ConfigurationError(f"--format {form.value} does not fit the file {to}, whose ending says {said.value}")
     return form or said or MapFormat.TEXT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,10 +16,9 @@ from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, story_file
 from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from session.game_configuration import GameConfiguration
-    from zorkgpt.cli.run_pages import RunPages
 
 REPORT_FILE = Path("report.html")
 LOOK = 1.0  # seconds between looks at the journals of runs that are followed
@@ -49,13 +49,14 @@ def report(
     if runs and any((Path(run) / PLAN_FILE).is_file() for run in runs):
         _report_ablation(runs, to, now, with_runs=with_runs, watch=watch)
         return
-    folders = [chosen_run(now.zork_game_workdir, run, game) for run in runs or (None,)]
-    if watch:
-        from zorkgpt.cli.run_pages import RunPages
 
-        _serve(RunPages(folders, now), port)
+    def chosen() -> list[Path]:
+        return [chosen_run(now.zork_game_workdir, run, game) for run in runs or (None,)]
+
+    if watch:
+        _serve(chosen, now, port, follows_latest=not runs)
         return
-    for line in write_report(folders, to, now):
+    for line in write_report(chosen(), to, now):
         print_line(line)
 
 
@@ -100,20 +101,32 @@ def _report_ablation(named: list[str], to: Path, now: GameConfiguration, *, with
     print_line(f"The ablation {folder} is in {to}, {page / 1e6:.1f} MB: open it in a browser.")
 
 
-def _serve(pages: RunPages, port: int) -> None:
-    """Serve the page of runs, and make it anew as they are played, until Ctrl-C."""
+def _serve(chosen: Callable[[], list[Path]], now: GameConfiguration, port: int, *, follows_latest: bool) -> None:
+    """Serve the page of runs, and make it anew as they are played, until Ctrl-C.
+
+    chosen: returns the folders of the runs
+    follows_latest: whether another run may be chosen later
+    """
+    from zorkgpt.cli.run_pages import RunPages
     from zorkgpt.report.html_page import as_json
     from zorkgpt.report.server import Edition, ReportServer
 
+    def edition() -> Edition:
+        return Edition.of(as_json(replace(data, follow=data.follow or follows_latest)))
+
+    pages = RunPages(chosen(), now)
     data = pages.data()
-    with ReportServer(port, Edition.of(as_json(data))) as server:
+    with ReportServer(port, edition()) as server:
         print_line(f"The report is at {server.url} for this computer alone; Ctrl-C ends it.")
         try:
             while True:
                 time.sleep(LOOK)
-                if data.follow and (pages.has_news or not _is_any_played(pages.folders)):
-                    data = pages.data()
-                    server.edition = Edition.of(as_json(data))
+                if (folders := chosen()) != pages.folders:
+                    pages = RunPages(folders, now)
+                elif not (pages.has_news or (data.follow and not _is_any_played(folders))):
+                    continue
+                data = pages.data()
+                server.edition = edition()
         except KeyboardInterrupt:
             return
 

@@ -79,6 +79,7 @@ def export(
         typer.echo(script, nl=False)
     else:
         write_atomically(to, script.encode())
+        print_line(f"Route {number} is written to {to}.")
 
 
 def _store(workdir: Path | None, story: str | None) -> RouteStore:

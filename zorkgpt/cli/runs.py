@@ -54,7 +54,7 @@ def list_runs(story: OfStory = None, as_json: common_options.AsJson = False, wor
 
 @app.command()
 def show(
-    run: Annotated[str | None, typer.Argument(help="Id of a run, or its folder; the latest unless given.")] = None,
+    run: common_options.RunOrLatest = None,
     story: OfStory = None,
     as_json: common_options.AsJson = False,
     workdir: RunsFolder = None,
@@ -75,14 +75,15 @@ def show(
 
 @app.command()
 def delete(
-    run: Annotated[str, typer.Argument(help="Id of a run, or its folder.")],
+    run: common_options.RunOrLatest = None,
+    story: OfStory = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     workdir: RunsFolder = None,
 ) -> None:
     """Delete the folder of a run, and of a fork all that is its own. What a run taught the work folder stays."""
-    from session.files.run_folders import claimed, find_run, is_fork, require_run_folder
+    from session.files.run_folders import claimed, is_fork, require_run_folder
 
-    folder = find_run(common_options.configuration_in(workdir).zork_game_workdir, run)
+    folder = chosen_run(common_options.configuration_in(workdir).zork_game_workdir, run, story)
     require_run_folder(folder)
     doomed = folder.parent.parent if is_fork(folder) else folder
     if not yes:
@@ -97,7 +98,8 @@ def delete(
 
 @app.command()
 def export(
-    run: Annotated[str, typer.Argument(help="Id of a run, or its folder.")],
+    run: common_options.RunOrLatest = None,
+    story: OfStory = None,
     to: Annotated[Path | None, typer.Option(help="File to write instead of printing.", metavar="FILE")] = None,
     form: Annotated[
         Format,
@@ -109,14 +111,13 @@ def export(
     workdir: RunsFolder = None,
 ) -> None:
     """Write down a whole run: what was seen, thought and played."""
-    from session.files.run_folders import find_run
     from zorkgpt.cli.replay import repeat
     from zorkgpt.report.exports import as_csv, as_json
     from zorkgpt.report.played_run import read_run
     from zorkgpt.report.transcript import as_markdown
 
     now = common_options.configuration_in(workdir)
-    folder = find_run(now.zork_game_workdir, run)
+    folder = chosen_run(now.zork_game_workdir, run, story)
     played = read_run(folder)
     calls: list[RepeatedCall] = []
     if prompts:
@@ -137,3 +138,4 @@ def export(
         to.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StoreError(f"cannot write {to}: {error.strerror}") from error
+    print_line(f"Run {folder.name} is written to {to}.")

@@ -69,7 +69,8 @@ def test_rooms_of_one_name_are_told_apart_by_their_numbers(workdir: Path) -> Non
 
 def test_mermaid_is_printed_alone_and_pictures_go_to_files(tmp_path: Path) -> None:
     assert typed("map", "--format", "mermaid").out.decode().startswith("graph TD\n")
-    assert typed("map", "--format", "svg", "--to", "map.svg").status == 0
+    shown = typed("map", "--format", "svg", "--to", "map.svg")
+    assert (shown.status, shown.out) == (0, b"The map of 4 rooms is written to map.svg.\n")
     texts = "".join(ET.parse(tmp_path / "map.svg").getroot().itertext())
     assert "Roof" in texts
     assert "climb > Roof" in texts  # another room lies between: no line could be told from two
@@ -113,6 +114,7 @@ def test_an_entry_that_cannot_be_is_told_and_the_rest_is_drawn(
         (("--format", "png"), "name a file for it with --to FILE"),
         (("--format", "text", "--to", "m.svg"), "--format text does not fit the file m.svg, whose ending says svg"),
         (("--format", "svg", "--to", "m.PNG"), "--format svg does not fit the file m.PNG, whose ending says png"),
+        (("--to", "m.gif"), "m.gif: the ending .gif names no format of a map; use .txt, .mmd, .svg or .png"),
         (("--to", "nowhere/map.txt"), "cannot write nowhere/map.txt: No such file"),
         (("--game", "moor"), "nothing was played of it"),
     ],

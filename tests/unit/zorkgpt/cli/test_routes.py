@@ -90,7 +90,7 @@ def test_a_broken_file_is_an_error_in_a_line_and_stays(folder: Path) -> None:
 
 def test_an_exported_route_is_played(own_story: Path) -> None:
     assert output("routes", "export", "1") == "# Route 1: +5 in 2 commands\nup\nnorth\n"
-    output("routes", "export", "1", "--to", "way.txt")
+    assert output("routes", "export", "1", "--to", "way.txt") == "Route 1 is written to way.txt.\n"
     shown = output("replay", "--from-actions", "way.txt", "--game", str(own_story)).splitlines()
     assert [line for line in shown if line.startswith("> ")] == ["> up", "> north"]
     assert shown[-1] == "2 commands played: it ends at Forecourt, score 0"

@@ -180,6 +180,14 @@ def test_show_of_a_run_that_is_not_there_names_the_closest() -> None:
     assert OLD in str(_failure("show", "20260131-184500-1a2c"))
 
 
+def test_a_run_that_is_not_there_is_refused_with_the_number_of_runs_that_are_not_named(workdir: Path) -> None:
+    more = [f"2026030{day}-000000-0000" for day in (1, 2)]
+    for run in more:
+        write_run(workdir, [], run)
+    listed = ", ".join([NEW, OLD, more[1]])
+    assert str(_failure("show", "x")) == f"there is no run x in game_files; there is {listed} and 1 other"
+
+
 def test_show_where_there_is_no_run_says_so(tmp_path: Path) -> None:
     assert "no run yet" in str(_failure("show", "--workdir", str(tmp_path / "empty")))
 
@@ -192,10 +200,14 @@ def test_export_prints_a_transcript(workdir: Path) -> None:
     assert _run("export", str(workdir / "runs" / OLD)) == _run("export", OLD)
 
 
+def test_export_is_of_the_newest_run_unless_one_is_named() -> None:
+    assert _run("export") == _run("export", NEW)
+
+
 @pytest.mark.parametrize("form", ["markdown", "json", "csv"])
 def test_a_file_holds_what_would_be_printed(tmp_path: Path, form: str) -> None:
     file = tmp_path / "run.out"
-    assert _run("export", OLD, "--format", form, "--to", str(file)) == ""
+    assert _run("export", OLD, "--format", form, "--to", str(file)) == f"Run {OLD} is written to {file}.\n"
     assert file.read_text(encoding="utf-8") == _run("export", OLD, "--format", form)
 
 
@@ -254,6 +266,13 @@ def test_a_run_is_deleted_after_a_yes_and_what_it_taught_stays(workdir: Path) ->
     assert _run("delete", OLD, "--yes") == f"Deleted game_files/runs/{OLD}.\n"
     assert not (workdir / "runs" / OLD).exists()
     assert (workdir / "Memories.md").read_text() == MEMORIES
+
+
+def test_delete_without_a_run_names_the_latest_in_its_question(workdir: Path) -> None:
+    asked = CliRunner().invoke(app, ["runs", "delete"], input="n\n")
+    assert asked.output.startswith(f"Delete game_files/runs/{NEW}? [y/N]")
+    assert CliRunner().invoke(app, ["runs", "delete"], input="y\n").exit_code == 0
+    assert not (workdir / "runs" / NEW).exists()
 
 
 def test_a_fork_is_deleted_with_its_work_folder(workdir: Path) -> None:
