@@ -25,8 +25,8 @@ from session.file_names import is_plain_name, is_reserved
 DEFAULT_MEMORY_HISTORY_WINDOW = 3
 HIGHEST_SEED = 2_000_000_000
 """The interpreter takes seeds up to 2**31 - 1, and each further episode of a run takes the next one."""
-SHORTEST_KEY = 8
-"""Characters. A shorter one is a word, too: hiding it would hide that word in every text."""
+SHORTEST_KEY = 4
+"""Characters. A shorter key is too common a word to hide it in every text."""
 
 Default = TypeVar("Default")
 
@@ -41,10 +41,7 @@ def _split_at_commas(value: object) -> object:
 
 def _check_key(key: SecretStr) -> SecretStr:
     if len(key.get_secret_value()) < SHORTEST_KEY:
-        raise ValueError(
-            f"a key has at least {SHORTEST_KEY} characters, for a shorter one cannot be hidden in what is shown; "
-            "a server that wants no key needs none"
-        )
+        raise ValueError(f"a key has at least {SHORTEST_KEY} characters; leave it unset if the server requires none")
     return key
 
 

@@ -7,25 +7,36 @@ from base64 import b64encode
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from session.configuration.option_groups import SHORTEST_KEY
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 HIDDEN = "[key]"
+_SHORTEST_UNIQUE = 8
+"""Characters. A shorter key may be a word, such as ``ollama``, and is hidden only as a whole word."""
 
 
 class Secrets:
-    """Keys that must not be shown, in every form in which a text may hold them."""
+    """Keys that must not be shown, in every form in which a text may contain them."""
 
     def __init__(self, keys: Iterable[str | None]) -> None:
-        forms = {form for key in keys if key and len(key) >= SHORTEST_KEY for form in _forms(key)}
-        longest_first = sorted(forms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(_spelt, longest_first))) if forms else None
+        given = {key for key in keys if key}
+        unique = {key for key in given if len(key) >= _SHORTEST_UNIQUE}
+        forms = sorted({form for key in unique for form in _forms(key)}, key=len, reverse=True)
+        words = [rf"(?<!\w){_spelt(key)}(?!\w)" for key in sorted(given - unique)]
+        self._in_names = [_spelt(form) for form in forms]
+        self._in_texts = [*self._in_names, *words]
 
     def hidden(self, text: str) -> str:
         """Return ``text`` with ``[key]`` for every key, whether plain, percent-encoded, in Base64 or JSON escapes."""
-        return self._pattern.sub(HIDDEN, text) if self._pattern else text
+        return _replaced(self._in_texts, text)
+
+    def hidden_in_name(self, name: str) -> str:
+        """Return the name of a model without keys; one like ``ollama/llama3`` may contain a short key and keeps it."""
+        return _replaced(self._in_names, name)
+
+
+def _replaced(patterns: list[str], text: str) -> str:
+    return re.sub("|".join(patterns), HIDDEN, text) if patterns else text
 
 
 def _forms(key: str) -> Iterator[str]:

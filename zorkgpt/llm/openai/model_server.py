@@ -95,7 +95,7 @@ class ModelServer:
             listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": _LISTING_SECONDS})
             _content_type(listed.headers)
             models = _ModelList.model_validate_json(listed.content).data
-        return [self._secrets.hidden(model.id) for model in models]
+        return [self._secrets.hidden_in_name(model.id) for model in models]
 
     def ask(
         self,
@@ -131,8 +131,8 @@ class ModelServer:
             is_whole = "json" in kind or not streams
             payloads = [whole_payload(received, longest)] if is_whole else event_payloads(received, longest)
             reply = _summed(payloads, ReplyBuilder(longest, model=model))
-        hidden = self._secrets.hidden
-        return replace(reply, text=hidden(reply.text), reasoning=hidden(reply.reasoning), model=hidden(reply.model))
+        hidden, model = self._secrets.hidden, self._secrets.hidden_in_name(reply.model)
+        return replace(reply, text=hidden(reply.text), reasoning=hidden(reply.reasoning), model=model)
 
     def close(self) -> None:
         """Close the connections."""

@@ -10,11 +10,11 @@ import pytest
 
 from session.errors import LanguageModelError
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Streams
-from tests.unit.zorkgpt.llm.asking import Move, ask, model_on
+from tests.unit.zorkgpt.llm.asking import GOOD, Move, ask, model_on
 from zorkgpt.llm.openai.hidden_keys import HIDDEN, Secrets
 
 KEY = "sk-planted/0123456789+abc"
-SECRETS = Secrets([KEY, None, "none"])
+SECRETS = Secrets([KEY, None])
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,26 @@ def test_a_key_is_hidden_in_base64_of_what_it_stands_in(before: int, after: int)
         assert len(shown.replace(HIDDEN, "")) < len(encoded) - len(KEY)
 
 
-def test_words_that_are_given_for_a_key_where_none_is_wanted_are_left_in_the_text() -> None:
-    assert SECRETS.hidden("There is none.") == "There is none."
-    assert Secrets([]).hidden("text") == "text"
+@pytest.mark.parametrize("key", ["ollama", "EMPTY"])
+def test_a_short_key_is_hidden_as_a_whole_word_alone(key: str) -> None:
+    secrets = Secrets([key])
+    for before, after in (("Incorrect key: ", "."), ('{"api_key": "', '"}'), ("Bearer ", ""), ("key=", "&a=1")):
+        assert secrets.hidden(f"{before}{key}{after}") == f"{before}{HIDDEN}{after}"
+    unchanged = f"x{key} {key}s {key.swapcase()} {key}_1"
+    assert secrets.hidden(unchanged) == unchanged
+
+
+def test_a_text_without_keys_to_hide_is_unchanged() -> None:
+    assert Secrets([None, ""]).hidden("text") == "text"
+
+
+def test_a_model_whose_name_contains_a_placeholder_key_is_requested_by_its_name() -> None:
+    with (
+        MisbehavingServer(GOOD, models=("ollama/llama3",)) as server,
+        model_on(server, model=None, api_key="ollama") as model,
+    ):
+        ask(model)
+    assert server.asked[-1].body["model"] == "ollama/llama3"
 
 
 class Echoes:
