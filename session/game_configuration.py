@@ -175,7 +175,8 @@ class GameConfiguration(Options):
         """Return the role's model, server and sampling (docs/specification.md, Roles and fallbacks).
 
         A role without a model of its own has the model of the role that it falls back to, and the server of that role
-        unless it has its own. A key is sent to no other address than the one it was given with.
+        unless it has its own. A key is sent to no other address than the one it was given with. A role without a seed
+        of its own has the seed of the story.
         """
         model, server = self._model_and_server(role)
         return RoleOptions(
@@ -183,8 +184,13 @@ class GameConfiguration(Options):
             model=model,
             base_url=server.base_url,
             api_key=server.api_key,
-            sampling=getattr(self, f"{role}_sampling"),
+            sampling=self._sampling(role),
         )
+
+    def _sampling(self, role: Role) -> Sampling:
+        own: Sampling = getattr(self, f"{role}_sampling")
+        followed = 1 if self.game.seed == "jericho" else self.game.seed
+        return own if own.seed is not None else own.model_copy(update={"seed": followed})
 
     def _model_and_server(self, role: Role) -> tuple[str | None, ServerOptions]:
         model: str | None = getattr(self, f"{role}_model")

@@ -33,7 +33,6 @@ EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
     "agent_sampling.temperature": 0.7,
     "agent_sampling.min_p": 0.1,
     "agent_sampling.max_tokens": 120,
-    "agent_sampling.seed": 1,
     "prompt_budgets.agent": 1500,
     "prompt_budgets.critic": 1500,
     "prompt_budgets.info_ext": 1500,

@@ -119,14 +119,14 @@ StorySeed = Annotated[PositiveInt | Literal["jericho"], BeforeValidator(_named_o
 
 
 class Sampling(Options):
-    """How a model draws its answer. An option that is not set is not sent, and the server's default holds."""
+    """How a model draws its answer. An option other than ``seed`` that is not set is not sent to the server."""
 
     temperature: float | None = Field(None, ge=0, description="0 always takes the likeliest token")
     top_p: float | None = Field(None, gt=0, le=1, description="only the likeliest tokens of this total probability")
     top_k: PositiveInt | None = Field(None, description="only this many of the likeliest tokens")
     min_p: float | None = Field(None, ge=0, le=1, description="only tokens this probable, relative to the likeliest")
     max_tokens: PositiveInt | None = Field(None, description="longest answer, in tokens")
-    seed: int | None = Field(None, description="the same seed asks for the same answer again")
+    seed: int | None = Field(None, description="the same seed requests the same answer; unset: game.seed")
 
     def get(self, name: str, default: Default) -> object | Default:
         """Return the option of that name, or ``default`` where it is not set."""
@@ -154,8 +154,8 @@ class GameOptions(Options):
     )
     seed: StorySeed = Field(
         1,
-        description="seed of the story's own chance, at least 1; episodes take one after the other. jericho: that of "
-        "Jericho's walkthrough of the story, in every episode",
+        description="seed of the story's own chance, at least 1; episodes take one after the other. The models sample "
+        "with the first one. jericho: that of Jericho's walkthrough of the story, in every episode",
     )
     time_limit: PositiveFloat = Field(10.0, description="seconds that one command may take")
 

@@ -28,6 +28,8 @@ from session.values import ROLES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from session.configuration.option_groups import Sampling
+
 PLAN_FILE = "plan.json"
 
 OpenParts = Callable[[GameConfiguration], AbstractContextManager[Parts]]
@@ -233,10 +235,10 @@ def _seeded(configuration: GameConfiguration, offset: int) -> GameConfiguration:
     """Return the configuration of a pair, with seeds of its own for the story and for every model."""
     game = configuration.game.model_copy(update={"seed": first_seed(configuration) + offset})
     update: dict[str, object] = {"game": game}
-    for role in ROLES:
-        sampling = configuration.role(role).sampling
-        seed = (1 if sampling.seed is None else sampling.seed) + offset
-        update[f"{role}_sampling"] = sampling.model_copy(update={"seed": seed})
+    for name in (f"{role}_sampling" for role in ROLES):
+        sampling: Sampling = getattr(configuration, name)
+        if sampling.seed is not None:
+            update[name] = sampling.model_copy(update={"seed": sampling.seed + offset})
     return configuration.model_copy(update=update)
 
 

@@ -29,6 +29,6 @@ RANDOM_PROFILE: Mapping[str, object] = {
 @contextmanager
 def open_random_player(configuration: GameConfiguration) -> Iterator[Parts]:
     """Open the story, and a model that draws at random from the seed of the agent's sampling."""
-    model = RandomModel(configuration.agent_sampling.seed or 1)
+    model = RandomModel(configuration.role("agent").sampling.seed or 1)
     with open_story(configuration) as parts:
         yield replace(parts, model=ChosenModel(model, "random"))

@@ -188,6 +188,12 @@ class TestRoles:
         assert configuration.role("critic").sampling.temperature == 0.1
         assert configuration.role("agent").sampling.temperature is None
 
+    def test_models_draw_from_the_seed_of_the_story_unless_their_own_is_set(self) -> None:
+        configuration = _of(game={"seed": 7}, critic_sampling={"seed": 100})
+        seeds = {role: configuration.role(role).sampling.seed for role in ROLES}
+        assert seeds == {"agent": 7, "critic": 100, "info_ext": 7, "analysis": 7, "memory": 7}
+        assert _of(game={"seed": "jericho"}).role("agent").sampling.seed == 1
+
     def test_a_role_that_borrows_a_model_uses_that_models_server(self) -> None:
         llm = {"info_ext": {"base_url": "http://small:1/v1", "api_key": KEY}}
         memory = _of(info_ext_model="small", llm=llm).role("memory")

@@ -44,8 +44,8 @@ def test_every_arm_plays_each_story_from_the_same_seeds_in_a_folder_of_its_own(o
 
 
 def test_models_draw_from_another_seed_in_every_pair_starting_from_the_arms_own(own_story: Path) -> None:
-    seeds = [task.configuration.agent_sampling.seed for task in plan(own_story).tasks()]
-    assert seeds == [1, 100, 4, 103]
+    seeds = [task.configuration.role("agent").sampling.seed for task in plan(own_story).tasks()]
+    assert seeds == [7, 100, 10, 103]
 
 
 def test_another_process_gets_the_same_task_with_every_option_and_key(own_story: Path) -> None:
