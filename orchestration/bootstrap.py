@@ -45,10 +45,13 @@ def open_run(
 ) -> Iterator[Run]:
     """Make a run folder and put the run together; every event goes to the journal, then to ``show``.
 
-    Where the run cannot begin, no folder is left behind, and no episode number is used up.
+    The agent's model is tried out first. If the run cannot begin, no folder is left behind, and no episode number is
+    used up.
     asked: told what a model is being asked
     """
     workdir = configuration.zork_game_workdir
+    if parts.model is not None:
+        parts.model.try_out()
     with ExitStack() as stack:
         undoing = stack.enter_context(ExitStack())
         if not workdir.exists():

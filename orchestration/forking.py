@@ -77,6 +77,8 @@ def open_fork(
     manifest, lines = read_manifest(folder), list(read_journal(folder))
     require_story(manifest, parts)
     recorded = _up_to(lines, branch)
+    if parts.model is not None:
+        parts.model.try_out()
     run_id = new_run_id()
     own = fork_folder(configuration.zork_game_workdir, run_id)
     forked = configuration.model_copy(update={"zork_game_workdir": own})

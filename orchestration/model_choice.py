@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -32,11 +34,13 @@ class ChosenModel:
     """A model for every role, with words for the user: what it is and why it was chosen.
 
     waits: its pauses before it asks again
+    try_out: makes sure that the agent's model can be used; raises ``LanguageModelUnavailable``
     """
 
     model: LanguageModel
     description: str
     waits: Waits = field(default_factory=Waits)
+    try_out: Callable[[], None] = lambda: None
 
 
 @contextmanager
@@ -62,7 +66,10 @@ def choose_model(
         waits = Waits(stop or Flag())
         model = stack.enter_context(OpenAIModel(settings, sleep=waits.sleep, stop=waits.stop))
         model.find_names()
-        yield ChosenModel(model, _description(configuration, model, embedded), waits)
+        chosen = ChosenModel(model, _description(configuration, model, embedded), waits)
+        if configuration.role("agent").engine == "openai":
+            chosen = replace(chosen, try_out=partial(model.try_out, "agent"))
+        yield chosen
 
 
 def limits_of(configuration: GameConfiguration, options: RoleOptions) -> Limits:

@@ -72,7 +72,7 @@ def open_parts(
 def _with_person(person: PersonModel, others: ChosenModel | None) -> ChosenModel:
     if others is None:
         return ChosenModel(person, PERSON)
-    return replace(others, model=person, description=f"{PERSON}, with {others.description} to learn from it,")
+    return ChosenModel(person, f"{PERSON}, with {others.description} to learn from it,", others.waits)
 
 
 @contextmanager

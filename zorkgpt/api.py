@@ -257,4 +257,4 @@ def _played_by(agent: Agent, parts: Parts, learning: ChosenModel | None = None) 
     model = FunctionModel(agent, lambda: parts.game.observation, learning.model if learning else None)
     if learning is None:
         return replace(parts, model=ChosenModel(model, model.name))
-    return replace(parts, model=replace(learning, model=model, description=f"{model.name}; {learning.description}"))
+    return replace(parts, model=ChosenModel(model, f"{model.name}; {learning.description}", learning.waits))

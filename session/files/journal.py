@@ -220,6 +220,13 @@ def last_moment(folder: Path) -> str:
     return ""
 
 
+def has_turn(folder: Path) -> bool:
+    """Return whether the journal of that folder contains a turn. The rest of the journal is not read."""
+    with suppress(OSError), (folder / JOURNAL_FILE).open("rb") as file:
+        return any(b'"turn_played"' in line for line in file)
+    return False
+
+
 def read_journal(folder: Path) -> Iterator[JournalLine]:
     """Yield the lines of a run's journal in order, but not a last one that a kill cut short.
 

@@ -20,7 +20,7 @@ from session.configuration.option_groups import BudgetOptions
 from session.errors import StoreError, first_problem
 from session.file_names import is_plain_name
 from session.files.atomic_write import permissions, write_atomically
-from session.files.journal import last_moment, new_run_id
+from session.files.journal import has_turn, last_moment, new_run_id
 from session.files.shared_files import locked, read_shared
 from session.files.story_folders import story_folders
 from session.text import counted
@@ -74,10 +74,10 @@ def find_run(workdir: Path, run: str | None = None) -> Path:
 def latest_runs(folders: Iterable[Path]) -> list[Path]:
     """Return the runs of these story folders, forks left out, the one that was played last first.
 
-    Raises ``StoreError``.
+    Runs that have no turn come last, unless a process is playing them. Raises ``StoreError``.
     """
     runs = [run for folder in folders for run in _folders_in(folder / RUNS) if (run / MANIFEST).is_file()]
-    return sorted(runs, key=lambda run: (last_moment(run), run.name), reverse=True)
+    return sorted(runs, key=lambda run: (has_turn(run) or is_claimed(run), last_moment(run), run.name), reverse=True)
 
 
 def fork_folder(workdir: Path, run_id: str) -> Path:

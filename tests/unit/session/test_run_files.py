@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 from hashlib import sha256
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from session.configuration.option_groups import BudgetOptions
 from session.errors import StoreError
+from session.events import RunPaused
 from session.files.journal import Journal, Manifest, new_run_id, read_journal
 from session.files.recording import Diverged, Recording
 from session.files.run_folders import (
@@ -121,6 +123,18 @@ class TestWhichRun:
             if not run.endswith("-0000"):
                 (tmp_path / "runs" / run / "manifest.json").touch()
         assert find_run(tmp_path) == tmp_path / "runs" / "20260302-091500-9f9f"
+
+    def test_without_a_name_it_is_not_one_without_a_turn_that_nobody_plays(self, tmp_path: Path) -> None:
+        played, unplayed = "20260131-184500-1a2b", "20260302-091500-9f9f"
+        for run in (played, unplayed):
+            journal = Journal.create(tmp_path / "runs", Manifest(**MANIFEST | {"run_id": run}))
+            journal.append(turn_played(1.0) if run == played else RunPaused("no connection", 1, 0))
+            journal.close()
+        assert find_run(tmp_path).name == played
+        with claimed(tmp_path / "runs" / unplayed):
+            assert find_run(tmp_path).name == unplayed
+        rmtree(tmp_path / "runs" / played)
+        assert find_run(tmp_path).name == unplayed
 
     def test_without_a_name_and_without_a_run_it_is_said_where_none_is(self, tmp_path: Path) -> None:
         with pytest.raises(StoreError, match=f"^there is no run yet in {tmp_path / 'runs'}$"):

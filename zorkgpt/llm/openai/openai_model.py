@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from zorkgpt.llm.openai.exchange import UsableAnswer
     from zorkgpt.llm.openai.settings import Limits, RoleSettings
+
+Result = TypeVar("Result")
 
 _LOG = logging.getLogger(__name__)
 _DOUBLINGS = 6  # of the longest possible pause, from one second to a minute
@@ -109,6 +110,19 @@ class OpenAIModel:
             except LanguageModelError as error:
                 raise type(error)(f"{role}: {model.label}: {error}") from error.__cause__
 
+    def try_out(self, role: Role) -> None:
+        """Make sure that the model that plays ``role`` can be used; wait for one that is down, as for an answer.
+
+        Raises ``LanguageModelUnavailable`` as ``complete`` does.
+        """
+        limits, model, start = self._settings[role].limits, self._models[role], self._clock()
+        retries = Retries(f"{role}: {model.label}", limits, self._sleep, self._clock)
+        try:
+            retries.ask(lambda deadline: model.try_out(limits, deadline))
+        except LanguageModelError as error:
+            spent = f"{self._clock() - start:.0f} s"
+            raise _explained(error, role, model, spent) from error.__cause__
+
     def describe(self) -> str:
         """Return each distinct model and its server, in the order of the roles; asks no server."""
         return ", ".join(dict.fromkeys(model.label for model in self._models.values()))
@@ -144,7 +158,7 @@ class Retries:
         self._unusable = self._broken_off = self._pauses = 0
         self._say_from = _SAID_FROM
 
-    def ask(self, answer: Callable[[float], UsableAnswer[Answer]]) -> UsableAnswer[Answer]:
+    def ask(self, answer: Callable[[float], Result]) -> Result:
         """Call ``answer`` with its deadline until it returns one, or raise its last error."""
         retrying = Retrying(
             retry=retry_if_exception(_may_pass),
@@ -154,12 +168,13 @@ class Retries:
             sleep=lambda seconds: self._sleep(seconds) if seconds else None,
             reraise=True,
         )
-        return retrying(self._ask_once, answer)
+        result: Result = retrying(self._ask_once, answer)
+        return result
 
-    def _ask_once(self, answer: Callable[[float], UsableAnswer[Answer]]) -> UsableAnswer[Answer]:
+    def _ask_once(self, answer: Callable[[float], Result]) -> Result:
         down_for = self._down_for()
         try:
-            usable = answer(self._deadline + down_for)
+            result = answer(self._deadline + down_for)
         except RequestFailed:
             self._down_since = self._clock() if self._down_since is None else self._down_since
             raise
@@ -168,7 +183,7 @@ class Retries:
             self._note_that_it_is_up(down_for)
             raise
         self._note_that_it_is_up(down_for)
-        return usable
+        return result
 
     def _note_that_it_is_up(self, down_for: float) -> None:
         if down_for and self._say_from > _SAID_FROM:

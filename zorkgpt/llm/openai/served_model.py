@@ -6,7 +6,7 @@ import logging
 import re
 from http import HTTPStatus
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from session.configuration.option_groups import Sampling
 from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
@@ -17,15 +17,18 @@ from zorkgpt.llm.openai.schemas import response_format
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from openai.types.chat import ChatCompletionMessageParam
     from pydantic import BaseModel, JsonValue
 
     from zorkgpt.llm.language_model import Answer
     from zorkgpt.llm.openai.chat_chunks import ChatReply
     from zorkgpt.llm.openai.exchange import Exchange, UsableAnswer
     from zorkgpt.llm.openai.model_server import ModelServer
-    from zorkgpt.llm.openai.settings import RoleSettings
+    from zorkgpt.llm.openai.settings import Limits, RoleSettings
 
 _LOG = logging.getLogger(__name__)
+TRIAL: Final[list[ChatCompletionMessageParam]] = [{"role": "user", "content": "Reply with OK."}]
+_TRIAL_LENGTH = 1000  # characters of the reply that are read: enough for an error
 _NAMES_SHOWN = 8
 _SIGNS_OF_NO_SCHEMA = 2
 _KEY_MEND = "set llm.api_key, or OPENAI_API_KEY in the environment"
@@ -74,6 +77,27 @@ class ServedModel:
         usable = exchange.read(reply)
         self._dialect.learn_from_answer(is_plain=is_plain, needed_words=exchange.schema_ignored)
         return usable
+
+    def try_out(self, limits: Limits, deadline: float) -> None:
+        """Send a short request and read only the beginning of the reply, usable or not.
+
+        Raises ``RequestFailed`` or ``ServerRefuses`` for a wrong address, key or name, a spent quota, and a server that
+        is down.
+        """
+        try:
+            self._server.ask(
+                self.find_name(),
+                TRIAL,
+                {"stream": True},
+                longest=_TRIAL_LENGTH,
+                stall=limits.stall,
+                deadline=min(deadline, self._clock() + limits.request),
+            )
+        except ResponseInvalid as problem:
+            _LOG.info("%s: the reply to the trial request: %s", self.label, problem)
+        except RequestFailed as failure:
+            if failure.status not in _REFUSALS:  # a refused form of request is changed when the run needs an answer
+                raise
 
     def refusal(self, failure: RequestFailed, place: str) -> LanguageModelUnavailable:
         """Return the failure as an error in one line that begins with ``place`` and says how to mend it."""

@@ -581,3 +581,36 @@ def test_a_role_without_a_model_is_named() -> None:
         pytest.raises(ConfigurationError, match="agent: no model is configured"),
     ):
         model.complete("agent", PROMPT, Move)
+
+
+class DownAtFirst:
+    """The first trial request comes too early."""
+
+    def play(self, handler: Handler) -> None:
+        handler.server.trial = Streams(("OK",))
+        says_error(503, "the model is being loaded").play(handler)
+
+
+def test_a_model_that_is_down_when_it_is_tried_out_is_waited_for() -> None:
+    patience = Patience()
+    with MisbehavingServer(GOOD) as server, model_on(server, patience) as model:
+        server.trial = DownAtFirst()
+        model.try_out("agent")
+    assert len(patience.slept) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        says_error(400, "unknown field stream"),
+        Streams(("no JSON",)),
+        Floods('data: {"choices": [{"delta": {"content": "OK"}}]}\n\n'),
+        Says(200, "oops"),
+    ],
+    ids=["refused form", "unfit", "without end", "unreadable"],
+)
+def test_a_model_that_replies_at_all_can_be_used(reply: Step) -> None:
+    with MisbehavingServer(GOOD) as server, model_on(server) as model:
+        server.trial = reply
+        model.try_out("agent")
+        assert ask(model).value.action == "light lamp"
