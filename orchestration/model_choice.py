@@ -59,7 +59,7 @@ def choose_model(
         for role in ROLES:
             options = configuration.role(role)
             if options.engine == "embedded" and options.model not in embedded:
-                file = _model_file(options.model, progress)
+                file = ModelStore().pull(progress) if options.model is None else Path(options.model).expanduser()
                 server = EmbeddedServer(file, proven=options.model is None, threads=configuration.llm.threads)
                 embedded[options.model] = stack.enter_context(server)
             settings[role] = _role_settings(configuration, options, embedded)
@@ -86,17 +86,6 @@ def limits_of(configuration: GameConfiguration, options: RoleOptions) -> Limits:
     )
 
 
-def _model_file(model: str | None, progress: Progress | None) -> Path:
-    if model is None:
-        return ModelStore().pull(progress)
-    path = Path(model).expanduser()
-    if not path.exists() and path.suffix != ".gguf":
-        raise ConfigurationError(
-            f"no server is configured that could serve {model}: set --base-url or OPENAI_API_KEY, or name a .gguf file"
-        )
-    return path
-
-
 def _role_settings(
     configuration: GameConfiguration, options: RoleOptions, embedded: dict[str | None, EmbeddedServer]
 ) -> RoleSettings:
@@ -109,6 +98,11 @@ def _role_settings(
     if options.base_url is None and options.model is None:
         key_alone = "a key is set, but no model is named for it" if options.api_key else "no model is named"
         raise ConfigurationError(f"{key_alone}: name one with --model or agent_model")
+    if options.base_url is None and options.api_key is None:
+        raise ConfigurationError(
+            f"no server is configured that could serve {options.model}: set --base-url or OPENAI_API_KEY, "
+            "or name a .gguf file"
+        )
     key = options.api_key.get_secret_value() if options.api_key else None
     return RoleSettings(options.model, options.base_url, key, sampling, limits)
 

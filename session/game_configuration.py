@@ -208,9 +208,9 @@ class GameConfiguration(Options):
     def _engine(self, model: str | None, server: ServerOptions) -> Engine:
         if self.llm.engine != "auto":
             return self.llm.engine
-        is_file = model is not None and model.endswith(".gguf")
-        is_served = server.base_url is not None or server.api_key is not None
-        return "embedded" if is_file or not is_served else "openai"
+        if model is not None:
+            return "embedded" if model.endswith(".gguf") else "openai"
+        return "embedded" if server.base_url is None and server.api_key is None else "openai"
 
     def without_keys(self) -> dict[str, Any]:
         """Return the values of all options but keys, in nested groups, as JSON has them."""

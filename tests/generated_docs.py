@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
+import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import typer
 from typer.testing import CliRunner
 
+from tests.fixtures.command_line import COMMAND, environment
 from zorkgpt.cli.config import markdown_table
 from zorkgpt.cli.main import app
 
@@ -17,7 +22,7 @@ if TYPE_CHECKING:
 
 DOCS = Path(__file__).parents[1] / "docs"
 COMMANDS, CONFIGURATION, COSTS = DOCS / "commands.md", DOCS / "configuration.md", DOCS / "costs.md"
-PERFORMANCE = DOCS / "performance.md"
+PERFORMANCE, PROTOCOL = DOCS / "performance.md", DOCS / "protocol.md"
 WIDTH = 100  # columns
 _HEAD = """# Every command
 
@@ -25,6 +30,8 @@ What `zorkgpt COMMAND --help` says, as `make docs` writes it down. [The other pa
 """
 _MEASURED = ("model calls", "prompt tokens")
 """The figures of a turn that the page of costs has from the one on performance."""
+_ABLATE = re.compile(r"^(?:\$ )?zorkgpt (ablate (?:.*\\\n)*.*)$", re.MULTILINE)
+_DRY_RUN = re.compile(r"^STORY  .*?(?=^```$)", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"^\| Option \|.*(?:\n\|.*)+\n", re.MULTILINE)
 
 
@@ -65,9 +72,31 @@ def _with_figures(page: str, performance: str) -> str:
     return page
 
 
+def with_dry_run(path: Path, stories: Path) -> str:
+    """Return the page with what a dry run of its first ``zorkgpt ablate`` prints, without a key or a server.
+
+    stories: the folder of the story files that the project does not contain
+    """
+    page = path.read_text(encoding="utf-8")
+    command = _ABLATE.search(page)
+    assert command is not None
+    words = shlex.split(command[1].replace("\\\n", " "))
+    places = [DOCS.parent / word if "/" in word else stories / word for word in words if word.endswith(".z5")]
+    words = [word for word in words if not word.endswith(".z5") and word != "--dry-run"]
+    with TemporaryDirectory() as folder:
+        command_line = [*COMMAND, *words, *map(str, places), "--dry-run"]
+        printed = subprocess.run(
+            command_line, cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True, check=True
+        )
+    return _DRY_RUN.sub(lambda _: printed.stdout, page)
+
+
 def main() -> None:
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
+    stories = os.environ.get("ZORKGPT_STORIES")
+    for path in (COSTS, *([PROTOCOL] if stories else [])):
+        path.write_text(with_dry_run(path, Path(stories or "")), encoding="utf-8")
 
 
 if __name__ == "__main__":

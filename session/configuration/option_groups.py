@@ -172,7 +172,7 @@ class LanguageModelOptions(Options):
 
     engine: Literal["auto", "openai", "embedded"] = Field(
         "auto",
-        description="auto: the embedded model for a .gguf file, or where neither an address nor a key is set",
+        description="auto: the embedded model for a .gguf file, or if neither a model nor an address nor a key is set",
     )
     base_url: Address | None = Field(None, description="OpenAI-compatible address; also OPENAI_BASE_URL")
     api_key: Key | None = Field(None, exclude=True, description="key for that address; also OPENAI_API_KEY")

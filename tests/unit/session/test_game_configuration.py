@@ -166,6 +166,10 @@ class TestRoles:
     def test_an_address_or_a_key_means_a_server(self, llm: dict[str, str]) -> None:
         assert _of(llm=llm).role("agent").engine == "openai"
 
+    def test_a_model_that_is_named_is_served_even_if_no_server_is_configured_yet(self) -> None:
+        assert {_of(agent_model="gpt-4.1-mini").role(role).engine for role in ROLES} == {"openai"}
+        assert _of(agent_model="gpt-4.1-mini", memory_model="small.gguf").role("memory").engine == "embedded"
+
     def test_a_model_file_is_embedded_even_beside_a_key(self) -> None:
         assert _of(agent_model="some.gguf", llm={"api_key": KEY}).role("critic").engine == "embedded"
 

@@ -13,7 +13,7 @@ from orchestration.model_choice import ChosenModel
 from orchestration.opening import open_story
 from session.events import ModelAnswered, ModelFailed
 from session.game_configuration import GameConfiguration
-from tests.fixtures.command_line import ran
+from tests.fixtures.command_line import environment, ran
 from zorkgpt.ablation.plan import AblationPlan
 from zorkgpt.ablation.rehearsal import Estimate, estimates
 from zorkgpt.cli.ablation_views import cost_lines
@@ -80,6 +80,20 @@ def test_hours_are_those_of_the_calls_and_of_the_program_side_by_side() -> None:
     assert lines[1].split() == ["mill", "full", "100", "720", "10", "10", "-", "0.5"]
     assert lines[3].split() == ["all", "200", "1,440", "20", "20", "-", "1.0"]
     assert "without a known price" in lines[-1]
+
+
+def test_a_dry_run_needs_no_key_for_the_profile_and_the_price_of_a_named_model(tmp_path: Path) -> None:
+    def dollars(*more: str, **variables: str) -> str:
+        command = ("ablate", "--dry-run", "--max-turns", "4", "--arms", "full", "--pairs", "2", "--episodes", "3")
+        result = ran(tmp_path, *command, *more, env=environment(**variables))
+        assert result.status == 0
+        return " ".join(result.out.decode().splitlines()[1].split()[3:-1])
+
+    named = dollars("--model", "gpt-4.1-mini")
+    assert named == dollars("--model", "gpt-4.1-mini", OPENAI_API_KEY="sk-planted")
+    assert float(named.split()[-1]) > 0
+    assert dollars("--model", "no-such-model").endswith(" -")
+    assert dollars().endswith(" 0.00")
 
 
 def test_a_dry_run_plays_nothing_and_leaves_nothing_behind(tmp_path: Path) -> None:
