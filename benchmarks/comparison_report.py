@@ -58,6 +58,7 @@ def benchmarks(*, has_stories: bool) -> Mapping[str, Benchmark]:
     questions = {
         "performance_metrics": "How fast is a story played?",
         "turn_cost": "What does a turn cost?",
+        "resume_time": "How long does it take to resume a run, and to replay one?",
         "critic_verdicts": "What does the critic refuse?",
         "going_in_circles": "Is it noticed that play goes in circles?",
         "map_truth": "Is the map true?",

@@ -21,12 +21,12 @@ from time import perf_counter
 from benchmarks.stories import walkthrough_of, zork_or_own
 from benchmarks.tables import show
 from benchmarks.turn_cost import Player
-from orchestration.bootstrap import open_run
-from orchestration.model_choice import ChosenModel
 from orchestration.opening import open_story
+from orchestration.run import open_run
 from session.files.journal import JOURNAL_FILE
 from session.game_configuration import GameConfiguration
 from zorkgpt.cli.report import write_report
+from zorkgpt.llm.run_model import ChosenModel
 
 TURNS, OF_EPISODE = 1000, 100
 MOST_SECONDS, MOST_MEGABYTES = 20.0, 10.0  # of a run of 1,000 turns

@@ -19,13 +19,13 @@ import tempfile
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, median, quantiles
 from threading import Event as Flag
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from jericho import FrotzEnv
 from jericho.jericho import UnsupportedGameWarning
@@ -34,15 +34,15 @@ from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
 from benchmarks.tables import Row, show
 from managers.knowledge.document import parse_knowledge
 from managers.memory.document import parse_memories
-from orchestration.bootstrap import open_run
-from orchestration.model_choice import ChosenModel
 from orchestration.opening import open_story
+from orchestration.run import open_run
 from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from session.files.journal import JOURNAL_FILE
 from session.game_configuration import GameConfiguration
 from session.knowledge import SECTIONS, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import Memory
 from session.token_counter import FIRST_GUESS
+from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
@@ -183,6 +183,8 @@ class Player:
         if role == "agent":
             reading = {"is_room_description": True, "exits": ["north", "south", "up"], "in_combat": False}
             command = self._commands[self.cost.turns % len(self._commands)]
+            choices = get_args(schema.model_fields["action"].annotation) or (command,)
+            command = command if command in choices else choices[self.cost.turns % len(choices)]
             return {"reading": reading, "reasoning": REASONING, "action": command}
         if role == "critic":
             return {"reason": "Nothing speaks against it.", "accepted": True, "confidence": 0.5}
@@ -262,22 +264,41 @@ class DiskCalls:
             self.replacements += called is os.replace or called is os.rename
 
 
-def play(walkthrough: Walkthrough, folder: Path, *, turns: int = 0) -> Cost:
-    """Play the commands in that work folder, until ``turns`` turns are played or each command once."""
-    player = Player(walkthrough.commands)
-    configuration = GameConfiguration(
-        zork_game_workdir=folder,
-        game={"file": walkthrough.story, "seed": max(1, walkthrough.seed)},
-        max_turns_per_episode=turns or len(walkthrough.commands),
+def play(
+    walkthrough: Walkthrough,
+    folder: Path,
+    *,
+    turns: int = 0,
+    stop: Callable[[Event], bool] = lambda _event: False,
+    **options: object,
+) -> Cost:
+    """Play the commands in that work folder, until ``turns`` turns are played or each command once.
+
+    stop: called with each event; returns whether the run is to be interrupted after the turn in flight
+    """
+    player, stopping = Player(walkthrough.commands), Flag()
+    configuration = GameConfiguration.model_validate(
+        {
+            "zork_game_workdir": folder,
+            "game": {"file": walkthrough.story, "seed": max(1, walkthrough.seed)},
+            "max_turns_per_episode": turns or len(walkthrough.commands),
+            **options,
+        }
     )
+
+    def show(event: Event) -> None:
+        player.show(event)
+        if stop(event):
+            stopping.set()
+
     with (
         open_story(configuration) as parts,
         open_run(
             configuration,
             replace(parts, model=ChosenModel(player, "scripted")),
             episodes=1,
-            show=player.show,
-            stop=Flag(),
+            show=show,
+            stop=stopping,
         ) as run,
     ):
         run.play()

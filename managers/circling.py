@@ -77,10 +77,6 @@ class CirclingDetector(BaseManager):
             self._no_points_since = record.turn - 1
         self._turn = record.turn
 
-    def recall(self, record: TurnRecord) -> None:
-        """Take in a turn again."""
-        self.learn(record)
-
     def section(self, observation: Observation) -> PromptSection | None:
         """Return a warning where play goes in circles, and how long no point was scored."""
         del observation

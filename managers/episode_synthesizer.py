@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
-from pydantic import TypeAdapter
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
@@ -19,7 +18,7 @@ from managers.knowledge_manager import KNOWLEDGE_TITLE, KnowledgeManager
 from managers.state_manager import StateManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
-from session.files.document_store import DocumentStore, StoreState
+from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.token_counter import TokenCounter
 
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
 
 DEATH_ANALYSIS = "DEATH & DANGER ANALYSIS"
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt
-_STATES = TypeAdapter(StoreState[KeepSummary])
 
 
 class KnowledgeWriter(Protocol):
@@ -83,7 +81,7 @@ class StateExporter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SynthesizerState:
-    """What the synthesizer knows of an episode besides its file, for snapshots.
+    """What the synthesizer knows of an episode besides its file.
 
     notes: the facts of the episode so far
     handover: what the player is told of the last episode
@@ -124,7 +122,7 @@ class EpisodeSynthesizer(BaseManager):
         self.state_manager = state_manager
         self.tokens = tokens or TokenCounter()
         self._store: DocumentStore[Summaries, KeepSummary] = DocumentStore(
-            config.zork_game_workdir / SUMMARIES_FILE, parse_summaries, _STATES
+            config.zork_game_workdir / SUMMARIES_FILE, parse_summaries
         )
         self._state = SynthesizerState()
         lines = self._store.document.not_understood()
@@ -210,14 +208,6 @@ class EpisodeSynthesizer(BaseManager):
     def path(self) -> Path:
         """The file of the summaries."""
         return self._store.path
-
-    def state(self) -> SynthesizerState:
-        """Return what is known of the episode besides the file."""
-        return self._state
-
-    @override
-    def restore(self, state: SynthesizerState) -> None:
-        self._state = state
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
@@ -51,26 +50,6 @@ KNOWLEDGE_TITLE = "What is known of this game"
 SHARE_OF_KNOWLEDGE = 5  # it takes at most one in so many tokens of the agent's prompt
 MOST_WAITING = 300  # turns; more than a prompt has room for
 COUNTED = ("updates", "failures", "trivial", "refused", "ephemeral", "taken", "archived", "consolidations")
-
-
-@dataclass(frozen=True, slots=True)
-class KnowledgeState:
-    """What the knowledge manager alone knows: plain values, for a snapshot.
-
-    asked_turn: the turn of this episode in which an update was last due
-    turns: those that were played since the last update that the model answered
-    shown: the lines that the agent may be shown until the next update, the most useful first
-    counts: of updates and what came of them, since the run began
-    learnt: keys of the lines that were added in this episode
-    evidence: turns of this episode that show more than what the player did in it
-    """
-
-    asked_turn: int = 0
-    turns: tuple[LearntTurn, ...] = ()
-    shown: tuple[KnowledgeEntry, ...] = ()
-    counts: dict[str, int] = field(default_factory=dict)
-    learnt: tuple[str, ...] = ()
-    evidence: tuple[int, ...] = ()
 
 
 class KnowledgeManager(BaseManager):
@@ -130,7 +109,7 @@ class KnowledgeManager(BaseManager):
         return (SharedFile(name, "knowledgebase.md"), SharedFile(archive_name(name), "knowledgebase.archive.md"))
 
     @override
-    def stores(self) -> tuple[SharedStore[Any], ...]:
+    def stores(self) -> tuple[SharedStore, ...]:
         return self._base.stores
 
     @property
@@ -251,26 +230,6 @@ class KnowledgeManager(BaseManager):
         self._asked_turn, self._turns, self._learnt, self._evidence = 0, (), (), ()
         self._refresh()
         self._shown = self._most_useful()
-
-    def commit(self) -> None:
-        """Write all that was learnt, and take in what others wrote.
-
-        Raises ``StoreError``; the next commit tries again.
-        """
-        for store in self.stores():
-            store.commit()
-        self._refresh()
-
-    def state(self) -> KnowledgeState:
-        """Return what a snapshot has to hold."""
-        return KnowledgeState(
-            self._asked_turn, self._turns, self._shown, dict(self._counts), self._learnt, self._evidence
-        )
-
-    @override
-    def restore(self, state: KnowledgeState) -> None:
-        self._asked_turn, self._turns, self._shown = state.asked_turn, state.turns, state.shown
-        self._counts, self._learnt, self._evidence = Counter(state.counts), state.learnt, state.evidence
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
 from managers.lexicon.document import FormTrial, Lexicon, parse_lexicon
 from managers.lexicon.forms import form_trial_of
-from managers.lexicon.view import WorkingForms, working_forms
+from managers.lexicon.view import working_forms
 from managers.prompting import CHARACTERS_PER_TOKEN
 from session.context import Place, PromptSection
-from session.files.document_store import DocumentStore, StoreState
+from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 LEXICON_FILE = "lexicon.json"
 REFRESH_INTERVAL = 25  # turns
 SYNTAX_TOKENS = 60  # of the forms that models are shown
-_STATES = TypeAdapter(StoreState[FormTrial])
 
 
 class LexiconManager(BaseManager):
@@ -64,7 +62,7 @@ class LexiconManager(BaseManager):
         self._vocabulary = vocabulary
         self._movements = MovementAnalyzer(directions)
         self._store: DocumentStore[Lexicon, FormTrial] = DocumentStore(
-            self.path, partial(parse_lexicon, path=self.path), _STATES
+            self.path, partial(parse_lexicon, path=self.path)
         )
         self._shown = working_forms(self._store.document)
 
@@ -112,14 +110,6 @@ class LexiconManager(BaseManager):
         """Return a command for each form that worked."""
         del observation
         return PromptSection("COMMAND SYNTAX", self.text(SYNTAX_TOKENS), 5, Place.SYNTAX)
-
-    def state(self) -> WorkingForms:
-        """Return what is shown at present."""
-        return self._shown
-
-    @override
-    def restore(self, state: WorkingForms) -> None:
-        self._shown = state
 
     def text(self, tokens: int) -> str:
         """Return a command for each form that worked, in at most so many tokens; "" where nothing is known.

@@ -54,13 +54,6 @@ class MapChange:
     unpruned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PreviousCommand:
-    """The latest command that reached the story, for a snapshot."""
-
-    text: str
-
-
 class MapManager(BaseManager):
     """Owns the map graph ``game_map`` and its file, ``config.map_state_file`` in the work folder.
 
@@ -144,14 +137,6 @@ class MapManager(BaseManager):
     def save_map_state(self) -> None:
         """Write the map. Raises ``StoreError``."""
         self._store.save()
-
-    def state(self) -> PreviousCommand:
-        """Return the command that ``again`` would repeat."""
-        return PreviousCommand(self._previous_command)
-
-    @override
-    def restore(self, state: PreviousCommand) -> None:
-        self._previous_command = state.text
 
     def route(self, from_id: int, to_id: int) -> Route | None:
         """Return the surest short way by known edges, ``None`` where there is none."""

@@ -132,14 +132,6 @@ class ObjectiveManager(BaseManager):
         super().reset(game_state)
         self._state = ObjectivesState()
 
-    def state(self) -> ObjectivesState:
-        """Return all that is known of the episode's objectives."""
-        return self._state
-
-    @override
-    def restore(self, state: ObjectivesState) -> None:
-        self._state = state
-
     @override
     def get_status(self) -> ManagerStatus:
         state = self._state

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
@@ -15,7 +14,7 @@ from managers.routes import view
 from managers.routes.document import MOST_ROOMS, FollowedRoute, Learnt, RouteBook, RouteEdit, TriedRoute, parse_routes
 from managers.routes.trail import Trail
 from session.context import OfferedRoute, Place, PromptSection
-from session.files.document_store import DocumentStore, StoreState
+from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.route import LEAST_TRUST, KnownRoute, RouteStep, Waypoint, standings
 from session.text import counted
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
 ROUTES_FILE = "routes.json"
 MOST_SHOWN = 6
-_STATES = TypeAdapter(StoreState[RouteEdit])
 
 RouteStore = DocumentStore[RouteBook, RouteEdit]
 
@@ -78,7 +76,7 @@ class FailedStep:
 
 @dataclass(frozen=True, slots=True)
 class RoutesState:
-    """Where the player is on a way, for a snapshot.
+    """Where the player is on a way.
 
     news: what the next prompt says of the last one
     has_stopped: it stopped in the last turn, short of its end
@@ -94,7 +92,7 @@ class RoutesState:
 def open_routes(workdir: Path) -> RouteStore:
     """Open the routes of a work folder. Raises ``StoreError``."""
     path = workdir / ROUTES_FILE
-    return DocumentStore(path, partial(parse_routes, path=path), _STATES)
+    return DocumentStore(path, partial(parse_routes, path=path))
 
 
 class RouteManager(BaseManager):
@@ -208,16 +206,12 @@ class RouteManager(BaseManager):
 
     def learn(self, record: TurnRecord) -> None:
         """Compare the turn with the route that is followed, if any, and keep it for the end of the episode."""
-        self.recall(record)
+        self._trail.add(record)
+        self._latest = record.after
         under_way = self._state.under_way if record.is_of_route else None
         self._state = RoutesState(failed=self._state.failed)
         if under_way is not None:
             self._state = self._after(under_way, record)
-
-    def recall(self, record: TurnRecord) -> None:
-        """Keep the turn for the end of the episode."""
-        self._trail.add(record)
-        self._latest = record.after
 
     def end(self, end: EpisodeEnd) -> None:
         """Learn the routes of the episode; they go to the file with the next commit."""
@@ -245,14 +239,6 @@ class RouteManager(BaseManager):
             for route, done in self._worth_telling(observation)
         ]
         return PromptSection("ROUTES", "\n".join(lines), 5, Place.HERE)
-
-    def state(self) -> RoutesState:
-        """Return where the player is on a route."""
-        return self._state
-
-    @override
-    def restore(self, state: RoutesState) -> None:
-        self._state = state
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.memory.learner import MemoryLearner, VisitTracker
+from managers.memory.learner import MemoryLearner
 from managers.memory.news import NewsLedger
-from managers.memory.outcome import ActionOutcome, ZMachineContext
+from managers.memory.outcome import ZMachineContext
 from managers.memory.revision import Revision, require_location_id
 from managers.memory.tiers import MemoryTiers
 from managers.memory.view import last_turn, location_text, shuffled_location
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from managers.base_manager import ManagerParts
+    from session.errors import StoreError
     from session.events import EpisodeEnd
     from session.files.document_store import SharedStore
     from session.files.markdown import MarkdownProblem
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 __all__ = [
     "INVALIDATION_MARKER",
     "Memory",
-    "MemoryState",
     "MemoryStatus",
     "MemoryStatusType",
     "MemorySynthesisResponse",
@@ -51,24 +49,6 @@ __all__ = [
 ]
 
 NEWS_FILE = "memory_news.txt"
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryState:
-    """What the memory manager alone knows of an episode: plain values, for a snapshot.
-
-    ephemeral: memories by location id
-    news, visited, location_id, laid_down, tried: as in ``VisitTracker``
-    counts: as in ``MemoryLearner``
-    """
-
-    ephemeral: dict[int, tuple[Memory, ...]] = field(default_factory=dict)
-    news: tuple[ActionOutcome, ...] = ()
-    visited: frozenset[int] = frozenset()
-    location_id: int | None = None
-    counts: dict[str, int] = field(default_factory=dict)
-    laid_down: frozenset[tuple[int, str]] = frozenset()
-    tried: frozenset[tuple[str, bool]] = frozenset()
 
 
 class SimpleMemoryManager(BaseManager):
@@ -106,7 +86,7 @@ class SimpleMemoryManager(BaseManager):
         self._tiers = MemoryTiers(self.memory_file, self)
         self.memory_cache: dict[int, list[Memory]] = self._tiers.persistent
         self.ephemeral_cache: dict[int, list[Memory]] = self._tiers.ephemeral
-        self._ledger = NewsLedger(config.zork_game_workdir / NEWS_FILE)
+        self._ledger = NewsLedger(config.zork_game_workdir / NEWS_FILE, self._note_failure)
         self._learner = MemoryLearner(
             self,
             self._tiers,
@@ -140,7 +120,7 @@ class SimpleMemoryManager(BaseManager):
         return (SharedFile(config.simple_memory.memory_file, "Memories.md"), SharedFile(NEWS_FILE))
 
     @override
-    def stores(self) -> tuple[SharedStore[Any], ...]:
+    def stores(self) -> tuple[SharedStore, ...]:
         return (self._tiers.store, self._ledger)
 
     def problems(self) -> list[MarkdownProblem]:
@@ -286,26 +266,9 @@ class SimpleMemoryManager(BaseManager):
         self._learner.forget()
         super().reset(game_state)
 
-    def state(self) -> MemoryState:
-        """Return what a snapshot has to hold of the episode."""
-        visit = self._learner.visit
-        return MemoryState(
-            ephemeral={location_id: tuple(memories) for location_id, memories in self.ephemeral_cache.items()},
-            news=visit.news,
-            visited=visit.visited,
-            location_id=visit.location_id,
-            counts=dict(self._learner.counts),
-            laid_down=visit.laid_down,
-            tried=visit.tried,
-        )
-
     @override
-    def restore(self, state: MemoryState) -> None:
-        self.ephemeral_cache.clear()
-        self.ephemeral_cache.update({location_id: list(memories) for location_id, memories in state.ephemeral.items()})
-        self._learner.visit = VisitTracker(state.news, state.visited, state.location_id, state.laid_down, state.tried)
-        self._tiers.follow()
-        self._learner.counts = Counter(state.counts)
+    def followed(self) -> None:
+        self._tiers.follow_file()
 
     @override
     def present(self) -> tuple[str, ...]:
@@ -332,6 +295,11 @@ class SimpleMemoryManager(BaseManager):
                 **{name: self._learner.counts[name] for name in names},
             },
         }
+
+    def _note_failure(self, error: StoreError) -> None:
+        if not self._learner.counts["notes_failed"]:
+            self.log_warning("what was considered may be considered again in the next run", error=str(error))
+        self._learner.counts["notes_failed"] += 1
 
 
 def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:

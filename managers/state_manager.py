@@ -64,7 +64,7 @@ class StateManager(BaseManager):
         """Show the status of these managers, this one last."""
         self._managers = (*(manager for manager in managers if manager is not self), self)
 
-    def commit(self) -> None:
+    def show_soon(self) -> None:
         """Write the file after a turn, unless it was written a moment ago."""
         if time.monotonic() - self._shown_at >= SHORTEST_PAUSE:
             self.export_current_state()

@@ -70,10 +70,6 @@ class TriedCommands(BaseManager):
         if not (record.did_something or record.is_in_fight):
             tried[command] = None
 
-    def recall(self, record: TurnRecord) -> None:
-        """Take in a turn again."""
-        self.learn(record)
-
     @override
     def section(self, observation: Observation) -> PromptSection | None:
         here = observation.location

@@ -1,42 +1,75 @@
-"""Everything that learns from the turns of an episode, and what it has to say to the players."""
+"""Everything that learns from the turns of an episode. To add a manager, put its class into :data:`MANAGERS`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from managers.base_manager import BaseManager, M, ManagerSnapshot
+from managers.base_manager import BaseManager, M, ManagerParts
+from managers.circling import CirclingDetector
+from managers.context_manager import ContextManager
+from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.knowledge_manager import KnowledgeManager
+from managers.lexicon_manager import LexiconManager
+from managers.map_manager import MapManager
+from managers.objective_manager import ObjectiveManager
+from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
-from session.errors import ConfigurationError, StoreError, first_problem
-from session.events import MemoryRemoved
+from managers.tried_commands import TriedCommands
+from session.errors import ConfigurationError, StoreError
+from session.files.run_folders import SharedFiles
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.critic import Critic
+from zorkgpt.players.object_check import ObjectCheck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
     from session.context import PromptSection
-    from session.events import EpisodeEnd, Event
-    from session.files.document_store import SharedStore, Watch
-    from session.files.recording import Recording
+    from session.events import EpisodeEnd
+    from session.files.document_store import SharedStore
+    from session.files.inputs import Inputs
+    from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import Observation, TurnRecord
 
+MANAGERS: list[type[BaseManager]] = [
+    ContextManager,
+    MapManager,
+    RouteManager,
+    LexiconManager,
+    SimpleMemoryManager,
+    TriedCommands,
+    CirclingDetector,
+    KnowledgeManager,
+    ObjectiveManager,
+    StateManager,
+    EpisodeSynthesizer,
+]
+"""Every manager, each behind those that it needs; episodes and turns reach them in this order."""
 
-@dataclass(frozen=True, slots=True)
-class LearningState:
-    """What cannot be had from the shared files and the episode's records; managers by the names of their classes."""
 
-    managers: dict[str, ManagerSnapshot]
-    critic_failures: int
+def shared_files(config: GameConfiguration) -> SharedFiles:
+    """Return the files of the work folder in which managers keep what they learn."""
+    return SharedFiles(config.zork_game_workdir, [file for kind in MANAGERS for file in kind.shared_files(config)])
 
-    def to_json(self) -> bytes:
-        """Return the values as JSON."""
-        managers = b",".join(b'"%s":%s' % (name.encode(), each.to_json()) for name, each in self.managers.items())
-        return b'{"managers":{%s},"critic_failures":%d}' % (managers, self.critic_failures)
+
+def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MANAGERS) -> Learning:
+    """Build the managers of a run and its critic.
+
+    Raises ``LookupError`` for a manager that is listed before one that it needs.
+    """
+    for kind in kinds:
+        manager = kind.build(parts)
+        parts.considered.add(kind)
+        if manager is not None:
+            parts.managers.append(manager)
+    parts.get(StateManager).show(parts.managers)
+    check = ObjectCheck(parts.vocabulary, parts.get(MapManager).game_map, MovementAnalyzer(parts.story.directions))
+    return Learning(tuple(parts.managers), Critic(parts.model, check, parts.config.critic.mode))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +81,27 @@ class Learning:
 
     managers: tuple[BaseManager, ...]
     critic: Critic
+    _unreadable: set[Path] = field(default_factory=set)
 
     def find(self, kind: type[M]) -> M | None:
-        """Return the manager of that class, ``None`` where it takes no part in this run."""
+        """Return the manager of that class, ``None`` if it takes no part in this run."""
         return next((manager for manager in self.managers if isinstance(manager, kind)), None)
 
     def get(self, kind: type[M]) -> M:
-        """Return the manager of that class. Raises ``LookupError`` where none takes part."""
+        """Return the manager of that class. Raises ``LookupError`` if it takes no part in this run."""
         found = self.find(kind)
         if found is None:
-            raise LookupError(f"no {kind.__name__} takes part in this run")
+            raise LookupError(f"{kind.__name__} takes no part in this run")
         return found
 
-    def hold(self, watch: Watch, copies: Path | None) -> None:
-        """Let shared files change in :meth:`commit` alone from now on, and tell ``watch`` of looks at them.
+    def hold(self, inputs: Inputs, files: SharedFiles, copies: Path) -> None:
+        """Read and write the shared files in step with ``inputs``.
 
-        copies: the run's folder for copies of them as they are at its snapshot
+        copies: what the files contained before the recorded events, if there are any
         """
-        for manager in self.managers:
-            manager.hold(watch, copies)
+        bases = files.read(copies) if inputs.is_repeating else {}
+        for store in self.stores():
+            store.hold(inputs, bases.get(store.path.name))
 
     def begin(self, state: GameState) -> None:
         """Begin a new episode in ``state``; what outlives episodes stays."""
@@ -74,14 +109,19 @@ class Learning:
             manager.reset(state)
         self.critic.reset()
 
-    def recall(self, state: GameState, records: Sequence[TurnRecord]) -> None:
-        """Bring the episode that began in ``state`` as far as these records; :meth:`restore` does the rest."""
-        self.begin(state)
-        for record in records:
-            state.record(record)
-            self.critic.learn(record)
-            for manager in self.managers:
-                manager.recall(record)
+    def look(self) -> None:
+        """Take in what others wrote into the shared files. A file that cannot be read is logged, and not changed."""
+        for manager in self.managers:
+            for store in manager.stores():
+                try:
+                    store.look()
+                except StoreError as error:
+                    if store.path not in self._unreadable:
+                        manager.log_error("a shared file cannot be read; play goes on without it", error=str(error))
+                    self._unreadable.add(store.path)
+                else:
+                    self._unreadable.discard(store.path)
+            manager.followed()
 
     def sections(self, observation: Observation) -> list[PromptSection]:
         """Return what the managers have to say in a prompt at this moment."""
@@ -95,24 +135,24 @@ class Learning:
             manager.learn(record)
 
     def end(self, end: EpisodeEnd) -> None:
-        """Let every manager draw its conclusions of the episode; files have them all after the next commit."""
+        """Let every manager draw its conclusions of the episode; the next commit writes them."""
         for manager in self.managers:
             manager.end(end)
 
-    def commit(self) -> None:
-        """Write what was learnt since the last time into the shared files. Raises ``StoreError``."""
-        for manager in self.managers:
-            manager.commit()
+    def commit(self, inputs: Inputs) -> None:
+        """Write what was learnt since the last time into the shared files.
 
-    @property
-    def is_due(self) -> bool:
-        """Whether the next :meth:`commit` has something to write."""
-        return any(store.is_due for store in self.stores())
-
-    def keep(self) -> None:
-        """Keep what :meth:`restore` needs of the shared files as they are now. Raises ``StoreError``."""
-        for store in self.stores():
-            store.keep()
+        What is going to be written is in the journal, and the journal is on the disk, before the first file changes.
+        Raises ``StoreError``.
+        """
+        due = [store for store in self.stores() if store.is_due]
+        with ExitStack() as locks:
+            for store in due:
+                store.prepare(locks)
+            inputs.sync()
+            for store in due:
+                store.write()
+        self.get(StateManager).show_soon()
 
     def show(self) -> None:
         """Write ``current_state.json``."""
@@ -122,42 +162,16 @@ class Learning:
         """Write ``current_state.json`` before a player is asked, who may take long, if it is behind."""
         self.get(StateManager).catch_up()
 
-    def repeat_removals(self, recording: Recording, emit: Callable[[Event], None]) -> None:
-        """Forget the memories that a person had the recorded run go on without before its next turn."""
-        while isinstance(removed := recording.next_event, MemoryRemoved):
-            emit(removed)
-            self.remove_memory(removed.title)
-
     def remove_memory(self, title: str) -> None:
-        """Forget every memory of that title. Raises ``ConfigurationError`` where there is none."""
+        """Forget every memory of that title. Raises ``ConfigurationError`` if there is none."""
         memories = self.find(SimpleMemoryManager)
         if memories is None or not memories.remove_memory(title):
             raise ConfigurationError(f"there is no memory of this title at that turn: {title}")
 
-    def snapshot(self) -> LearningState:
-        """Return what a snapshot has to hold."""
-        return LearningState(
-            {type(manager).__name__: manager.snapshot() for manager in self.managers}, self.critic.failures
-        )
-
-    def restore(self, state: LearningState, *, is_committed: bool) -> None:
-        """Let everybody know what they knew when ``state`` was taken.
-
-        is_committed: what was due then has reached the shared files since
-        Raises ``StoreError`` for a snapshot of another version.
-        """
-        try:
-            for manager in self.managers:
-                manager.restore_snapshot(state.managers[type(manager).__name__], is_committed=is_committed)
-        except (KeyError, ValidationError) as error:
-            problem = first_problem(error) if isinstance(error, ValidationError) else f"no {error}"
-            raise StoreError(f"the snapshot is of another version: {problem}") from error
-        self.critic.failures = state.critic_failures
-
     def digests(self) -> dict[str, str]:
-        """Return the SHA-256 (64 hex digits) of what each shared file holds as far as this run knows, by its name."""
+        """Return the SHA-256 (64 hex digits) of each shared file, by its name, as this run knows it."""
         return {store.path.name: store.digest for store in self.stores() if store.digest is not None}
 
-    def stores(self) -> list[SharedStore[Any]]:
-        """Return what keeps the shared files, in the order in which they are written."""
+    def stores(self) -> list[SharedStore]:
+        """Return the stores of the shared files, in the order in which they are written."""
         return [store for manager in self.managers for store in manager.stores()]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event as Flag
@@ -14,9 +13,9 @@ from session.errors import ConfigurationError
 from session.values import ROLES
 from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS, EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore
-from zorkgpt.llm.language_model import LanguageModel
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.settings import Limits, RoleSettings
+from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.waits import Waits
 
 if TYPE_CHECKING:
@@ -27,20 +26,6 @@ if TYPE_CHECKING:
 
 _PATIENCE_ELSEWHERE = 300.0
 """Seconds, at most, for a model on another server than the agent's: play goes on without it."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenModel:
-    """A model for every role, with words for the user: what it is and why it was chosen.
-
-    waits: its pauses before it asks again
-    try_out: makes sure that the agent's model can be used; raises ``LanguageModelUnavailable``
-    """
-
-    model: LanguageModel
-    description: str
-    waits: Waits = field(default_factory=Waits)
-    try_out: Callable[[], None] = lambda: None
 
 
 @contextmanager

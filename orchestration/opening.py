@@ -10,12 +10,13 @@ from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from orchestration.model_choice import ChosenModel, choose_model
-from orchestration.review import Review
+from orchestration.model_choice import choose_model
 from orchestration.story import ChosenStory, choose_story
+from orchestration.turn import Review
 from session.errors import ConfigurationError
 from session.vocabulary import Vocabulary
 from zorkgpt.llm.person import PERSON, PersonModel
+from zorkgpt.llm.run_model import ChosenModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

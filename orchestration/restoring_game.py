@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from game_interface.core.machine.saved_state import SavedState
-    from session.events import Event
-    from session.files.recording import Recording
+    from session.files.inputs import Inputs
     from session.values import Observation, Seed, StoryFacts
 
 Answer = TypeVar("Answer")
@@ -32,16 +31,14 @@ class RestoringGame(Game):
     What it died over is asked once more, since it may have been killed from outside, or for want of memory. Only if it
     dies again does the command count as one that did not work.
 
-    emit: told of every command that failed so
-    recording: a failure that comes next in it is repeated without asking the interpreter
+    inputs: records every command that failed, and repeats those that are recorded
 
-    ``GameError`` is raised where the game cannot be put back; then no command has failed.
+    ``GameError`` is raised if the game cannot be put back.
     """
 
-    def __init__(self, inner: Game, emit: Callable[[Event], None], recording: Recording) -> None:
+    def __init__(self, inner: Game, inputs: Inputs) -> None:
         self._inner = inner
-        self._emit = emit
-        self._recording = recording
+        self._inputs = inputs
         self._observation = inner.observation
         self._saved = inner.save()
 
@@ -86,29 +83,29 @@ class RestoringGame(Game):
 
     def _ask(self, command: str, ask: Callable[[], Answer]) -> Answer | None:
         """Return what the inner game answers, at the second try if need be; ``None`` where the command has failed."""
-        recorded = self._recording.next_event
-        if isinstance(recorded, GameFailed) and recorded.command == command:
-            self._put_back(recorded)
-            return None
-        try:
-            return ask()
-        except GameError as error:
-            _log_restart(error)
-        self._inner.restore(self._saved)
-        try:
-            return ask()
-        except GameError as error:
-            self._put_back(GameFailed(command, str(error)))
-            return None
+        failure = self._inputs.get(GameFailed, lambda: None, lambda event: event.command == command)
+        if failure is None:
+            try:
+                return ask()
+            except GameError as error:
+                _log_restart(error)
+            self._inner.restore(self._saved)
+            try:
+                return ask()
+            except GameError as error:
+                failure = GameFailed(command, str(error))
+                self._inputs.emit(failure)
+        self.put_back(failure)
+        return None
 
-    def _put_back(self, failure: GameFailed) -> None:
+    def put_back(self, failure: GameFailed) -> None:
+        """Put the game back to where it was before a command that failed; the observation has the reason."""
         before = self._saved
         if failure.command:
             reason = f"The command did not work, and nothing has changed: {failure.error}"
             observation = replace(before.observation, text=reason, died=False, refusal=reason)
             before = replace(before, observation=observation)
         self._kept(self._inner.restore(before))
-        self._emit(failure)
 
     def _kept(self, observation: Observation) -> Observation:
         self._observation = observation

@@ -14,8 +14,8 @@ from managers.route_manager import RouteManager
 from managers.routes.document import LONGEST_DETOUR
 from managers.routes.minimising import minimised
 from session.errors import GameError
-from session.events import Event, ProvenRoute, RoutesProven
-from session.files.recording import Recording
+from session.events import ProvenRoute, RoutesProven
+from session.files.inputs import Inputs
 from session.route import Proof, RouteStep, Waypoint, touched_in
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from game_interface.core.machine.saved_state import SavedState
     from managers.routes.minimising import Commands
     from orchestration.learning import Learning
-    from orchestration.run_record import Record
     from session.game_configuration import GameConfiguration
     from session.route import KnownRoute
     from session.values import Observation
@@ -35,31 +34,27 @@ class RouteProof:
     """Tries out the routes that nobody has tried out yet, once an episode is over.
 
     game: is reset by the next episode; an interpreter that dies ends the proof, not the run
-    recording: while it is repeated, what it says of a proof is taken over, and nothing is tried
+    inputs: a recorded proof is taken over, and nothing is tried
     is_stopped: ends the proof early, as its time does; what was found by then stands
     seeds, seconds: how many seeds are tried, and how long that may take
     """
 
     game: Game
     routes: RouteManager
-    recording: Recording
-    emit: Callable[[Event], None]
+    inputs: Inputs
     is_stopped: Callable[[], bool]
     seeds: int
     seconds: float
 
     def __call__(self, episode: int) -> None:
         """Try out what the episode and earlier ones have taught."""
-        recorded = self.recording.next_event
-        if isinstance(recorded, RoutesProven):
-            proven = recorded
-        elif self.recording.is_over:
-            proven = RoutesProven(episode, tuple(self._proven()))
-        else:
-            return
-        if proven.routes:
-            self.emit(proven)
+        proven = self.inputs.get(RoutesProven, partial(self._tried_out, episode))
+        if proven is not None:
             self.routes.take_proof(proven)
+
+    def _tried_out(self, episode: int) -> RoutesProven | None:
+        routes = self._proven()
+        return RoutesProven(episode, tuple(routes)) if routes else None
 
     def _proven(self) -> list[ProvenRoute]:
         end = time.monotonic() + self.seconds
@@ -79,16 +74,14 @@ class RouteProof:
 
 
 def build_route_proof(
-    configuration: GameConfiguration, game: Game, learning: Learning, record: Record, stop: Flag
+    configuration: GameConfiguration, game: Game, learning: Learning, inputs: Inputs, stop: Flag
 ) -> Callable[[int], None]:
     """Return what is called after each episode: a proof of routes with the assistance of that name, else nothing."""
     routes = learning.find(RouteManager)
     if routes is None or "proven-routes" not in configuration.assist:
         return lambda _episode: None
     options = configuration.routes
-    return RouteProof(
-        game, routes, record.recording, record.emit, stop.is_set, options.proof_seeds, options.proof_seconds
-    )
+    return RouteProof(game, routes, inputs, stop.is_set, options.proof_seeds, options.proof_seconds)
 
 
 class _RouteTrial:

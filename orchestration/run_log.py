@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from structlog.typing import EventDict, FilteringBoundLogger
 
-    from zorkgpt.llm.journaled import Asked
     from zorkgpt.llm.language_model import Prompt
+    from zorkgpt.llm.run_model import Asked
 
 _PROGRAM = logging.getLogger("zorkgpt")
 _TOLD = logging.getLogger("zorkgpt.run")

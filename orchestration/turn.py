@@ -8,13 +8,14 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from game_interface.core.commands import refusal
-from game_interface.core.game import Game
 from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
-from orchestration.review import Review, recorded_review, unreviewed
+from orchestration.restoring_game import RestoringGame
 from session.command_reading import first_command
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, ZorkGPTError
+from session.events import ProposalReviewed
+from session.files.inputs import Inputs
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from session.vocabulary import Vocabulary
 from zorkgpt.llm.person import LEAVING
@@ -25,14 +26,15 @@ from zorkgpt.players.extractor import Extractor
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from orchestration.guarded_model import GuardedModel
     from orchestration.learning import Learning
-    from orchestration.opening import Parts
     from session.context import OfferedRoute
-    from session.events import ProposalReviewed
-    from session.files.recording import Recording
+    from session.events import GameFailed
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
+    from zorkgpt.llm.language_model import LanguageModel
+
+Review = Callable[[Proposal], ProposalReviewed | None]
+"""Returns what a person decides about a proposal, ``None`` for no decision."""
 
 Offer = Callable[[tuple[str, ...], Callable[[str], int]], tuple[str, ...]]
 """Chooses from the valid actions of a moment by how often each was played, and says in which order they are shown."""
@@ -49,20 +51,21 @@ class Turn:
     vocabulary: tells where a line of several commands is parted; without it none is
     routes: what the agent may follow; the commands of a route are played without asking anybody
     is_persons: a person chooses the commands: nobody judges them
-    review: lets a person decide on each proposal, in the critic's place
+    review: lets a person decide on each proposal, in the critic's place; ``None`` for nobody
     """
 
-    game: Game
+    game: RestoringGame
     agent: Agent
     critic: Critic
     context: ContextManager
+    inputs: Inputs
     extractor: Extractor | None = None
     max_rejections: int = 2
     offer: Offer | None = None
     vocabulary: Vocabulary | None = None
     routes: RouteManager | None = None
     is_persons: bool = False
-    review: Review = unreviewed
+    review: Review | None = None
 
     @property
     def on_route(self) -> bool:
@@ -88,6 +91,20 @@ class Turn:
             verdicts=tuple(attempt.verdict for attempt in attempts),
             after=self.game.observation,
         )
+
+    def repeat(self, recorded: TurnRecord, failures: Sequence[GameFailed]) -> None:
+        """Play the command of a recorded turn, as its prompts and answers led to it.
+
+        failures: commands of this turn that the interpreter did not survive
+        """
+        for proposal, verdict in zip(recorded.proposals, recorded.verdicts, strict=True):
+            if self.routes is not None and proposal.wants_way and verdict.source != "person":
+                self.routes.set_out(proposal, self.game.observation)
+        failure = next((each for each in failures if each.command == recorded.action), None)
+        if failure is not None and recorded.after.refusal is not None:
+            self.game.put_back(failure)
+        else:
+            self.game.step(recorded.action)
 
     def _next_of_route(self) -> list[_JudgedProposal]:
         """Play the next command of the route that is followed; return nothing where none is."""
@@ -120,7 +137,7 @@ class Turn:
                 reason = f"A turn is one command: {first!r} is played, and what follows it is for the next turns."
                 yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser"))
                 proposal = replace(proposal, action=first)
-            review = self.review(proposal)
+            review = self.inputs.get(ProposalReviewed, partial(self._reviewed, proposal))
             if review is not None and review.played not in ("", proposal.action):
                 reason = f"{review.played!r} was typed instead."
                 yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="person"))
@@ -138,6 +155,9 @@ class Turn:
                 rejections_left -= 1
             if rejections_left < 0:
                 return
+
+    def _reviewed(self, proposal: Proposal) -> ProposalReviewed | None:
+        return self.review(proposal) if self.review else None
 
     def _times(self, state: GameState, action: str) -> int:
         """Return how often the action was played here, in this episode and, as far as routes are learnt, earlier."""
@@ -237,37 +257,35 @@ def freshest(actions: tuple[str, ...], times: Callable[[str], int]) -> tuple[str
 
 def build_turn(
     configuration: GameConfiguration,
-    model: GuardedModel,
-    game: Game,
+    model: LanguageModel,
+    game: RestoringGame,
     learning: Learning,
-    parts: Parts,
-    recording: Recording,
+    inputs: Inputs,
+    vocabulary: Vocabulary,
+    review: Review | None,
 ) -> Turn:
-    """Build the players of a run around its game.
-
-    recording: has the decisions of a person that are repeated
-    """
+    """Build the players of a run around its game."""
     is_persons = configuration.agent.player != "model"
     reader = configuration.extractor.mode
     reasoning_length = None if is_persons else configuration.agent.reasoning_length
-    routes = learning.find(RouteManager)
     return Turn(
         game=game,
         agent=Agent(
-            model.door,
+            model,
             reads=reader == "inline",
             notes_objectives=configuration.objectives.enabled and reasoning_length is None,
             reasoning_length=reasoning_length,
         ),
         critic=learning.critic,
         context=learning.get(ContextManager),
-        extractor=Extractor(model.door) if reader == "separate" else None,
+        inputs=inputs,
+        extractor=Extractor(model) if reader == "separate" else None,
         max_rejections=configuration.critic.max_rejections,
         offer=None if is_persons else _offer(configuration),
-        vocabulary=parts.vocabulary,
-        routes=routes,
+        vocabulary=vocabulary,
+        routes=learning.find(RouteManager),
         is_persons=is_persons,
-        review=recorded_review(recording, model.emit, parts.review),
+        review=review,
     )
 
 

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
-from game_interface.core.game import Game
 from orchestration.learning import Learning
+from orchestration.restoring_game import RestoringGame
 from orchestration.turn import PlayerLeft, Turn
 from session.context import Place
 from session.episode_progress import EpisodeProgress
 from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError, WaitInterrupted
-from session.events import EpisodeEnd, EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
+from session.events import (
+    EpisodeEnd,
+    EpisodeEnded,
+    EpisodeStarted,
+    GameFailed,
+    MemoryRemoved,
+    RunEnded,
+    RunPaused,
+    TurnPlayed,
+)
+from session.files.inputs import Inputs
 from session.game_state import GameState
 from session.values import Seed
 
@@ -34,16 +44,8 @@ class RunPlan:
 RunEnd = Literal["done", "interrupted", "paused"]
 
 
-class Commit(Protocol):
-    """Writes down what was played: see ``orchestration.committer.Committer.commit``."""
-
-    def __call__(self, episode_index: int, *, in_episode: bool) -> None:
-        """Write down how the run stands, so that it can be resumed from here."""
-        ...
-
-
 class Episode:
-    """An episode being played: its state, and what it has come to so far."""
+    """An episode being played: its state and its figures so far."""
 
     def __init__(self, state: GameState, opening: Observation) -> None:
         self.state = state
@@ -51,7 +53,7 @@ class Episode:
         self._progress = EpisodeProgress(opening)
 
     def count(self, record: TurnRecord, seconds: float) -> None:
-        """Add a turn to the figures that the end of the episode tells."""
+        """Add a turn to the figures of the episode."""
         self._progress.count(record, seconds)
 
     def ended(self, end: EpisodeEnd) -> EpisodeEnded:
@@ -69,63 +71,44 @@ class Episode:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class RunPosition:
-    """How far a run has come.
-
-    index: place of the episode in the plan, from 0
-    episode: the one that is being played; ``None`` where it is still to begin
-    """
-
-    index: int = 0
-    episode: Episode | None = None
-
-    def describe(self) -> str:
-        """Return the position in words that end a sentence; "" for the beginning of the run."""
-        if self.episode is not None:
-            return f", episode {self.episode.state.episode}, after turn {self.episode.state.turn_count}"
-        return f", at the beginning of its episode {self.index + 1}" if self.index else ""
-
-
 @dataclass(slots=True)
 class ZorkOrchestrator:
-    """Plays episodes and tells ``emit`` of everything as it happens.
+    """Plays episodes; everything that happens goes to ``inputs`` as events.
 
-    commit: called after every turn and every episode
     stop: set from outside, pauses the run after the turn in flight
-    before_turn: called before every turn
+    checkpoint: called after every episode, when its files are written
     after_episode: called with the number of an episode when its managers have drawn their conclusions
+    rebuilds_prompts: whether recorded turns are repeated with every prompt, to compare them
     """
 
-    game: Game
+    game: RestoringGame
     turn: Turn
     learning: Learning
     plan: RunPlan
-    emit: Callable[[Event], None]
-    commit: Commit
+    inputs: Inputs
     stop: Flag
-    before_turn: Callable[[], None] = lambda: None
+    checkpoint: Callable[[], None]
     after_episode: Callable[[int], None] = lambda _episode: None
+    rebuilds_prompts: bool = False
     _episode: Episode | None = None
 
-    def play(self, position: RunPosition = RunPosition()) -> RunEnd:
-        """Play every episode of the plan from ``position`` on, or until the run has to pause.
+    def play(self, first: int = 0) -> RunEnd:
+        """Play every episode of the plan from the index ``first`` on, or until the run has to pause.
 
-        Raises ``StoreError`` where not even the pause can be written down.
+        Raises ``StoreError`` if not even the pause can be recorded.
         """
-        self._episode = position.episode
         try:
-            for index in range(position.index, len(self.plan.seeds)):
+            for index in range(first, len(self.plan.seeds)):
                 if not self._play_episode(index):
                     return self._paused("interrupted", "interrupted")
         except (LanguageModelError, BudgetSpent, WaitInterrupted, StoreError, GameError) as error:
             return self._paused("interrupted" if self.stop.is_set() else "paused", str(error))
-        self.emit(RunEnded(len(self.plan.seeds), self.learning.digests()))
+        self.inputs.emit(RunEnded(len(self.plan.seeds), self.learning.digests()))
         return "done"
 
     def _play_episode(self, index: int) -> bool:
-        """Play an episode; return false where it was interrupted."""
-        episode = self._episode = self._episode or self._begin(index)
+        """Play an episode; return false if it was interrupted."""
+        episode = self._episode = self._begin(index)
         while (end := self._end(episode)) is None:
             if self.stop.is_set():
                 return False
@@ -134,37 +117,54 @@ class ZorkOrchestrator:
             except PlayerLeft:
                 end = "left"
                 break
-            self.commit(index, in_episode=True)
+            self.learning.commit(self.inputs)
         self.learning.end(end)
         self.after_episode(episode.state.episode)
-        self.emit(episode.ended(end))
+        self.inputs.emit(episode.ended(end))
         self._episode = None
-        self.commit(index + 1, in_episode=False)
+        self.learning.commit(self.inputs)
+        self.learning.look()
+        self.checkpoint()
         return True
 
     def _begin(self, index: int) -> Episode:
         seed = self.plan.seeds[index]
         opening = self.game.reset(seed)
         episode = Episode(GameState(episode=self.plan.first_episode + index), opening)
+        self.learning.look()
         self.learning.begin(episode.state)
-        self.emit(EpisodeStarted(episode.state.episode, seed, opening))
+        self.inputs.emit(EpisodeStarted(episode.state.episode, seed, opening))
         return episode
 
     def _play_turn(self, episode: Episode) -> None:
-        self.before_turn()
-        start = time.monotonic()
-        state = episode.state
-        learnt = []
-        if not self.turn.on_route:
-            self.learning.show_before_asking()
-            learnt = self.learning.sections(self.game.observation)
-        record = self.turn.play(state, learnt)
-        seconds = round(time.monotonic() - start, 3)
-        memory = "".join(section.text for section in learnt if section.place == Place.MEMORY)
-        self.emit(TurnPlayed(record, seconds, self.turn.context.tokens.estimate(memory)))
-        state.record(record)
-        self.learning.learn(record)
-        episode.count(record, seconds)
+        self.learning.look()
+        while removed := self.inputs.get(MemoryRemoved, lambda: None):
+            self.learning.remove_memory(removed.title)
+        played = None if self.rebuilds_prompts else self._repeated_turn()
+        if played is None:
+            start = time.monotonic()
+            learnt = []
+            if not self.turn.on_route:
+                self.learning.show_before_asking()
+                learnt = self.learning.sections(self.game.observation)
+            record = self.turn.play(episode.state, learnt)
+            seconds = round(time.monotonic() - start, 3)
+            memory = "".join(section.text for section in learnt if section.place == Place.MEMORY)
+            played = TurnPlayed(record, seconds, self.turn.context.tokens.estimate(memory))
+        self.inputs.emit(played)
+        episode.state.record(played.record)
+        self.learning.learn(played.record)
+        episode.count(played.record, played.seconds)
+
+    def _repeated_turn(self) -> TurnPlayed | None:
+        """Play the command of the next recorded turn without its prompts; ``None`` if no whole turn is recorded."""
+        recorded = self.inputs.next_turn()
+        if recorded is None:
+            return None
+        events, played = recorded
+        before, failures = self.game.observation, [event for event in events if isinstance(event, GameFailed)]
+        self.turn.repeat(played.record, failures)
+        return replace(played, record=replace(played.record, before=before, after=self.game.observation))
 
     def _end(self, episode: Episode) -> EpisodeEnd | None:
         ending = self.game.observation.ending
@@ -174,5 +174,5 @@ class ZorkOrchestrator:
 
     def _paused(self, end: RunEnd, reason: str) -> RunEnd:
         state = self._episode.state if self._episode else None
-        self.emit(RunPaused(reason, state.episode if state else 0, state.turn_count if state else 0))
+        self.inputs.emit(RunPaused(reason, state.episode if state else 0, state.turn_count if state else 0))
         return end

@@ -55,6 +55,7 @@ class ModelAnswered:
 
     prompt_tokens, cached_tokens, completion_tokens: of all requests that the call took, as the server counted them
     question_tokens: of the prompt of the one request that was answered; 0 where the server did not count it
+    prompt_characters: of the prompt; 0 in journals of earlier versions
     seconds: from the call to the answer
     """
 
@@ -69,6 +70,7 @@ class ModelAnswered:
     requests: int
     seconds: float
     question_tokens: int = 0
+    prompt_characters: int = 0
     kind: Literal["model_answered"] = "model_answered"
 
 
@@ -134,17 +136,31 @@ class GameFailed:
 
 @dataclass(frozen=True, slots=True)
 class FileEdited:
-    """Somebody else was found to have written a shared file.
+    """A person or another process was found to have written a shared file.
 
     file: its name in the work folder
-    read: how often the run had looked at the file, this time included
-    text: what the file holds now
+    text: what it contains now; "" if it is gone
+    lacks: how many of the run's last changes the text lacks: it is an edit of an older version
     """
 
     file: str
-    read: int
     text: str
+    lacks: int = 0
     kind: Literal["file_edited"] = "file_edited"
+
+
+@dataclass(frozen=True, slots=True)
+class FileWritten:
+    """The run is about to write a shared file.
+
+    file: its name in the work folder
+    before, after: SHA-256 of its content before and after, 64 hex digits; "" for no file
+    """
+
+    file: str
+    before: str
+    after: str
+    kind: Literal["file_written"] = "file_written"
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +257,7 @@ Event = Annotated[
     | EpisodeEnded
     | GameFailed
     | FileEdited
+    | FileWritten
     | OptionsChanged
     | ProposalReviewed
     | MemoryRemoved

@@ -64,7 +64,7 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class ObjectivesState:
-    """The objectives of an episode with their evidence and counts: plain values, for snapshots.
+    """The objectives of an episode with their evidence and counts.
 
     asked_turn: the last turn at which the model was asked, whether it answered or not
     updates, failures: calls that were answered, and calls that were not

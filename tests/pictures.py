@@ -20,7 +20,7 @@ from playwright.sync_api import sync_playwright
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 
-from orchestration.resumption import configuration_of
+from orchestration.history import configuration_of
 from session.events import TurnPlayed
 from session.files.journal import read_journal, read_manifest
 from session.game_configuration import GameConfiguration

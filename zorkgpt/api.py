@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 
 from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
-from orchestration.bootstrap import open_run
-from orchestration.model_choice import ChosenModel, choose_model
+from orchestration.history import Replayed, configuration_of, open_resumed_run, require_player, verify, with_keys
+from orchestration.model_choice import choose_model
 from orchestration.opening import open_parts, open_story
-from orchestration.resumption import configuration_of, open_resumed_run, require_player, with_keys
+from orchestration.run import open_run
 from orchestration.story import choose_story, in_folder_of_story
-from orchestration.verification import Replayed, verify
 from session.changed_options import updated
 from session.errors import (
     BudgetSpent,
@@ -33,13 +32,14 @@ from session.errors import (
     ZorkGPTError,
 )
 from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
+from session.files.inputs import Difference
 from session.files.journal import read_manifest
-from session.files.recording import Difference
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import load_configuration
 from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
 from zorkgpt.llm.function_model import Agent, FunctionModel, Situation
+from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.report import played_run
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn

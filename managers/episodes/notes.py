@@ -19,7 +19,7 @@ LONGEST_RESPONSE: Final = 4000  # characters
 
 @dataclass(frozen=True, slots=True)
 class EpisodeNotes:
-    """The facts of an episode so far; plain values, for snapshots.
+    """The facts of an episode so far.
 
     turns: how many were played
     score, best_score, max_score: points; ``None`` where the story keeps none

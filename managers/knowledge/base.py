@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-from pydantic import TypeAdapter
+from typing import TYPE_CHECKING
 
 from managers.knowledge.document import KnowledgeDocument, parse_knowledge, write_line
 from session.file_names import archive_name
-from session.files.document_store import DocumentStore, StoreState
+from session.files.document_store import DocumentStore
 from session.files.markdown import usual_line_end
 from session.knowledge import KnowledgeEntry
 from session.text import text_key
@@ -86,10 +84,6 @@ class ArchiveEdit:
         return f"{write_line(entry.line)} (in {entry.section} until Ep{self.episode}, T{self.turn})"
 
 
-_STATES = TypeAdapter(StoreState[KnowledgeEdit])
-_ARCHIVE_STATES = TypeAdapter(StoreState[ArchiveEdit])
-
-
 class KnowledgeBase:
     """Two files: the knowledge, and beside it ``NAME.archive.md`` with every line that it gave up.
 
@@ -98,9 +92,9 @@ class KnowledgeBase:
     """
 
     def __init__(self, path: Path) -> None:
-        self._knowledge: DocumentStore[KnowledgeDocument, KnowledgeEdit] = DocumentStore(path, parse_knowledge, _STATES)
+        self._knowledge: DocumentStore[KnowledgeDocument, KnowledgeEdit] = DocumentStore(path, parse_knowledge)
         self._archive: DocumentStore[Archive, ArchiveEdit] = DocumentStore(
-            path.with_name(archive_name(path.name)), Archive, _ARCHIVE_STATES
+            path.with_name(archive_name(path.name)), Archive
         )
 
     @property
@@ -119,7 +113,7 @@ class KnowledgeBase:
         return self._knowledge.unsaved + self._archive.unsaved
 
     @property
-    def stores(self) -> tuple[SharedStore[Any], ...]:
+    def stores(self) -> tuple[SharedStore, ...]:
         """The stores of both files, the archive first, so that no line is ever in neither file."""
         return (self._archive, self._knowledge)
 

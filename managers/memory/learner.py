@@ -13,7 +13,7 @@ from managers.memory.brief import brief_prompt, brief_schema, memory_of, worth_k
 from managers.memory.outcome import context_of, outcome_of
 from managers.memory.prompt import visit_prompt, wants_brief_prompt
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis
-from session.errors import LanguageModelError, StoreError
+from session.errors import LanguageModelError
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 if TYPE_CHECKING:
@@ -114,12 +114,7 @@ class MemoryLearner:
     def commit(self) -> None:
         """Write what was learnt into the files, as far as they can be written."""
         self._tiers.commit()
-        try:
-            self._ledger.commit()
-        except StoreError as error:
-            if not self.counts["notes_failed"]:
-                self._owner.log_warning("what was considered may be considered again in the next run", error=str(error))
-            self.counts["notes_failed"] += 1
+        self._ledger.commit()
 
     def _is_news(self, outcome: ActionOutcome) -> bool:
         """Return whether the outcome is news by itself, or because the command has failed on the same visit.
@@ -207,19 +202,12 @@ class VisitTracker:
     laid_down: ids of locations, each with the name of a thing that the player laid down there
     """
 
-    def __init__(
-        self,
-        news: tuple[ActionOutcome, ...] = (),
-        visited: frozenset[int] = frozenset(),
-        location_id: int | None = None,
-        laid_down: frozenset[tuple[int, str]] = frozenset(),
-        tried: frozenset[tuple[str, bool]] = frozenset(),
-    ) -> None:
-        self.news = news
-        self.tried = tried
-        self.visited = visited
-        self.location_id = location_id
-        self.laid_down = laid_down
+    def __init__(self) -> None:
+        self.news: tuple[ActionOutcome, ...] = ()
+        self.tried: frozenset[tuple[str, bool]] = frozenset()
+        self.visited: frozenset[int] = frozenset()
+        self.location_id: int | None = None
+        self.laid_down: frozenset[tuple[int, str]] = frozenset()
 
     def enter(self, location_id: int) -> bool:
         """Note that a turn begins at the location, and return whether it is the episode's first there."""

@@ -6,70 +6,54 @@ See docs/specification.md, What is news.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter
 from typing_extensions import override
 
 from managers.memory.outcome import digest
 from session.errors import StoreError
-from session.files.atomic_write import overwrite, write_atomically
+from session.files.atomic_write import write_atomically
 from session.files.document_store import SharedStore
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared
 from session.memory import INVALIDATION_MARKER, MemoryStatus
 from session.text import one_line, text_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from contextlib import ExitStack
     from pathlib import Path
 
     from managers.memory.outcome import ActionOutcome
+    from session.files.inputs import Inputs
     from session.memory import Memory
 
 _FIGURE = re.compile(r"[+-]\d+")
 MOST_REMEMBERED = 50_000  # outcomes, of 17 or 34 bytes each
 
 
-@dataclass(frozen=True, slots=True)
-class UnwrittenNews:
-    """What of the ledger is not in its file, for a snapshot.
-
-    keys: of outcomes that are not in the file yet
-    known: how many lines of the run's own copy it knew of besides; ``None`` in a snapshot of an earlier version
-    """
-
-    keys: tuple[str, ...] = ()
-    known: int | None = None
-
-    def committed(self) -> UnwrittenNews:
-        """Return the same as it is once the keys are in the file."""
-        return UnwrittenNews((), None if self.known is None else self.known + len(self.keys))
-
-
-class NewsLedger(SharedStore[UnwrittenNews]):
+class NewsLedger(SharedStore):
     """Keeps the keys of all outcomes that a model was asked about, in this run or an earlier one, in the file ``path``.
 
     Each is appended as a line, so that processes may share the file, with a digest of the title of the memory that was
-    made of it, if one was; the last line of a key counts. Losing the file costs nothing but asking again. What others
-    append while a run is played is not known to it, also where it is resumed later: it has a copy of what it knows.
+    made of it, if one was; the last line of a key counts. Losing the file costs nothing but asking again. A run does
+    not see what others append while it is played.
 
+    warn: called with the error of a file that cannot be written; the run goes on
     Raises ``StoreError``, when made, for a file that cannot be read.
     """
 
-    states = TypeAdapter(UnwrittenNews)
-
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, warn: Callable[[StoreError], None]) -> None:
         super().__init__(path)
         lines = _lines_of(path)
         if len(lines) > 2 * MOST_REMEMBERED:
             with locked(path):
                 lines = _lines_of(path)
                 write_atomically(path, _written(lines[-MOST_REMEMBERED:]), durable=False)
-        self._known = lines[-MOST_REMEMBERED:]
-        self._made = _parsed(self._known)
+        self._warn = warn
+        self._made = _parsed(lines[-MOST_REMEMBERED:])
         self._unwritten: tuple[str, ...] = ()
-        self._is_kept = False
+        self._repeated: tuple[str, ...] = ()
+        self._known: int | None = None  # lines that the file had before turns were repeated, until it is compared
 
     def is_news(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
         """Return whether a model should be asked about the outcome.
@@ -95,7 +79,7 @@ class NewsLedger(SharedStore[UnwrittenNews]):
     def note(
         self, outcomes: Collection[ActionOutcome], made: Sequence[Memory] = (), known: Sequence[Memory] = ()
     ) -> None:
-        """Note that a model was asked about these outcomes. They are in the file after the next :meth:`commit`.
+        """Note that a model was asked about these outcomes. They are in the file after the next :meth:`write`.
 
         Points and a death for which it made no memory of their own are taken to be told by the others.
 
@@ -124,47 +108,52 @@ class NewsLedger(SharedStore[UnwrittenNews]):
     def is_due(self) -> bool:
         return bool(self._unwritten)
 
-    def commit(self) -> None:
-        """Append to the file what was noted. Raises ``StoreError``, and then the next commit tries again."""
-        if not self._unwritten:
-            return
-        with locked(self.path):
-            try:
-                with open_to_append(self.path) as file:
-                    append_whole(file, _written(self._unwritten))
-            except OSError as error:
-                raise StoreError(f"{self.path} cannot be written: {error.strerror or error}") from error
-        self._known += self._unwritten
-        self._unwritten, self._is_kept = (), False
+    @override
+    def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
+        super().hold(inputs)
+        if inputs.is_repeating:
+            lines = _lines_in(base or b"")
+            self._known, self._made = len(lines), _parsed(lines[-MOST_REMEMBERED:])
 
     @override
-    def keep(self) -> None:
-        if self.copies is not None and not self._is_kept:
-            overwrite(self.copies / self.path.name, _written(self._known))
-            self._is_kept = True
+    def commit(self) -> None:
+        if self._unwritten:
+            self._append()
 
-    def refresh(self) -> None:
-        """Do nothing: a model may be asked once more about what another run notes at the same time."""
+    @override
+    def look(self) -> None:
+        if self._known is not None and not self._is_repeating:
+            self._append()
 
-    def state(self) -> UnwrittenNews:
-        """Return the keys that are not in the file yet."""
-        return UnwrittenNews(self._unwritten, len(self._known))
+    @override
+    def prepare(self, locks: ExitStack) -> None:
+        """Do nothing: what others append and what the run appends do not depend on each other."""
 
-    def restore(self, state: UnwrittenNews) -> None:
-        """Take these keys for noted; those that the file has not got since go there with the next commit.
+    @override
+    def write(self) -> None:
+        if self._is_repeating:
+            self._repeated, self._unwritten = self._repeated + self._unwritten, ()
+        else:
+            self._append()
 
-        Where the run has a copy, that is what was known besides.
-        """
-        in_file, noted = _lines_of(self.path)[-MOST_REMEMBERED:], _parsed(state.keys)
-        made = _parsed(in_file)
-        written = [_entry(key, title) for key, title in noted.items() if made.get(key) == title]
-        copied = None if self.copies is None else read_shared(self.copies / self.path.name)
-        known = None if state.known is None or copied is None else _lines_in(copied)[: state.known]
-        self._known = in_file if known is None or len(known) < (state.known or 0) else known + written
-        self._made = _parsed(self._known)
-        self._unwritten = tuple(_entry(key, title) for key, title in noted.items() if _entry(key, title) not in written)
-        self._made |= noted
-        self._is_kept = False
+    def _append(self) -> None:
+        """Append what was noted, without the repeated entries that the file has: they are there in their order."""
+        try:
+            with locked(self.path):
+                entries = [*self._repeated, *self._unwritten]
+                for line in () if self._known is None else _lines_of(self.path)[self._known :]:
+                    if entries[:1] == [line]:
+                        entries.pop(0)
+                if entries:
+                    with open_to_append(self.path) as file:
+                        append_whole(file, _written(entries))
+        except StoreError as error:
+            self._warn(error)
+        except OSError as error:
+            self._warn(StoreError(f"{self.path} cannot be written: {error.strerror or error}"))
+        else:
+            self._repeated = self._unwritten = ()
+            self._known = None
 
     def _is_new(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
         """Return whether the outcome was never considered; of what came while the player waited, what it tells."""

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pydantic import TypeAdapter
-
 from managers.memory.document import parse_memories
 from managers.memory.revision import CountedVisit, MemoryEdit, Removal, Revision
 from session.errors import StoreError
-from session.files.document_store import DocumentStore, StoreState
+from session.files.document_store import DocumentStore
 from session.memory import INVALIDATION_MARKER
 from session.text import counted, text_key
 
@@ -25,12 +23,10 @@ if TYPE_CHECKING:
     from session.memory import Memory
     from session.values import Location
 
-_STATES: TypeAdapter[StoreState[MemoryEdit]] = TypeAdapter(StoreState[MemoryEdit])
-
 
 def open_memories(path: Path) -> DocumentStore[MemoriesDocument, MemoryEdit]:
     """Open the store of a file of memories. Raises ``StoreError``."""
-    return DocumentStore(path, parse_memories, _STATES)
+    return DocumentStore(path, parse_memories)
 
 
 class MemoryTiers:
@@ -125,17 +121,12 @@ class MemoryTiers:
         return is_done or sum(map(len, self.ephemeral.values())) < were_ephemeral
 
     def commit(self) -> None:
-        """Write what is due into the file, and read what others wrote there.
-
-        A file that cannot be written is logged; where changes are held for this method it raises ``StoreError``, too.
-        """
+        """Write what is due into the file, outside a run; a file that cannot be written is logged."""
         self._take_in_given()
         try:
             self.store.commit()
         except StoreError as error:
             self._report_failure(error)
-            if self.store.holds:
-                raise
         else:
             self.is_failing = False
         self.follow()
@@ -177,6 +168,11 @@ class MemoryTiers:
             self._report_failure(error)
             return
         if is_new:
+            self.follow_file()
+
+    def follow_file(self) -> None:
+        """Take over what the store has just read, and report what of it is not understood."""
+        if self.store.document is not self._document:
             self.follow()
             self._report_problems()
 

@@ -1,33 +1,33 @@
 """Files of the work folder that several processes and people write, and documents kept in step with them.
 
-See docs/specification.md, Files that people edit, and Atomic writes.
+See docs/specification.md, Files that people edit, and Atomic writes; ADR 31 explains how a run writes them.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
-from typing_extensions import override
-
 from session.errors import StoreError
-from session.files.atomic_write import overwrite, write_atomically
+from session.events import FileEdited, FileWritten
+from session.files.atomic_write import write_atomically
 from session.files.shared_files import locked, read_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import ExitStack
     from pathlib import Path
 
-    from pydantic import TypeAdapter
-    from typing_extensions import Self
+    from session.files.inputs import Inputs
 
-_UNHEARD_OF = b"\xff"  # what no document holds: it is no UTF-8
+NEVER_LOOKED: tuple[int, ...] = ()
+"""The signature of a file that was not read yet: no file has it."""
 
 
 class Rendered(Protocol):
-    """A document that can say what its file holds."""
+    """A document that renders the content of its file."""
 
     def render(self) -> str:
         """Return the text of the file."""
@@ -38,10 +38,10 @@ D = TypeVar("D", bound=Rendered)
 
 
 class Edit(Protocol[D]):
-    """A change to a document, as a value that can be kept in a snapshot."""
+    """A change to a document, as a value."""
 
     def apply_to(self, document: D) -> D:
-        """Return the document with the change; the very same where there is nothing to do.
+        """Return the document with the change; the same object if there is nothing to do.
 
         It may be applied again, to a newer document.
         """
@@ -49,120 +49,78 @@ class Edit(Protocol[D]):
 
 
 E = TypeVar("E", bound=Edit[Any])
-Kept = TypeVar("Kept")
 
 
-@dataclass(frozen=True, slots=True)
-class StoreState(Generic[Kept]):
-    """What of a store is not in its file: plain values, for a snapshot that is taken before edits are committed.
-
-    edits: not yet in the file, oldest first
-    is_due: they are about to be written; false where they may wait
-    before, after: SHA-256 of the file without and with them, ``None`` where there is no file
-    reads: how often the file was looked at
-    """
-
-    edits: tuple[Kept, ...] = ()
-    is_due: bool = False
-    before: str | None = None
-    after: str | None = None
-    reads: int = 0
-
-    def committed(self) -> StoreState[Kept]:
-        """Return the state as it is once what is due has reached the file."""
-        return StoreState((), False, self.after, self.after, self.reads + 1) if self.is_due else self
-
-
-class Committable(Protocol):
-    """What a store says of itself for a snapshot."""
-
-    def committed(self) -> Self:
-        """Return the same as it is once what is due has reached the file."""
-        ...
-
-
-class Watch(Protocol):
-    """Told of every look at a shared file, and of what others wrote there: what a replay must know of the world."""
-
-    def reading(self, path: Path, read: int) -> bool:
-        """Take note that the file is about to be looked at for the ``read``-th time.
-
-        Return false where what others wrote must not be seen yet: turns are repeated that were played before.
-        """
-        ...
-
-    def noticed(self, path: Path, read: int, text: str) -> None:
-        """Take note that the file held ``text`` in that look, which this program did not write; "" where it is gone."""
-        ...
-
-
-S = TypeVar("S", bound=Committable)
-
-
-class SharedStore(ABC, Generic[S]):
+class SharedStore(ABC):
     """Keeps what a manager learns in one file of the work folder.
 
     path: the file
-    holds: changes wait for :meth:`commit`, so that a snapshot can be taken before the file changes, and are not
-        forced to the disk: what a power cut undoes is made again from the journal (ADR 18)
-    watch: told of looks at the file
-    copies: folder of the run's own copies of shared files, as they are at its snapshot; ``None`` for none
-    states: reads and writes what :meth:`state` returns, as JSON
-    """
+    inputs: what the run reads and writes, as its journal has it; ``None`` outside a run
 
-    states: TypeAdapter[S]
+    In a run a file is read at the start of each turn (:meth:`look`) and written after each turn (:meth:`prepare`, then
+    :meth:`write`), without forcing it to the disk. While recorded turns are repeated, neither touches the disk. The
+    first live look compares the file with what the run had written into it.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.holds = False
-        self.watch: Watch | None = None
-        self.copies: Path | None = None
+        self.inputs: Inputs | None = None
         self._signature: tuple[int, ...] | None = None
-        self._reads = 0
+
+    @property
+    def holds(self) -> bool:
+        """Whether changes wait for the end of the turn."""
+        return self.inputs is not None
 
     @property
     def digest(self) -> str | None:
-        """SHA-256 of what the file holds or is about to, 64 hex digits; ``None`` where nobody compares it."""
+        """SHA-256 of what the file contains or is about to, 64 hex digits; ``None`` if it is not compared."""
         return None
 
     @property
     @abstractmethod
     def is_due(self) -> bool:
-        """Whether the next :meth:`commit` has something to write."""
+        """Whether there is something to write."""
 
-    def hold(self, watch: Watch, copies: Path | None = None) -> None:
-        """Let changes wait for :meth:`commit` from now on, and tell ``watch`` of looks at the file."""
-        self.holds, self.watch, self.copies = True, watch, copies
+    def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
+        """Take part in a run: let changes wait for the end of the turn.
 
-    def keep(self) -> None:
-        """Copy what the file is known to hold into ``copies``, for :meth:`restore`. Raises ``StoreError``."""
+        base: what the file contained when the episode began that is about to be repeated
+        """
+        del base
+        self.inputs = inputs
 
     @abstractmethod
     def commit(self) -> None:
-        """Write what is due. Raises ``StoreError``; it stays due then."""
+        """Write what is due, outside a run. Raises ``StoreError``; it stays due in that case."""
 
     @abstractmethod
-    def refresh(self) -> object:
-        """Take in what others have written."""
+    def look(self) -> None:
+        """Take in what others wrote into the file since the last look. Raises ``StoreError``."""
 
     @abstractmethod
-    def state(self) -> S:
-        """Return what is not in the file yet, as plain values for a snapshot."""
+    def prepare(self, locks: ExitStack) -> None:
+        """Lock the file, take in what others wrote, and record what is about to be written. Raises ``StoreError``."""
 
     @abstractmethod
-    def restore(self, state: S) -> None:
-        """Go back to what :meth:`state` returned, whether it has reached the file since or not."""
+    def write(self) -> None:
+        """Write what was prepared. Raises ``StoreError``; it stays due in that case."""
 
-    def _look(self) -> bool:
-        self._reads += 1
-        return self.watch is None or self.watch.reading(self.path, self._reads)
+    def _recorded_edit(self, live: Callable[[], FileEdited | None]) -> FileEdited | None:
+        if self.inputs is None:
+            return live()
+        return self.inputs.get(FileEdited, live, lambda event: event.file == self.path.name)
 
-    def _notice(self, text: str) -> None:
-        if self.watch is not None:
-            self.watch.noticed(self.path, self._reads, text)
+    def _record_write(self, before: str | None, after: str) -> None:
+        if self.inputs is not None:
+            self.inputs.emit(FileWritten(self.path.name, before or "", after))
+
+    @property
+    def _is_repeating(self) -> bool:
+        return self.inputs is not None and self.inputs.is_repeating
 
     def _stat(self) -> tuple[int, ...] | None:
-        """Return what changes whenever the file is replaced, ``None`` where there is none."""
+        """Return what changes whenever the file is replaced, ``None`` if it does not exist."""
         try:
             stat = self.path.stat()
         except FileNotFoundError:
@@ -172,69 +130,109 @@ class SharedStore(ABC, Generic[S]):
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     def _replace(self, content: bytes) -> None:
-        """Write ``content``; ``NAME.backup`` is what was there before, where something was."""
+        """Write ``content``; ``NAME.backup`` keeps the version before."""
         write_atomically(self.path, content, durable=not self.holds, backup=backup_of(self.path))
         self._signature = self._stat()
 
 
-class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
+@dataclass(slots=True)
+class _History(Generic[E]):
+    """What a file contained since the repeated episode began, oldest first, as the run knows it.
+
+    digests: SHA-256 of each version, ``None`` for no file
+    edits: those that made the version of the same index out of the one before; none for an edit by others
+    """
+
+    digests: list[str | None] = field(default_factory=list)
+    edits: list[tuple[E, ...]] = field(default_factory=list)
+
+    def add(self, digest: str | None, edits: tuple[E, ...] = ()) -> None:
+        self.digests.append(digest)
+        self.edits.append(edits)
+
+    def index(self, digest: str | None) -> int | None:
+        """Return the index of the latest version with that digest, ``None`` if there is none."""
+        found = [index for index, each in enumerate(self.digests) if each == digest]
+        return found[-1] if found else None
+
+
+class DocumentStore(SharedStore, Generic[D, E]):
     """The document of one file, kept in step with it.
 
-    An edit is always made to what the file holds at that moment, under a lock, so that whatever others wrote since
-    stays. ``NAME.backup`` holds the version before the last write. An edit that cannot be written is part of
-    ``document`` all the same, and is tried again with every later one.
+    An edit is always applied to what the file contains at that moment, under a lock, so that changes by others are
+    kept. ``NAME.backup`` contains the version before the last write. An edit that cannot be written is part of
+    ``document`` all the same, and is written with the next one.
 
     parse: from the file's text to a document whose ``render()`` is that text
 
-    Raises ``StoreError``, when made and whenever it reads, for a file that cannot be read or is no UTF-8.
+    Raises ``StoreError``, when made and whenever it reads, for a file that cannot be read or is not UTF-8.
     """
 
-    def __init__(self, path: Path, parse: Callable[[str], D], states: TypeAdapter[StoreState[E]]) -> None:
+    def __init__(self, path: Path, parse: Callable[[str], D]) -> None:
         super().__init__(path)
-        self.states = states
         self._parse = parse
         self.document = self._saved = parse("")
         self._latest_text = _DocumentText(self.document, b"", sha256().hexdigest())
         self._content: bytes | None = None
         self._content_digest: str | None = None
-        self._kept: bytes | None = _UNHEARD_OF
         self._unsaved: list[E] = []
         self._is_due = False
+        self._history: _History[E] | None = None
         self.refresh()
 
     @property
-    @override
     def is_due(self) -> bool:
+        """Whether there is something to write."""
         return self._is_due
 
     @property
     def unsaved(self) -> int:
-        """Edits that are in ``document`` and not yet in the file."""
+        """The number of edits that are in ``document`` and not yet in the file."""
         return len(self._unsaved)
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the document as it stands, 64 hex digits."""
+        """SHA-256 of the document as it is now, 64 hex digits."""
         return self._text().digest
 
+    def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
+        """Take part in a run; if turns are to be repeated, begin with ``base``, whatever the file contains now."""
+        super().hold(inputs)
+        if inputs.is_repeating:
+            content = base or b""
+            self._know(content or None)
+            self._saved = self.document = self._parse(self._decoded(content))
+            self._latest_text = _DocumentText(self.document, content, sha256(content).hexdigest())
+            self._history = _History([self._content_digest], [()])
+            self._signature = NEVER_LOOKED
+
     def refresh(self) -> bool:
-        """Take in what others have written, and return whether that changed the document."""
-        if not self._look() or self._stat() == self._signature:
-            return False
+        """Take in what others have written, and return whether that changed the document; in a run, ``look`` does."""
         known = self._saved
-        self._read()
-        self._replay()
+        if self.inputs is not None:
+            if self.inputs.is_of_earlier_version:
+                self._look()
+        elif self._stat() != self._signature:
+            self._read()
+            self._replay()
         return self._saved is not known
 
+    def look(self) -> None:
+        """Take in what others wrote into the file since the last look. Raises ``StoreError``."""
+        if self._history is not None and not self._is_repeating:
+            with locked(self.path):
+                self._look()
+        else:
+            self._look()
+
     def defer(self, edit: E) -> None:
-        """Make an edit that may wait: it goes to the file with the next one that is applied."""
+        """Make an edit that may wait: it is written with the next one that is applied."""
         self._make(edit)
 
     def apply(self, edit: E) -> bool:
-        """Make an edit and write it with all unsaved ones; return false where it had nothing to do.
+        """Make an edit and write it with all unsaved ones; return false if it had nothing to do.
 
-        Where the store ``holds``, they are in ``document`` and are due. Raises ``StoreError`` where the file cannot
-        be written.
+        In a run they are in ``document`` and are due. Raises ``StoreError`` if the file cannot be written.
         """
         if self.holds:
             is_effective = self._make(edit)
@@ -256,60 +254,106 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         self._is_due = bool(self._unsaved)
 
     def commit(self) -> None:
-        """Write what is due. Raises ``StoreError``; it stays due then."""
+        """Write what is due, outside a run. Raises ``StoreError``; it stays due in that case."""
         if self._is_due:
             self._save()
+            self._unsaved, self._is_due = [], False
+
+    def prepare(self, locks: ExitStack) -> None:
+        """Lock the file, take in what others wrote, and record what is about to be written. Raises ``StoreError``."""
+        if not self._is_repeating:
+            locks.enter_context(locked(self.path))
+            self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
+        self._look()
+        if self._unsaved:
+            self._record_write(self._content_digest, self._text().digest)
+
+    def write(self) -> None:
+        """Write what was prepared. Raises ``StoreError``; it stays due in that case."""
+        if self._unsaved:
+            text = self._text()
+            if self._history is None:
+                self._replace(text.content)
+            else:
+                self._history.add(text.digest, tuple(self._unsaved))
+            self._content, self._content_digest, self._saved = text.content, text.digest, self.document
             self._unsaved = []
-            self._is_due = False
+        self._is_due = False
+        if self._history is not None and not self._is_repeating:
+            self.look()
 
-    def state(self) -> StoreState[E]:
-        """Return what a snapshot has to hold so that :meth:`restore` makes every edit."""
-        after = self.digest if self._is_due else self._content_digest
-        return StoreState(tuple(self._unsaved), self._is_due, self._content_digest, after, self._reads)
-
-    def restore(self, state: StoreState[E]) -> None:
-        """Make the edits of ``state``, whether a commit reached the file after it was taken or not.
-
-        Where the file is neither what it was before them nor what it was to be, somebody has edited it: the edits are
-        made to the run's own copy of the file, if it has one, and the next look takes in what the other wrote.
-        """
-        found = self._content_digest
-        is_applied = state.is_due and state.before != state.after == found
-        self._unsaved = [] if is_applied else list(state.edits)
-        self._is_due = state.is_due and not is_applied
-        self._reads = state.reads + is_applied  # the commit had looked
-        if found not in {state.before, state.after}:
-            self._go_back(state.before)
+    def _look(self) -> None:
+        edited = self._recorded_edit(self._found_edit)
+        if edited is None:
+            return
+        content = edited.text.encode() or None
+        self._saved = self._parse(edited.text)
+        self._know(content)
+        if edited.lacks and self._history is not None:
+            lost = [edit for edits in self._history.edits[-edited.lacks :] for edit in edits]
+            self._unsaved, self._is_due = [*lost, *self._unsaved], True
+        if self._history is not None:
+            self._history.add(self._content_digest)
+        if not self._is_repeating:
+            self._history = None
         self._replay()
 
-    def keep(self) -> None:
-        """Copy what the file is known to hold into ``copies``, if it is new. Raises ``StoreError``."""
-        if self.copies is not None and self._content is not self._kept:
-            overwrite(self.copies / self.path.name, self._content or b"")
-            self._kept = self._content
+    def _found_edit(self) -> FileEdited | None:
+        """Return what others wrote since the file was last read or written, ``None`` if they did not.
 
-    def _go_back(self, digest: str | None) -> None:
-        """Take the run's copy for what the file holds, if it has this digest, until the next look."""
-        copy = read_shared(self.copies / self.path.name) if self.copies is not None else None
-        if copy is not None and digest == _sha256(copy or None):
-            self._saved = self._parse(self._decoded(copy))
-            self._know(copy or None)
+        The first time after a repetition, a write that did not reach the disk is made again.
+        """
+        signature = self._stat()
+        if signature == self._signature:
+            return None
+        content = read_shared(self.path) or None
+        lacks, edited = 0, None
+        if content != (self._content or None):
+            if self._history is not None:
+                reached = self._version_reached(self._history, content)
+                lacks = len(self._history.digests) - 1 - reached
+                if lacks and self._history.digests[reached] == _sha256(content):
+                    self._replace(self._content or b"")
+                    self._history = None
+                    return None
+            edited = FileEdited(self.path.name, self._decoded(content or b""), lacks)
         else:
-            self._know(_UNHEARD_OF)
-        self._signature = None
+            self._history = None
+        self._signature = signature
+        return edited
+
+    def _version_reached(self, history: _History[E], content: bytes | None) -> int:
+        """Return the index of the version from which ``content`` comes: the later ones did not reach the disk.
+
+        Content that is an earlier version is one whose successors were lost, unless the backup is the last version but
+        one and older: then the last write did reach the disk, and a person has undone it. Any other content is edited
+        from the version after that of the backup.
+        """
+        latest = len(history.digests) - 1
+        backup = backup_of(self.path)
+        before = read_shared(backup)
+        kept = None if before is None else history.index(_sha256(before))
+        found = history.index(_sha256(content))
+        if found is not None:
+            is_undone = kept == latest - 1 and kept is not None and self._is_newer_than(backup)
+            return latest if is_undone else found
+        return latest if kept is None else min(kept + 1, latest)
+
+    def _is_newer_than(self, other: Path) -> bool:
+        mine = self._stat()
+        return mine is None or mine[0] > other.stat().st_mtime_ns
 
     def _save(self) -> None:
         with locked(self.path):
-            self._look()
-            known = self._saved
             self._read()
-            if self._saved is not known or not self.holds:  # else the edits are in the document already
-                self._replay()
+            self._replay()
             if self._unsaved:
-                self._write()
+                text = self._text()
+                self._replace(text.content)
+                self._content, self._content_digest, self._saved = text.content, text.digest, self.document
 
     def _make(self, edit: E) -> bool:
-        """Make an edit to the document as it stands, and return whether it had anything to do."""
+        """Apply an edit to the document, and return whether it had anything to do."""
         edited = edit.apply_to(self.document)
         if edited is self.document:
             return False
@@ -318,7 +362,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
         return True
 
     def _replay(self) -> None:
-        """Make the unsaved edits to what the file holds, and drop those that have nothing left to do."""
+        """Apply the unsaved edits to what the file contains, and drop those that have nothing left to do."""
         document, effective = self._saved, []
         for edit in self._unsaved:
             edited = edit.apply_to(document)
@@ -327,24 +371,16 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
             document = edited
         self.document, self._unsaved = document, effective
 
-    def _write(self) -> None:
-        text = self._text()
-        self._replace(text.content)
-        self._content, self._content_digest = text.content, text.digest
-        self._saved = self.document
-
     def _read(self) -> None:
-        """Read the file, and parse it where its bytes are not those known."""
+        """Read the file, and parse it if its bytes are not those known."""
         signature, content = self._stat(), read_shared(self.path)
         if content != self._content:
-            text = self._decoded(content or b"")
-            self._saved = self._parse(text)
+            self._saved = self._parse(self._decoded(content or b""))
             self._know(content)
-            self._notice(text)
         self._signature = signature
 
     def _text(self) -> _DocumentText:
-        """Return what the file of the document would hold, made once for the snapshot and for the file."""
+        """Return the content of the document's file, rendered once."""
         if self._latest_text.document is not self.document:
             content = self.document.render().encode()
             self._latest_text = _DocumentText(self.document, content, sha256(content).hexdigest())
@@ -365,7 +401,7 @@ class DocumentStore(SharedStore[StoreState[E]], Generic[D, E]):
 
 
 class _DocumentText(NamedTuple):
-    """What the file of a document holds, and its SHA-256."""
+    """The content of a document's file, and its SHA-256."""
 
     document: Rendered
     content: bytes
@@ -373,7 +409,7 @@ class _DocumentText(NamedTuple):
 
 
 def backup_of(path: Path) -> Path:
-    """Return where the version before the last write of a shared file is kept."""
+    """Return the path at which the version before the last write of a shared file is kept."""
     return path.with_name(f"{path.name}.backup")
 
 

@@ -1,12 +1,12 @@
 """The files of a run folder: ``manifest.json`` says what is run, ``journal.jsonl`` what happened, one event a line.
 
-Both are plain JSON. A line of the journal is ``{"v": 3, "seq": N, "at": ISO-8601, "event": {"kind": ...}, "sum":
+Both are plain JSON. A line of the journal is ``{"v": 4, "seq": N, "at": ISO-8601, "event": {"kind": ...}, "sum":
 HEX}``. It is written before anything is learned from the event, so that a kill loses at most the turn that is being
 played. ``sum`` is a checksum of the line and all lines before it, so that a change anywhere is found in its line.
 
 A line does not repeat what the lines before it say. Where a turn begins with the observation that came last, it has no
 ``before``, and its ``after`` has no ``parents`` but ``moved``: the objects whose parent is another one now, with that
-parent. :func:`read_journal` puts both back. Lines of version 2 have everything.
+parent. :func:`read_journal` puts both back. Lines of version 3 record no writes of shared files.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-JOURNAL_VERSION = 3
-READ_VERSIONS = (2, JOURNAL_VERSION)
+JOURNAL_VERSION = 4
+READ_VERSIONS = (3, JOURNAL_VERSION)
 JOURNAL_FILE = "journal.jsonl"
 _TOLD_BEFORE: Mapping[str, Any] = {"record": {"before": True, "after": {"parents": True}}}
 _JSON = json.JSONEncoder(separators=(",", ":"))
@@ -87,6 +87,7 @@ class JournalLine:
     event: ``None`` for a kind of event that this program does not know
     sum: the checksum of this line and all before it
     start, end: where the line and the next one begin, in bytes
+    version: the version of the journal's format that the line has
     """
 
     seq: int
@@ -95,6 +96,7 @@ class JournalLine:
     sum: str = ""
     start: int = 0
     end: int = 0
+    version: int = JOURNAL_VERSION
 
 
 class Journal:
@@ -307,7 +309,8 @@ class _LineReader:
             raise StoreError(f"{place}: not what was written: the line or one before it was changed")
         event = _event(_whole(entry["event"], self._seen))
         self._seen = observation_in(event) or self._seen
-        self._last = JournalLine(entry["seq"], entry["at"], event, chain, last.end, last.end + len(line) + 1)
+        end = last.end + len(line) + 1
+        self._last = JournalLine(entry["seq"], entry["at"], event, chain, last.end, end, entry["v"])
         return self._last
 
 

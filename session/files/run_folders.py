@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from session.configuration.option_groups import BudgetOptions
 from session.errors import StoreError, first_problem
 from session.file_names import is_plain_name
-from session.files.atomic_write import permissions, write_atomically
+from session.files.atomic_write import force_to_disk, permissions, sync_folder, write_atomically
 from session.files.journal import has_turn, last_moment, new_run_id
 from session.files.shared_files import locked, read_shared
 from session.files.story_folders import story_folders
@@ -39,6 +39,8 @@ RUN_LOG = "log.jsonl"
 EPISODES = "episodes.json"
 AT_START = "start"
 AT_END = "end"
+CHECKPOINTS = "checkpoints"
+_LINE = "line.json"
 MEMORIES_AT_START = f"{AT_START}/Memories.md"
 MEMORIES_AT_END = f"{AT_END}/Memories.md"
 
@@ -206,6 +208,57 @@ def kept_budgets(run: Path) -> BudgetOptions | None:
         raise StoreError(f"{run / BUDGETS} holds no budgets: {first_problem(error, 'it')}") from error
 
 
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A place in a run's journal from which it can be repeated.
+
+    seq, sum: of the line after which the copies were made; 0 and "" for the run's start
+    copies: the folder with copies of the shared files as they were then
+    """
+
+    seq: int
+    sum: str
+    copies: Path
+
+
+def make_checkpoint(run: Path, seq: int, line_sum: str, files: SharedFiles) -> None:
+    """Copy the shared files for the journal's line ``seq``, force all of it to the disk, and drop older checkpoints.
+
+    line_sum: the checksum of that line
+    Raises ``StoreError``.
+    """
+    older = _folders_in(run / CHECKPOINTS)
+    copies = run / CHECKPOINTS / f"{seq:012d}"
+    rmtree(copies, ignore_errors=True)
+    try:
+        copies.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make the folder {copies.parent}: {error.strerror or error}") from error
+    files.copy_to(copies, durable=True)
+    write_atomically(copies / _LINE, json.dumps({"seq": seq, "sum": line_sum}).encode())  # last: now it counts
+    try:
+        for folder in (copies.parent, run):
+            sync_folder(folder)
+    except OSError as error:
+        raise StoreError(f"{copies} cannot be forced to the disk: {error.strerror or error}") from error
+    for each in older:
+        if each != copies:
+            rmtree(each, ignore_errors=True)
+
+
+def latest_checkpoint(run: Path) -> Checkpoint:
+    """Return the latest checkpoint of the run of that folder, its start if there is none yet. Raises ``StoreError``."""
+    for copies in sorted(_folders_in(run / CHECKPOINTS), reverse=True):
+        content = read_shared(copies / _LINE)
+        if content is not None:
+            try:
+                line = json.loads(content)
+                return Checkpoint(line["seq"], line["sum"], copies)
+            except (ValueError, KeyError, TypeError) as error:
+                raise StoreError(f"{copies / _LINE} does not name a line of the journal") from error
+    return Checkpoint(0, "", run / AT_START)
+
+
 def digests_at_start(run: Path) -> dict[str, str]:
     """SHA-256 of the manifest and of the copies made at the start, by their names in the run folder.
 
@@ -262,12 +315,14 @@ class SharedFiles:
             else:
                 write_atomically(file, content, durable=False, mode=permissions(copy))
 
-    def edited_since(self, copies: Path) -> str:
-        """Return the name of a file that is not what ``copies`` has of it, or ""."""
-        for file, copy in self._with_copies(copies):
-            if (read_shared(copy) or b"") != (read_shared(file) or b""):
-                return file.name
-        return ""
+    def read(self, copies: Path) -> dict[str, bytes]:
+        """Return the content of each copy in the folder ``copies``, by the name of its file; b"" for no file."""
+        return {file.name: read_shared(copy) or b"" for file, copy in self._with_copies(copies)}
+
+    def force_to_disk(self) -> None:
+        """Wait until every file is on the disk."""
+        for file in self.files:
+            force_to_disk(self.workdir / file.name)
 
     def _with_copies(self, copies: Path) -> Iterator[tuple[Path, Path]]:
         for file in self.files:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +29,6 @@ NAMED_PART = re.compile(r"`(?:\w+\.)?(\w+)`\s\(`([\w/]+\.py)`\)")
 """As in: `Agent.propose` (`zorkgpt/players/agent.py`)."""
 FOR_DEVELOPERS = [DOCS / "architecture.md", DOCS / "extending.md"]
 DIFF = re.compile(r"^```diff\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-EXAMPLES = DIFF.findall((DOCS / "extending.md").read_text(encoding="utf-8"))
 TOML = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CONFIGURED = sorted(path for path in DOCS.glob("*.md") if "```toml\n" in path.read_text(encoding="utf-8"))
 GUIDES = sorted(path for path in DOCS.glob("*.md") if "```console\n" in path.read_text(encoding="utf-8"))
@@ -89,18 +86,3 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     contents = (DOCS / "README.md").read_text(encoding="utf-8")
     pages = sorted(path.name for path in DOCS.glob("*.md") if path.name != "README.md")
     assert [name for name in pages if f"]({name})" not in contents] == []
-
-
-def test_there_is_an_example_of_each_extension() -> None:
-    headings = re.findall(r"^## .+$", (DOCS / "extending.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert len(EXAMPLES) == len(headings) == 6
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.split()[2])
-def test_every_example_of_an_extension_applies_to_the_tree(example: str) -> None:
-    git = shutil.which("git")
-    assert git is not None
-    check = subprocess.run(
-        [git, "apply", "--check"], cwd=ROOT, input=example, text=True, capture_output=True, check=False
-    )
-    assert check.stderr == ""

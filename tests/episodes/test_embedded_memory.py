@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from managers.memory.document import parse_memories
-from orchestration.bootstrap import open_run
 from orchestration.opening import open_parts
+from orchestration.run import open_run
 from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
 from session.resolved_configuration import load_configuration
 from zorkgpt.llm.embedded.model_store import ModelStore

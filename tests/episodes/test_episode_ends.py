@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from managers.episodes.summary import SUMMARIES_FILE, parse_summaries
-from orchestration.bootstrap import open_run
-from orchestration.resumption import configuration_of, open_resumed_run
+from orchestration.history import configuration_of, open_resumed_run
+from orchestration.run import open_run
 from session.configuration.option_groups import BudgetOptions
 from session.events import EpisodeEnded, ModelAnswered, TurnPlayed
 from session.files.journal import read_manifest

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.forking import Branch
+from orchestration.history import Branch
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.events import EpisodeStarted, MemoryRemoved, RunEnded, TurnPlayed
 from session.files.journal import read_manifest

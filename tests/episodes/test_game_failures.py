@@ -15,9 +15,8 @@ import pytest
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from orchestration.bootstrap import open_run
-from orchestration.model_choice import ChosenModel
 from orchestration.opening import Parts
+from orchestration.run import open_run
 from orchestration.story import ChosenStory
 from session.errors import GameError
 from session.events import Event, GameFailed, RunEnded, RunPaused, TurnPlayed
@@ -26,6 +25,7 @@ from tests.fixtures.doomed_run import STORY, decided_by_prompt
 from tests.fixtures.prompted_run import actions_of, prompted, resume_with
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.whole_run import verify_run
+from zorkgpt.llm.run_model import ChosenModel
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

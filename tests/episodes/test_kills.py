@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from session.events import FileEdited, RunEnded
+from session.events import RunEnded
 from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import STORY, effects_of_a_run, go_on, killed
-from tests.fixtures.power_cut import start_anew
 from tests.fixtures.run_traces import files_of, journal_of
 from tests.fixtures.whole_run import verify_run
 
@@ -62,7 +61,7 @@ def has_ended(folder: Path) -> bool:
 def tear(folder: Path, chance: random.Random) -> None:
     """As a power cut may do it, the journal ends in what was meant to be a line."""
     with (find_run(folder) / "journal.jsonl").open("ab") as journal:
-        journal.write(chance.choice([b"", b'{"v": 2, "seq": 99', b"\0" * 512]))
+        journal.write(chance.choice([b"", b'{"v": 4, "seq": 99', b"\0" * 512]))
 
 
 @pytest.mark.parametrize("seed", range(FEW))
@@ -95,48 +94,14 @@ def test_after_fifty_power_cuts_runs_are_resumed_as_if_they_had_never_stopped(
     survives(tmp_path_factory.mktemp("work"), uninterrupted, seed, disks=tmp_path_factory.mktemp("disks"))
 
 
-def test_where_the_computer_was_started_anew_a_run_goes_on_from_what_is_sure_to_be_on_the_disk(
-    tmp_path: Path, uninterrupted: tuple[Path, int]
-) -> None:
-    whole, effects = uninterrupted
-    assert killed(tmp_path, kill_at=effects * 2 // 3)
-    run = find_run(tmp_path)
-    start_anew(tmp_path)
-    (tmp_path / "Memories.md").unlink()
-    (tmp_path / "lexicon.json").write_text("{}")
-    go_on(tmp_path)
-    assert journal_of(tmp_path) == journal_of(whole)
-    assert files_of(tmp_path) == files_of(whole)
-    assert (run / "before_recovery" / "lexicon.json").read_text() == "{}"
-
-
-def test_what_a_person_wrote_before_a_power_cut_is_written_again_where_it_was_noticed(
-    tmp_path: Path, uninterrupted: tuple[Path, int]
-) -> None:
-    """The edit is in the journal; the shared files go back to before it."""
-    effects = uninterrupted[1]
-    assert killed(tmp_path, kill_at=effects // 4)
-    memories = tmp_path / "Memories.md"
-    memories.write_text(f"{memories.read_text()}\nA person wrote this.\n")
-    assert killed(tmp_path, kill_at=effects // 4, resumes=True)
-    played = journal_of(tmp_path)
-    assert any(isinstance(event, FileEdited) for event in played)
-    start_anew(tmp_path)
-    memories.unlink()
-    go_on(tmp_path)
-    assert journal_of(tmp_path)[: len(played)] == played
-    assert "A person wrote this." in memories.read_text()
-    assert verify_run(STORY, tmp_path).difference is None
-
-
 def test_a_run_that_was_cut_off_while_it_was_made_outlives_a_second_power_cut(
     tmp_path_factory: pytest.TempPathFactory, uninterrupted: tuple[Path, int]
 ) -> None:
     folder, disks = tmp_path_factory.mktemp("work"), tmp_path_factory.mktemp("disks")
     assert killed(folder, kill_at=uninterrupted[1] // 8)
     run = find_run(folder)
-    for made_later in ("start", "snapshots"):
-        shutil.rmtree(run / made_later)
+    for made_later in ("start", "checkpoints"):
+        shutil.rmtree(run / made_later, ignore_errors=True)
     (run / "journal.jsonl").write_bytes(b"")
     for path in folder.iterdir():
         if path.is_file() and path.name != "episodes.json":

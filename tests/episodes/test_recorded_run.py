@@ -38,10 +38,6 @@ def recorded(request: pytest.FixtureRequest, tmp_path: Path, clean_environment: 
     return Path(shutil.copytree(request.param, tmp_path / "work"))
 
 
-def test_there_is_a_run_of_the_first_version() -> None:
-    assert "0.1.0" in [path.name for path in RECORDED]
-
-
 def test_the_commands_of_a_run_recorded_by_an_earlier_version_are_repeated_exactly(
     recorded: Path, own_story: Path
 ) -> None:

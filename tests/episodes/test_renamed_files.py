@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from orchestration.forking import Branch
+from orchestration.history import Branch
 from tests.fixtures.doomed_run import STORY
 from tests.fixtures.prompted_run import fork_of, play_prompted
 from tests.fixtures.whole_run import verify_run

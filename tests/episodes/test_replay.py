@@ -11,8 +11,7 @@ import pytest
 from session.errors import StoreError, StoryError, ZorkGPTError
 from session.events import FileEdited, ModelAnswered, RunPaused, TurnPlayed
 from session.files.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_journal
-from session.files.run_folders import find_run
-from session.files.snapshot import SNAPSHOT
+from session.files.run_folders import CHECKPOINTS, find_run
 from tests.fixtures.doomed_run import STORY, killed
 from tests.fixtures.prompted_run import Before, actions_of, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import contents_of
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from orchestration.verification import Replayed
+    from orchestration.history import Replayed
 
 TURNS = 200
 """Of a long run, which has an episode more than it takes: who plays at random may die early."""
@@ -115,7 +114,7 @@ def test_a_flipped_byte_anywhere_in_the_journal_is_found_in_its_line(copied: Pat
     assert is_whole(verify_run(STORY, copied), turns_of(copied))
 
 
-@pytest.mark.parametrize("name", [SNAPSHOT, "manifest.json", "start/Memories.md"])
+@pytest.mark.parametrize("name", ["manifest.json", "start/Memories.md"])
 def test_a_flipped_byte_anywhere_in_what_a_run_keeps_is_found_and_its_file_named(copied: Path, name: str) -> None:
     path = find_run(copied) / name
     for at in places(path):
@@ -146,10 +145,10 @@ def test_a_flipped_byte_anywhere_in_the_story_is_found_and_the_file_named(record
     assert is_whole(verify_run(story, recorded), turns_of(recorded))
 
 
-def test_a_snapshot_of_a_journal_that_is_shorter_is_named(copied: Path) -> None:
+def test_a_checkpoint_of_a_journal_that_is_shorter_is_named(copied: Path) -> None:
     path = find_run(copied) / JOURNAL_FILE
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-3]))
-    with pytest.raises(StoreError, match=f"{SNAPSHOT} and the journal do not belong together"):
+    with pytest.raises(StoreError, match="does not belong to the journal beside it"):
         verify_run(STORY, copied)
 
 
@@ -160,7 +159,7 @@ def test_another_answer_is_the_first_difference(copied: Path) -> None:
     """What a model is said to have answered shows in the next turn's record, at the latest."""
     lines = list(read_journal(find_run(copied)))
     turns = [line for line in lines if isinstance(line.event, TurnPlayed)]
-    (find_run(copied) / SNAPSHOT).unlink()
+    shutil.rmtree(find_run(copied) / CHECKPOINTS)
     answer = max(
         line.seq
         for line in lines
@@ -183,7 +182,7 @@ def test_another_answer_is_the_first_difference(copied: Path) -> None:
 
 
 def test_another_observation_is_the_first_difference_of_both_ways(copied: Path) -> None:
-    (find_run(copied) / SNAPSHOT).unlink()
+    shutil.rmtree(find_run(copied) / CHECKPOINTS)
     lines = list(read_journal(find_run(copied)))
     fifth = [line for line in lines if isinstance(line.event, TurnPlayed)][4]
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from orchestration.managers import shared_files
+from orchestration.learning import shared_files
 from session.files.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_manifest
-from session.files.run_folders import AT_START, FORKS, find_run
-from session.files.snapshot import SNAPSHOT
+from session.files.run_folders import AT_START, CHECKPOINTS, FORKS, find_run
 from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import Ran, ran, ran_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
@@ -62,7 +61,7 @@ def replay(folder: Path, *arguments: str) -> Ran:
 def changed_turn(folder: Path, change: Callable[[dict[str, Any]], object]) -> int:
     """The second turn's record was changed, every sum made to fit; the line it is in."""
     run = find_run(folder / "work")
-    (run / SNAPSHOT).unlink()
+    shutil.rmtree(run / CHECKPOINTS)
     entries = [json.loads(line) for line in (run / JOURNAL_FILE).read_bytes().splitlines()]
     turns = [number for number, entry in enumerate(entries) if entry["event"]["kind"] == "turn_played"]
     change(entries[turns[1]]["event"]["record"])

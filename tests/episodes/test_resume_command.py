@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.files.journal import JOURNAL_FILE
-from session.files.run_folders import BUDGETS, claimed, find_run
-from session.files.snapshot import SNAPSHOT
+from session.files.run_folders import BUDGETS, CHECKPOINTS, claimed, find_run
 from tests.fixtures.command_line import Ran, environment, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of, journal_of
@@ -225,7 +224,7 @@ def test_a_story_that_is_gone_or_another_is_one_line_and_one_that_has_moved_can_
     assert resume(here, "--game", str(here / "copy.z5"), "--max-tokens", "1000000").status == 0
 
 
-@pytest.mark.parametrize("name", [SNAPSHOT, JOURNAL_FILE, "manifest.json"])
+@pytest.mark.parametrize("name", [JOURNAL_FILE, "manifest.json"])
 def test_a_file_of_the_run_that_was_damaged_is_one_line_that_names_it(here: Path, name: str) -> None:
     path = find_run(here / "work") / name
     content = bytearray(path.read_bytes())
@@ -236,12 +235,13 @@ def test_a_file_of_the_run_that_was_damaged_is_one_line_that_names_it(here: Path
     assert contents_of(here / "work", but="log.jsonl") == before
 
 
-def test_a_snapshot_of_another_run_is_one_line_that_names_it(here: Path, server: MisbehavingServer) -> None:
+def test_a_checkpoint_of_another_run_is_one_line_that_names_it(here: Path, server: MisbehavingServer) -> None:
     older = find_run(here / "work")
     play(here, server, "--game", "copy.z5")
-    shutil.copyfile(find_run(here / "work") / SNAPSHOT, older / SNAPSHOT)
+    shutil.copytree(find_run(here / "work") / CHECKPOINTS, older / CHECKPOINTS)
     line = refusal(resume(here, older.name))
-    assert f"{SNAPSHOT} and the journal do not belong together" in line
+    assert f"{older / CHECKPOINTS}/" in line
+    assert "does not belong to the journal beside it" in line
 
 
 def test_a_run_that_another_process_plays_is_left_alone(here: Path) -> None:

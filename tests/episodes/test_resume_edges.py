@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from threading import Event as Flag
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,20 +13,19 @@ from managers.memory.document import parse_memories
 from managers.memory.revision import Revision
 from managers.memory.tiers import open_memories
 from managers.simple_memory_manager import NEWS_FILE
-from orchestration.resumption import configuration_of, with_keys
-from session.errors import ConfigurationError, LanguageModelUnavailable, StoreError
-from session.events import FileEdited, RunEnded, TurnPlayed
-from session.files.journal import JOURNAL_FILE, read_journal, read_manifest
+from orchestration.history import configuration_of, open_resumed_run, with_keys
+from session.errors import ConfigurationError, LanguageModelUnavailable
+from session.events import Event, FileEdited, RunEnded, RunPaused
+from session.files.journal import JOURNAL_FILE, read_manifest
 from session.files.run_folders import find_run
-from session.files.snapshot import SNAPSHOT, read_snapshot, write_snapshot
 from session.game_configuration import GameConfiguration
 from session.memory import Memory, MemoryStatus
 from session.values import ROLES
 from tests.fixtures.doomed_run import STORY, go_on, killed_before_writing
-from tests.fixtures.earlier_version import written_by_version_2
+from tests.fixtures.earlier_version import written_by_version_3
 from tests.fixtures.prompted_run import Before, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import journal_of
-from tests.fixtures.whole_run import verify_run
+from tests.fixtures.whole_run import parts_of, verify_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,74 +55,41 @@ def test_a_memory_added_before_the_first_commit_is_part_of_how_the_run_begins(ow
     assert verify_run(own_story, tmp_path).difference is None
 
 
-def test_without_its_snapshot_a_run_whose_files_have_changed_is_refused_and_keeps_its_journal(
-    own_story: Path, tmp_path: Path
-) -> None:
-    stopped(own_story, tmp_path, at=10)
-    add_by_hand(tmp_path, "By hand")
-    (find_run(tmp_path) / SNAPSHOT).unlink()
-    before = (find_run(tmp_path) / JOURNAL_FILE).read_bytes()
-    with pytest.raises(StoreError, match=r"last\.json is missing, and .* is not what it was when the run began"):
-        resume_with(own_story, tmp_path)
-    assert (find_run(tmp_path) / JOURNAL_FILE).read_bytes() == before
-
-
-@pytest.mark.parametrize("at", [3, 6, 9])
-def test_a_pause_leaves_no_turn_to_be_repeated(own_story: Path, tmp_path: Path, at: int) -> None:
-    """So that a version with other prompts can go on with the run."""
-    stopped(own_story, tmp_path, at)
-    run = find_run(tmp_path)
-    known = json.loads(read_snapshot(run) or b"")["seq"]
-    later = [line.event for line in read_journal(run) if line.seq > known]
-    assert later
-    assert not any(isinstance(event, TurnPlayed) for event in later)
-
-
-def test_a_snapshot_with_a_part_that_this_version_does_not_know_is_refused(own_story: Path, tmp_path: Path) -> None:
-    stopped(own_story, tmp_path, at=3)
-    run = find_run(tmp_path)
-    state = json.loads(read_snapshot(run) or b"")
-    state["learning"]["managers"]["SimpleMemoryManager"]["state"]["mood"] = "gloomy"
-    write_snapshot(run, json.dumps(state).encode())
-    with pytest.raises(StoreError, match=r"snapshot is of another version: mood"):
-        resume_with(own_story, tmp_path)
-
-
 def test_a_run_that_an_earlier_version_has_begun_goes_on_and_is_repeated(own_story: Path, tmp_path: Path) -> None:
     stopped(own_story, tmp_path, at=6)
     journal = find_run(tmp_path) / JOURNAL_FILE
-    written_by_version_2(journal.parent)
+    written_by_version_3(journal.parent)
     assert resume_with(own_story, tmp_path).end == "done"
     versions = [json.loads(line)["v"] for line in journal.read_bytes().splitlines()]
-    assert set(versions) == {2, 3}
+    assert set(versions) == {3, 4}
     assert versions == sorted(versions)
     replayed = verify_run(own_story, tmp_path)
     assert (replayed.difference, replayed.turns) == (None, TURNS)
 
 
 def test_a_pause_before_all_is_repeated_leaves_the_rest_to_be_repeated(own_story: Path, tmp_path: Path) -> None:
-    """The turn in flight was played, and its snapshot could not be written; nor could it when the run was resumed."""
-    model = prompted(Before({4: lambda: lead_astray(find_run(tmp_path) / SNAPSHOT)}))
-    assert play_prompted(own_story, tmp_path, turns=TURNS, model=model).end == "paused"
-    held = journal_of(tmp_path)[:-1]
-    assert resume_with(own_story, tmp_path).end == "paused"
-    assert journal_of(tmp_path)[: len(held)] == held
-    lead_back(find_run(tmp_path) / SNAPSHOT)
+    stopped(own_story, tmp_path, at=6)
+    run = find_run(tmp_path)
+    before, configuration = journal_of(tmp_path), configuration_of(read_manifest(run), run, GameConfiguration())
+    stop, shown = Flag(), list[Event]()
+
+    def interrupt(done: int, _all: int) -> None:
+        if done == 2:
+            stop.set()
+
+    with (
+        parts_of(own_story, prompted(), 1) as parts,
+        open_resumed_run(configuration, parts, run, show=shown.append, stop=stop, repeated=interrupt) as resumed,
+    ):
+        assert resumed.play() == "interrupted"
+    assert [type(event) for event in shown] == [RunPaused]
+    assert journal_of(tmp_path) == before
     assert resume_with(own_story, tmp_path).end == "done"
     assert verify_run(own_story, tmp_path).difference is None
 
 
-def lead_astray(path: Path) -> None:
-    """The file can be read and not be written: the name behind it leaves no room for one of a file to replace it."""
-    path.symlink_to(path.rename(path.with_name("x" * 250)))
-
-
-def lead_back(path: Path) -> None:
-    path.readlink().rename(path)
-
-
 def test_what_the_commit_had_not_written_is_written_though_others_have_been_there_since(tmp_path: Path) -> None:
-    """The process dies between snapshot and files, and somebody adds a memory before it is resumed."""
+    """The process is killed before its first write, and a person adds a memory before it is resumed."""
     memories = tmp_path / "Memories.md"
     assert killed_before_writing(memories)
     assert not memories.exists()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from orchestration.bootstrap import open_run
+from orchestration.run import open_run
 from session.events import Event, GameFailed, RoutesProven, RunStarted, TurnPlayed
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_traces import journal_of

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from orchestration.bootstrap import open_run
-from orchestration.forking import Branch
+from orchestration.history import Branch
+from orchestration.run import open_run
 from session.errors import StoreError
 from session.events import EpisodeEnded, ModelAnswered, TurnPlayed
 from session.files.run_folders import find_run
@@ -189,7 +189,7 @@ def test_a_fork_in_the_middle_of_a_route_goes_on_along_it(own_story: Path, tmp_p
     play(own_story, tmp_path, ScriptedLLM(Returning()))
     waits = ScriptedLLM(lambda _role, _prompt, _schema: {"action": "wait"})
     fork = fork_of(own_story, tmp_path, Branch(2, 4), waits)
-    assert [turn.is_of_route for turn in fork.played.turns if turn.episode == 2] == [True] * 10 + [False]
+    assert [turn.is_of_route for turn in fork.played.turns if turn.episode == 2] == [True] * 6 + [False]
 
 
 def test_without_routes_nothing_is_learnt_or_offered(own_story: Path, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.bootstrap import open_run
 from orchestration.opening import open_parts
+from orchestration.run import open_run
 from session.events import TurnPlayed
 from session.resolved_configuration import load_configuration
 from zorkgpt.llm.embedded.model_store import ModelStore

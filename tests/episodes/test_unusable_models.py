@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.bootstrap import open_run
-from orchestration.forking import Branch, open_fork
+from orchestration.history import Branch, open_fork
 from orchestration.opening import open_parts
+from orchestration.run import open_run
 from session.errors import LanguageModelUnavailable
 from session.files.journal import read_manifest
 from session.files.run_folders import find_run

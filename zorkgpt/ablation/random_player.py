@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from orchestration.model_choice import ChosenModel
 from orchestration.opening import open_story
 from session.resolved_configuration import EMBEDDED_PROFILE
 from zorkgpt.llm.random_model import RandomModel
+from zorkgpt.llm.run_model import ChosenModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -12,14 +12,14 @@ from tempfile import TemporaryDirectory
 from threading import Event as Flag
 from typing import TYPE_CHECKING, cast
 
-from orchestration.bootstrap import open_run
-from orchestration.model_choice import ChosenModel
 from orchestration.opening import open_story
+from orchestration.run import open_run
 from session.configuration.option_groups import BudgetOptions
 from session.events import EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
 from zorkgpt.ablation.plan import first_seed
 from zorkgpt.llm.budget import cost_of
 from zorkgpt.llm.random_model import RandomModel
+from zorkgpt.llm.run_model import ChosenModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

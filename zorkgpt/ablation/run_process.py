@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
 
-from orchestration.bootstrap import open_run
+from orchestration.run import open_run
 from session.child_processes import NETWORK_VARIABLES, child_environment, python_command
 from session.errors import GameError, LanguageModelUnavailable, ZorkGPTError
 from session.events import RunPaused

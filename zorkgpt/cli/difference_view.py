@@ -10,7 +10,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from session.events import EVENTS
-from session.files.recording import timeless
+from session.files.inputs import timeless
 from session.text import cut_at
 from zorkgpt.cli.printable import printable
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from session.events import Event
-    from session.files.recording import Difference
+    from session.files.inputs import Difference
 
 LONGEST_SHOWN = 400  # characters of a value
 MOST_SHOWN = 12  # differing values

@@ -20,7 +20,7 @@ from zorkgpt.cli.streams import print_line
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from zorkgpt.llm.journaled import RepeatedCall
+    from zorkgpt.llm.run_model import RepeatedCall
 
 
 def prompt(

@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from managers.base_manager import BaseManager
-    from orchestration.forking import Branch
-    from orchestration.verification import Replayed
+    from orchestration.history import Branch, Replayed
     from session.events import Event
     from session.game_configuration import GameConfiguration
-    from zorkgpt.llm.journaled import RepeatedCall
+    from zorkgpt.llm.run_model import RepeatedCall
 
 
 def replay(
@@ -100,9 +99,8 @@ def repeat(
     salvages: repeat a damaged run as far as it goes, as in ``verify``
     Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
     """
+    from orchestration.history import configuration_of, verify, verify_actions
     from orchestration.opening import open_story
-    from orchestration.resumption import configuration_of
-    from orchestration.verification import verify, verify_actions
     from session.files.journal import read_manifest
 
     configuration = configuration_of(read_manifest(folder), folder, now)
@@ -128,7 +126,7 @@ def _report(folder: Path, replayed: Replayed) -> None:
 
 
 def _branch(folder: Path, place: str, without: list[str]) -> Branch:
-    from orchestration.forking import Branch
+    from orchestration.history import Branch
     from session.files.journal import read_manifest
 
     episode, turn = read_turn(read_manifest(folder), place, "--fork-at ")
@@ -144,9 +142,8 @@ def _fork(
     as_json: bool,
     repeated: Iterable[tuple[str, object]],
 ) -> None:
-    from orchestration.forking import open_fork
+    from orchestration.history import configuration_of, open_fork, require_player, with_keys
     from orchestration.opening import open_parts
-    from orchestration.resumption import configuration_of, require_player, with_keys
     from session.files.journal import read_manifest
     from zorkgpt.cli.watching import watching
 
@@ -162,7 +159,16 @@ def _fork(
     with (
         watching(configuration, quiet=quiet, as_json=as_json, repeated=repeated) as watch,
         open_parts(configuration, watch.bar, watch.stop, *watch.person()) as parts,
-        open_fork(configuration, parts, folder, branch, show=watch.show, stop=watch.stop, asked=watch.asked) as forked,
+        open_fork(
+            configuration,
+            parts,
+            folder,
+            branch,
+            show=watch.show,
+            stop=watch.stop,
+            asked=watch.asked,
+            repeated=watch.repeats,
+        ) as forked,
     ):
         watch.play(forked)
 

@@ -32,8 +32,8 @@ def resume(
     as_json: common_options.EventsAsJson = False,
 ) -> None:
     """Go on with a run that was paused, interrupted or killed. The result is that of a run that never stopped."""
+    from orchestration.history import configuration_of, open_resumed_run, require_player, with_keys
     from orchestration.opening import open_parts
-    from orchestration.resumption import configuration_of, open_resumed_run, require_player, with_keys
     from session.changed_options import updated
     from session.files.journal import read_manifest
     from zorkgpt.cli.watching import watching
@@ -67,7 +67,15 @@ def resume(
             ],
         ) as watch,
         open_parts(configuration, watch.bar, watch.stop, *watch.person(steps=step)) as parts,
-        open_resumed_run(configuration, parts, folder, show=watch.show, stop=watch.stop, asked=watch.asked) as resumed,
+        open_resumed_run(
+            configuration,
+            parts,
+            folder,
+            show=watch.show,
+            stop=watch.stop,
+            asked=watch.asked,
+            repeated=watch.repeats,
+        ) as resumed,
     ):
         if watch.is_for_people:
             player = parts.model.description if parts.model else "nobody"

@@ -73,8 +73,8 @@ def play_run(
     report: bool = False,
 ) -> NoReturn:
     """Play a new run, write its page into its folder if ``report`` says so, and end the command with its status."""
-    from orchestration.bootstrap import open_run
     from orchestration.opening import open_parts
+    from orchestration.run import open_run
     from orchestration.story import in_folder_of_story
     from zorkgpt.cli.watching import watching
 

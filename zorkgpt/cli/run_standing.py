@@ -46,7 +46,7 @@ def resume_command(folder: Path, spending: Spending, options: Iterable[str] = ()
 
 def _spending(folder: Path, now: GameConfiguration) -> Spending:
     """Return what the run of ``folder`` has spent. Raises ``StoreError`` for a run that cannot be read."""
-    from orchestration.resumption import configuration_of
+    from orchestration.history import configuration_of
     from session.changed_options import before_changes
     from session.files.journal import read_journal, read_manifest
     from session.game_configuration import GameConfiguration

@@ -17,7 +17,7 @@ from zorkgpt.cli.printable import printable
 from zorkgpt.cli.streams import print_error, print_line, terminal_width
 
 if TYPE_CHECKING:
-    from zorkgpt.llm.journaled import RepeatedCall
+    from zorkgpt.llm.run_model import RepeatedCall
 
 app = typer.Typer(help="The runs that were played.", no_args_is_help=True)
 

@@ -35,7 +35,7 @@ def watch(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Watch a run that another process plays, until it ends. Ctrl-C leaves it playing."""
-    from orchestration.resumption import configuration_of
+    from orchestration.history import configuration_of
     from session.files.journal import read_manifest
     from zorkgpt.report.run_summary import summarise
 

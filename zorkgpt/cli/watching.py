@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,6 @@ from managers.map_manager import MapManager
 from managers.route_manager import RouteManager
 from managers.routes.document import RouteBook
 from managers.simple_memory_manager import SimpleMemoryManager
-from orchestration.zork_orchestrator import RunPosition
 from session.errors import ConfigurationError
 from session.events import EpisodeEnded, Event
 from session.files.journal import JOURNAL_FILE, read_journal
@@ -37,9 +37,13 @@ from zorkgpt.telemetry.listener import open_listener
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from orchestration.bootstrap import Run
-    from orchestration.review import Review
+    from orchestration.run import Run
+    from orchestration.turn import Review
     from zorkgpt.llm.language_model import Prompt, Role
+
+
+FIRST_PROGRESS, PROGRESS_INTERVAL = 1.0, 5.0
+"""Seconds of repeating recorded turns before the first line about it, and between two of them."""
 
 
 @dataclass(slots=True)
@@ -65,6 +69,7 @@ class Watching:
     repeated: tuple[str, ...]
     gains: Gains = field(default_factory=Gains)
     _view: LiveView | None = None
+    _next_progress: float = 0.0
 
     @property
     def is_for_people(self) -> bool:
@@ -91,6 +96,18 @@ class Watching:
         """Show that a model is being asked."""
         if self._view is not None:
             self._view.asked(role, prompt)
+
+    def repeats(self, done: int, turns: int) -> None:
+        """Show how many recorded turns were repeated, if that takes longer than a second."""
+        now = time.monotonic()
+        self._next_progress = self._next_progress or now + FIRST_PROGRESS
+        if now >= self._next_progress and done < turns:
+            self._next_progress = now + PROGRESS_INTERVAL
+            line = f"Repeating recorded turns: {done:,} of {turns:,}"
+            if self._view is not None:
+                self._view.tell(line)
+            elif self.is_for_people:
+                print_line(line)
 
     def play(self, run: Run) -> NoReturn:
         """Play the run and end the command with the run's status; where the run can go on, say how."""
@@ -123,7 +140,7 @@ class Watching:
         routes, memories = learning.find(RouteManager), learning.find(SimpleMemoryManager)
         kept = (memory for each in (memories.memory_cache.values() if memories else ()) for memory in each)
         believed = sum(memory.status != MemoryStatus.SUPERSEDED for memory in kept)
-        book, spending = routes.book if routes else RouteBook(), run.committer.model.spending
+        book, spending = routes.book if routes else RouteBook(), run.model.spending
         return self.gains.line(len(learning.get(MapManager).game_map.rooms), book, believed, spending)
 
     @contextmanager
@@ -133,8 +150,10 @@ class Watching:
         if not isinstance(screen, LiveScreen):
             yield
             return
-        introduction = _introduction(self.configuration) if run.position == RunPosition() else ""
-        spending = run.committer.model.spending
+        introduction = (
+            _introduction(self.configuration) if run.position.episode is None and not run.position.index else ""
+        )
+        spending = run.model.spending
         with LiveView(self.configuration, run.folder, spending, self.stop, screen.console, introduction) as view:
             for event in before:
                 view.note(event)
@@ -152,7 +171,7 @@ class Watching:
         if not (run.folder / JOURNAL_FILE).is_file():
             print_line(f"{news}{run.folder} is gone: the run cannot go on.")
             return
-        command = resume_command(run.folder, run.committer.model.spending, self.repeated)
+        command = resume_command(run.folder, run.model.spending, self.repeated)
         print_line(f"{news}{command} goes on from here.")
 
 

@@ -1,12 +1,10 @@
-"""What a run has spent in dollars, tokens and time, and a language model that is not asked once a limit is reached.
+"""What a run has spent in dollars, tokens and time, and the limits of its budget.
 
 Prices come from the configuration or from the list that ``genai-prices`` ships; nothing is fetched.
 """
 
 from __future__ import annotations
 
-import logging
-import math
 from collections import Counter
 from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, cast
@@ -14,7 +12,6 @@ from typing import TYPE_CHECKING, cast
 from genai_prices import Usage, calc_price
 
 from session.changed_options import changed
-from session.errors import BudgetSpent
 from session.events import ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.game_configuration import GameConfiguration
 from zorkgpt.llm.person import PERSON
@@ -24,10 +21,8 @@ if TYPE_CHECKING:
 
     from session.configuration.option_groups import PriceOptions
     from session.events import Event
-    from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role
-    from zorkgpt.llm.waits import Waits
+    from zorkgpt.llm.language_model import Role
 
-_LOG = logging.getLogger(__name__)
 _OPENAI = "https://api.openai.com/v1"
 _MILLION = 1_000_000
 _OVERTIME = 0.001  # seconds by which a limit in time is passed, so that rounding does not leave it just unreached
@@ -117,6 +112,16 @@ class Spending:
         """Add a model call that no event tells of: it was waited for until the run had to stop."""
         self._calls_seconds += seconds
 
+    def unseen(self) -> Iterator[str]:
+        """Yield a warning for each limit that does not apply to a model, whose price or tokens are not known."""
+        limits = self.configuration.budgets
+        if limits.max_cost is not None:
+            for model in self.unpriced:
+                yield f"max-cost does not see the calls to {model!r}: their price is not known; prices can give it"
+        if limits.max_tokens is not None:
+            for model in self.uncounted:
+                yield f"max-tokens does not see the calls to {model!r}: its server does not count tokens"
+
     def _count_tokens(self, call: ModelAnswered | ModelFailed) -> None:
         tokens = call.prompt_tokens + call.completion_tokens
         self.tokens += tokens
@@ -127,51 +132,6 @@ class Spending:
             self.unpriced[call.model] += 1
         else:
             self.dollars += dollars
-
-
-class BudgetedModel:
-    """Passes calls on to ``inner`` until ``spending`` has reached a limit of its configuration's ``budgets``.
-
-    The caller gives every event of the run to ``spending``. A model whose price or tokens a limit needs and nobody
-    knows is warned of, once.
-
-    waits: the pauses of the inner model, which end when the time of the run is used up
-    """
-
-    def __init__(self, inner: LanguageModel, spending: Spending, waits: Waits) -> None:
-        self._inner = inner
-        self._waits = waits
-        self._spending = spending
-        self._limits = spending.configuration.budgets
-        self._warned: set[str] = set()
-
-    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """Return the inner model's answer, or raise ``BudgetSpent`` with the limit that is reached."""
-        for line in self._unseen():
-            if line not in self._warned:
-                self._warned.add(line)
-                _LOG.warning("%s", line)
-        self._refuse_if_spent()
-        limit, begun = self._limits.max_time, self._waits.clock()
-        self._waits.until = math.inf if limit is None else begun + limit - self._spending.seconds + _OVERTIME
-        try:
-            return self._inner.complete(role, prompt, schema)
-        except BudgetSpent:
-            self._spending.count_wait(self._waits.clock() - begun)
-            self._refuse_if_spent()
-            raise
-
-    def _refuse_if_spent(self) -> None:
-        for limit in self._spending.reached():
-            raise BudgetSpent(limit.words)
-
-    def _unseen(self) -> Iterator[str]:
-        if self._limits.max_cost is not None:
-            for model in self._spending.unpriced:
-                yield f"max-cost does not see the calls to {model!r}: their price is not known; prices can give it"
-        if self._limits.max_tokens is not None:
-            for model in self._spending.uncounted:
-                yield f"max-tokens does not see the calls to {model!r}: its server does not count tokens"
 
 
 def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration) -> float | None:

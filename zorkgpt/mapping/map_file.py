@@ -103,8 +103,11 @@ def read_map_file(path: Path | str) -> ParsedMap | None:
     """
     path = Path(path)
     content = read_shared(path)
-    if content is None:
-        return None
+    return None if content is None else parse_map(content, path)
+
+
+def parse_map(content: bytes, path: Path) -> ParsedMap:
+    """Return what the content of the file at ``path`` holds. Raises ``NoMap``."""
     try:
         state = _STATE.validate_json(content)
         faults = _faults(state)

@@ -3,70 +3,40 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from pydantic import PlainSerializer, PlainValidator, TypeAdapter, dataclasses
 from typing_extensions import override
 
+from session.events import FileEdited
 from session.files.document_store import SharedStore
 from session.files.shared_files import locked
-from zorkgpt.mapping.map_file import read_map_to_write
+from zorkgpt.mapping.map_file import parse_map, read_map_to_write
 from zorkgpt.mapping.map_graph import MapGraph
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from contextlib import ExitStack
     from pathlib import Path
 
+    from session.files.inputs import Inputs
     from zorkgpt.mapping.map_file import Warn
 
 
-def _graph(state: MapGraph | Mapping[str, object]) -> MapGraph:
-    """Return the map of a state, or of the JSON of one. Raises ``StoreError``."""
-    return state if isinstance(state, MapGraph) else MapGraph.from_dict(state)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class MapState:
-    """The map with all that is not in its file yet, for a snapshot.
-
-    graph: as it was then; in JSON in the shape of the file
-    is_changed: it has rooms or edges that the file has not
-    is_due: it is about to be written
-    known: digest of the map that the file was last known to hold
-    reads: how often the file was looked at
-    """
-
-    graph: Annotated[MapGraph, PlainSerializer(MapGraph.to_dict), PlainValidator(_graph)]
-    is_changed: bool
-    is_due: bool
-    known: str
-    reads: int
-
-    def committed(self) -> MapState:
-        """Return the same as it is once what is due has reached the file."""
-        if not self.is_due:
-            return self
-        return replace(self, is_changed=False, is_due=False, known=digest(self.graph), reads=self.reads + 1)
-
-
-class MapStore(SharedStore[MapState]):
+class MapStore(SharedStore):
     """Holds the map and its file; what another run has put there since goes into the map before it is written.
 
-    graph: the map as it stands, always the same object
+    graph: the map as it is now, always the same object
     is_changed: it has rooms or edges that the file has not
 
-    warn: told of what in the file cannot be used. Raises ``StoreError`` where the file cannot be read.
+    warn: called with what in the file cannot be used. Raises ``StoreError`` if the file cannot be read.
     """
-
-    states = TypeAdapter(MapState)
 
     def __init__(self, path: Path, warn: Warn, graph: MapGraph | None = None) -> None:
         super().__init__(path)
-        self.is_changed = self._is_due = False
+        self.is_changed = self._is_due = self._is_prepared = False
         self._warn = warn
-        self._known = ""
+        self._written: set[str] = set()  # digests of the maps that the run has written or read
         self.graph = self._load() if graph is None else graph
 
     @property
@@ -79,58 +49,83 @@ class MapStore(SharedStore[MapState]):
         """Return 64 hex digits, equal for equal maps."""
         return digest(self.graph)
 
+    @override
+    def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
+        super().hold(inputs)
+        if inputs.is_repeating:
+            restored = MapGraph.from_file(parse_map(base, self.path).file) if base else MapGraph()
+            for each in fields(restored):
+                setattr(self.graph, each.name, getattr(restored, each.name))
+            self._written = {digest(self.graph)}
+            self._signature = None
+
     def demand(self) -> None:
-        """Let the map go to its file with the next :meth:`commit`."""
+        """Let the map go to its file with the next write."""
         self._is_due = True
 
     def commit(self) -> None:
-        """Write the map where that is due, with what others put into the file. Raises ``StoreError``."""
+        """Write the map if that is due, outside a run. Raises ``StoreError``."""
         if self._is_due:
             self.save()
-
-    def refresh(self) -> None:
-        """Do nothing: what others write is taken in when the map is written."""
 
     def save(self) -> None:
         """Write the map, with what others put into the file. Raises ``StoreError``."""
         with locked(self.path):
-            self._absorb()
-            self._replace(self.graph.to_json())
-            self._known = digest(self.graph)
+            self._absorb(self._found_edit())
+            self._write()
+
+    @override
+    def look(self) -> None:
+        """Repeat a recorded edit; what others write now is taken in when the map is written."""
+        self._absorb(self._recorded_edit(lambda: None))
+
+    @override
+    def prepare(self, locks: ExitStack) -> None:
+        if not self._is_repeating:
+            locks.enter_context(locked(self.path))
+            self._absorb(self._recorded_edit(self._found_edit))
+        self._is_prepared = not self._is_repeating
+        self._record_write(None, self.digest)
+
+    @override
+    def write(self) -> None:
+        self._written.add(self.digest)
+        if self._is_repeating:
+            self.is_changed = self._is_due = False
+        elif self._is_prepared:
+            self._write()
+        else:
+            with locked(self.path):
+                self._absorb(self._recorded_edit(self._found_edit))
+                self._write()
+
+    def _write(self) -> None:
+        self._replace(self.graph.to_json())
+        self._written = {self.digest}
         self.is_changed = self._is_due = False
-
-    def state(self) -> MapState:
-        """Return the map as it stands."""
-        return MapState(self.graph.copy(), self.is_changed, self._is_due, self._known, self._reads)
-
-    def restore(self, state: MapState) -> None:
-        """Make the map what it was; whether it was written since does not matter."""
-        restored = state.graph.copy()
-        for each in fields(restored):
-            setattr(self.graph, each.name, getattr(restored, each.name))
-        if self._known != digest(self.graph):
-            self._known = state.known
-        self._signature, self._reads = None, state.reads
-        self.is_changed, self._is_due = state.is_changed, state.is_due
 
     def _load(self) -> MapGraph:
         graph = self._read()
-        self._known, self._signature = digest(graph), self._stat()
+        self._written, self._signature = {digest(graph)}, self._stat()
         return graph
 
     def _read(self) -> MapGraph:
-        """Return the map of the file; what of it is no map is kept under another name, for the file will be written."""
+        """Return the map of the file; what of it is not a map is kept under another name, as the file is rewritten."""
         file = read_map_to_write(self.path, self._warn)
         return MapGraph() if file is None else MapGraph.from_file(file)
 
-    def _absorb(self) -> None:
-        self._look()
+    def _found_edit(self) -> FileEdited | None:
         if self._stat() == self._signature:
-            return
+            return None
         theirs = self._read()
-        if digest(theirs) != self._known:
+        self._signature = self._stat()
+        return None if digest(theirs) in self._written else FileEdited(self.path.name, _text(theirs))
+
+    def _absorb(self, edited: FileEdited | None) -> None:
+        if edited is not None:
+            theirs = MapGraph.from_dict(json.loads(edited.text))
             self.graph.absorb(theirs)
-            self._notice(_text(theirs))
+            self._written.add(digest(theirs))
 
 
 def digest(graph: MapGraph) -> str:
@@ -139,6 +134,6 @@ def digest(graph: MapGraph) -> str:
 
 
 def _text(graph: MapGraph, *, sort_keys: bool = False) -> str:
-    """Return what the file holds, the time of writing aside."""
+    """Return the content of the file without the time of writing."""
     metadata = {key: value for key, value in graph.metadata.items() if key != "timestamp"}
     return json.dumps({**graph.to_dict(), "metadata": metadata}, sort_keys=sort_keys)

@@ -16,7 +16,7 @@ from zorkgpt.report.figures import RunFigures, figures_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from zorkgpt.llm.journaled import RepeatedCall
+    from zorkgpt.llm.run_model import RepeatedCall
     from zorkgpt.report.played_run import PlayedRun, PlayedTurn
 
 _FIGURES = TypeAdapter(RunFigures)

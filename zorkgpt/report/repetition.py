@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from managers.base_manager import BaseManager
     from session.events import Event
-    from zorkgpt.llm.journaled import RepeatedCall
+    from zorkgpt.llm.run_model import RepeatedCall
     from zorkgpt.mapping.map_graph import MapGraph
 
 

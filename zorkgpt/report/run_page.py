@@ -20,7 +20,7 @@ from session.events import (
     TurnPlayed,
 )
 from session.text import counted
-from zorkgpt.llm.journaled import PLAYING_ROLES
+from zorkgpt.llm.run_model import PLAYING_ROLES
 from zorkgpt.report.figures import figures_of
 from zorkgpt.report.learnt import items_of
 from zorkgpt.report.page_data import Happening, Note, PageAttempt, PageCall, PageEpisode, PageRun, PageTurn, Tokens

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from session.values import Observation, TurnRecord
-    from zorkgpt.llm.journaled import RepeatedCall
+    from zorkgpt.llm.run_model import RepeatedCall
     from zorkgpt.report.played_run import PlayedEpisode, PlayedRun
 
 _MARKS = re.compile(r"([\\`*_~<>&#|\[\]])")

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from session.files.document_store import Watch
     from zorkgpt.llm.scripted import Reply, ReplyFunction
 
 
@@ -55,20 +54,6 @@ class KnowledgePlay(Play[KnowledgeManager]):
         """The lines of the file, without their titles."""
         lines = self.file.read_text().splitlines() if self.file.exists() else []
         return [line for line in lines if line and not line.startswith("#")]
-
-
-class NoWatch:
-    """Looks at shared files are told to nobody."""
-
-    def reading(self, _path: Path, _read: int) -> bool:
-        """Nothing comes of it."""
-        return True
-
-    def noticed(self, path: Path, read: int, text: str) -> None:
-        """Nothing comes of it."""
-
-
-NO_WATCH: Watch = NoWatch()
 
 
 def line(

@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 import structlog
-from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
-from managers.base_manager import ManagerSnapshot
 from managers.episode_synthesizer import DEATH_ANALYSIS
 from managers.episodes.prompt import INSTRUCTIONS_SHARE
 from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, Scored
@@ -22,9 +20,9 @@ from session.memory import Memory
 from session.token_counter import TokenCounter
 from session.values import Location, Verdict
 from tests.fixtures.dye_works import GATE, VATS
+from tests.fixtures.held_stores import held
 from tests.unit.managers.episode_parts import EpisodePlay
 from tests.unit.managers.objective_parts import Memories
-from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
 
     from session.errors import LanguageModelError
     from session.events import EpisodeEnd
-    from session.files.document_store import Watch
 
 SMALLEST_BUDGET = INSTRUCTIONS_SHARE * TokenCounter().estimate(fill_prompt("episode"))
 NOTHING: dict[str, object] = {}
@@ -577,23 +574,9 @@ def test_a_death_without_a_turn_in_the_file_is_not_understood(tmp_path: Path) ->
     assert summaries(tmp_path)[1] == line
 
 
-class NoWatch:
-    """Lets every look at a file pass."""
-
-    def reading(self, _path: Path, _read: int) -> bool:
-        """Nothing is done."""
-        return True
-
-    def noticed(self, path: Path, read: int, text: str) -> None:
-        """Nothing is done."""
-
-
-NO_WATCH: Watch = NoWatch()
-
-
 def test_a_held_summary_is_handed_over_and_goes_to_the_file_with_the_commit(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path)
-    play.manager.hold(NO_WATCH)
+    held(tmp_path, play.manager)
     play.manager.end("over")
     play.begin(2)
     assert play.manager.handover().startswith("Episode 1 ")
@@ -607,7 +590,7 @@ def test_a_held_summary_is_handed_over_and_goes_to_the_file_with_the_commit(tmp_
 
 def test_a_summary_that_cannot_be_written_is_written_with_the_next_commit(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path)
-    play.manager.hold(NO_WATCH)
+    held(tmp_path, play.manager)
     play.manager.end("over")
     (tmp_path / SUMMARIES_FILE).mkdir()
     with pytest.raises(StoreError):
@@ -615,48 +598,6 @@ def test_a_summary_that_cannot_be_written_is_written_with_the_next_commit(tmp_pa
     (tmp_path / SUMMARIES_FILE).rmdir()
     play.manager.commit()
     assert len(summaries(tmp_path)) == 1
-
-
-MOMENTS = ("in the episode", "at its end", "after the commit")
-
-
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_resuming_from_a_snapshot_equals_never_having_stopped(tmp_path: Path, moment: str) -> None:
-    never, stopped = (
-        EpisodePlay(tmp_path / name, [insight("Wear the hood", turns=[1])]) for name in ("never", "stopped")
-    )
-    snapshots: dict[str, bytes] = {}
-    adapter = TypeAdapter(ManagerSnapshot)
-    for play in (never, stopped):
-        play.manager.hold(NO_WATCH)
-        play.die()
-        play.manager.end("lost")
-        play.manager.commit()
-        play.begin(2)
-        play.turn("sort yarn", score=5, verdicts=(Verdict(accepted=True, confidence=0.1),))
-        snapshots["in the episode"] = adapter.dump_json(play.manager.snapshot())
-        if play is never or moment != "in the episode":
-            play.manager.end("over")
-        snapshots["at its end"] = snapshots["after the commit"] = adapter.dump_json(play.manager.snapshot())
-        if play is never or moment == "after the commit":
-            play.manager.commit()
-    resumed = EpisodePlay(tmp_path / "stopped", [NOTHING], episode=2)
-    resumed.manager.hold(NO_WATCH)
-    resumed.manager.restore_snapshot(adapter.validate_json(snapshots[moment]))
-    if moment == "in the episode":
-        resumed.manager.end("over")
-    resumed.manager.commit()
-    resumed.knowledge.insight_lines = never.knowledge.insight_lines
-    never.knowledge.model = resumed.llm = resumed.knowledge.model = ScriptedLLM(lambda *_: NOTHING)
-    for play in (never, resumed):
-        play.begin(3)
-        play.die()
-        play.manager.end("lost")
-        play.manager.commit()
-    assert summaries(tmp_path / "never") == summaries(tmp_path / "stopped")
-    assert resumed.manager.handover() == never.manager.handover()
-    assert resumed.llm.calls[0].prompt == resumed.llm.calls[1].prompt
-    assert resumed.metrics == never.metrics
 
 
 def test_what_another_process_has_played_meanwhile_is_handed_over(tmp_path: Path) -> None:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
-from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
-from managers.base_manager import ManagerSnapshot
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeLine, Source
 from tests.fixtures.dye_works import BANNER, MORDANT, VATS
-from tests.unit.managers.knowledge_parts import NO_WATCH, KnowledgePlay, answer, line
+from tests.fixtures.held_stores import held
+from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
 from zorkgpt.llm.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
@@ -180,20 +179,12 @@ class TestNothingOfThisEpisodeAlone:
         play.play(10)
         assert play.known == []
 
-    @pytest.mark.parametrize("resumed", [False, True])
-    def test_a_line_whose_turns_turn_out_to_be_ephemeral_goes_to_the_archive_at_the_end(
-        self, tmp_path: Path, resumed: bool
-    ) -> None:
+    def test_a_line_whose_turns_turn_out_to_be_ephemeral_goes_to_the_archive_at_the_end(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [answer(line("Banner lies here.", 6), line("Gate sticks.", 6, 8)), NOTHING])
         play.file.write_text("## LESSONS LEARNED\n- Vats boil. *(Ep1, T6)*\n")
         play.manager.reset()
         play.play(11)
         play.remember("6")
-        if resumed:
-            adapter = TypeAdapter(ManagerSnapshot)
-            snapshot = adapter.dump_json(play.manager.snapshot())
-            play.manager.reset()
-            play.manager.restore_snapshot(adapter.validate_json(snapshot))
         assert "- Banner lies here. *(Ep1, T6)*" in play.known
         assert play.manager.update_at_end()
         assert play.known == ["- Gate sticks. *(Ep1, T6; Ep1, T8)*", "- Vats boil. *(Ep1, T6)*"]
@@ -464,7 +455,7 @@ class TestFailures:
 
     def test_a_file_that_cannot_be_read_stops_nothing_once_playing(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [SOLVED])
-        play.manager.hold(NO_WATCH)
+        held(tmp_path, play.manager)
         play.file.write_bytes(b"\xff")
         play.play(10)
         assert play.metrics["pending_edits"] == 1
@@ -480,12 +471,12 @@ class TestFailures:
             KnowledgePlay(tmp_path)
 
 
-class TestHoldingAndResuming:
+class TestInARun:
     REPLIES = (SOLVED, answer(line("Mordant, wait, dye.", 15, replaces=[1]), line("Gate sticks.", 16)), NOTHING)
 
     def test_files_change_in_a_commit_alone_and_once(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, self.REPLIES)
-        play.manager.hold(NO_WATCH)
+        held(tmp_path, play.manager)
         play.play(20)
         assert list(tmp_path.glob("knowledge*.md")) == []
         assert "Mordant, wait" in play.manager.text(500)
@@ -493,42 +484,6 @@ class TestHoldingAndResuming:
         before = [play.file.read_bytes(), play.archive.read_bytes()]
         play.manager.commit()
         assert [play.file.read_bytes(), play.archive.read_bytes()] == before
-
-    @pytest.mark.parametrize("kill_at", [1, 9, 10, 13, 20, 29])
-    @pytest.mark.parametrize("committed", [True, False])
-    def test_a_killed_and_resumed_run_equals_one_never_stopped(
-        self, tmp_path: Path, kill_at: int, committed: bool
-    ) -> None:
-        whole = self._play(tmp_path / "whole")
-        whole.play(30)
-        whole.manager.commit()
-
-        killed = self._play(tmp_path / "killed")
-        killed.play(kill_at)
-        adapter = TypeAdapter(ManagerSnapshot)
-        snapshot = adapter.dump_json(killed.manager.snapshot())
-        if committed:
-            killed.manager.commit()
-        resumed = self._play(tmp_path / "killed")
-        resumed.llm = resumed.manager.model = killed.llm
-        resumed.now, resumed.map = killed.now, killed.map
-        resumed.state = resumed.manager.game_state = killed.state
-        resumed.manager.restore_snapshot(adapter.validate_json(snapshot))
-        assert resumed.manager.text(500) == killed.manager.text(500)
-        resumed.play(30 - kill_at)
-        resumed.manager.commit()
-
-        assert resumed.file.read_bytes() == whole.file.read_bytes()
-        assert resumed.archive.read_bytes() == whole.archive.read_bytes()
-        assert [call.prompt for call in killed.llm.calls] == [call.prompt for call in whole.llm.calls]
-        assert resumed.manager.text(500) == whole.manager.text(500)
-        assert resumed.metrics == whole.metrics
-
-    def _play(self, folder: Path) -> KnowledgePlay:
-        folder.mkdir(exist_ok=True)
-        play = KnowledgePlay(folder, self.REPLIES)
-        play.manager.hold(NO_WATCH)
-        return play
 
 
 class TestSmallModels:

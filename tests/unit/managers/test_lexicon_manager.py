@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
 
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from managers.base_manager import ManagerSnapshot
 from managers.lexicon.document import MOST_ANSWERS, MOST_ASKED, MOST_FORMS, FormTrial, Lexicon
 from managers.lexicon_manager import LEXICON_FILE, REFRESH_INTERVAL, SYNTAX_TOKENS, LexiconManager
 from session.errors import StoreError
 from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict
+from tests.fixtures.held_stores import held
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.unit.managers.lexicon_parts import LONG, changing, manager_in, moving, silent, unread
 from tests.unit.zorkgpt.players.dye_works import VATS
@@ -28,16 +27,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 TOKENS = 150
-
-
-class Unwatched:
-    """Watches looks at files and keeps nothing of them."""
-
-    def reading(self, _path: Path, _read: int) -> bool:
-        return True
-
-    def noticed(self, path: Path, read: int, text: str) -> None:
-        pass
 
 
 def shown(manager: LexiconManager) -> str:
@@ -237,46 +226,12 @@ RECORDS = st.builds(
     st.sampled_from(("take basket", "take loom", "dip banner in basket", "wait", "north", "frob")),
     st.sampled_from(("Taken.", "No.", LONG)),
 )
-STATE = TypeAdapter(ManagerSnapshot)
 
 
 class TestKills:
-    @given(
-        records=st.lists(RECORDS, min_size=27, max_size=40),
-        kills=st.sets(st.integers(24, 27) | st.integers(1, 40)),
-        committed=st.booleans(),
-    )
-    @settings(max_examples=60, deadline=None)
-    def test_a_run_that_was_killed_and_resumed_ends_like_one_that_never_was(
-        self, tmp_path_factory: pytest.TempPathFactory, records: list[TurnRecord], kills: set[int], committed: bool
-    ) -> None:
-        """A kill comes after a turn's snapshot, before or after its commit."""
-
-        def play(killed_after: set[int]) -> tuple[list[str], bytes | None]:
-            folder = tmp_path_factory.mktemp("lexicon")
-            manager, texts = manager_in(folder), []
-            manager.hold(Unwatched())
-            for turn, record in enumerate(records, start=1):
-                manager.learn(replace(record, turn=turn))
-                snapshot = STATE.dump_json(manager.snapshot())
-                if turn not in killed_after or committed:
-                    manager.commit()
-                if turn in killed_after:
-                    manager = manager_in(folder)
-                    manager.hold(Unwatched())
-                    manager.restore_snapshot(STATE.validate_json(snapshot))
-                    manager.commit()
-                texts.append(manager.text(TOKENS))
-            manager.show_all()
-            manager.commit()
-            file = folder / LEXICON_FILE
-            return [*texts, manager.text(TOKENS)], file.read_bytes() if file.exists() else None
-
-        assert play(kills) == play(set())
-
     def test_committing_again_changes_nothing(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
-        manager.hold(Unwatched())
+        held(tmp_path, manager)
         manager.learn(changing("take basket"))
         manager.show_all()
         assert not (tmp_path / LEXICON_FILE).exists()

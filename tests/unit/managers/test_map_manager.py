@@ -14,7 +14,7 @@ from session.errors import StoreError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Location, Observation, Proposal, Reading
-from tests.unit.managers.knowledge_parts import NO_WATCH
+from tests.fixtures.held_stores import held
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import Edge, MapGraph
 
@@ -57,7 +57,7 @@ def test_a_known_walk_is_no_news_and_waits_for_the_end_of_the_episode(tmp_path: 
 
 def test_in_a_run_it_waits_for_every_tenth_turn(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
-    manager.hold(NO_WATCH)
+    held(tmp_path, manager)
     for number in range(1, 2 * SAVE_INTERVAL + 1):
         manager.learn(replace(walk(number, "n", number + 1), turn=number))
         manager.commit()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.fixtures.dye_works import VATS
-from tests.unit.managers.knowledge_parts import NO_WATCH
+from tests.fixtures.held_stores import held
 from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def test_what_was_considered_in_several_visits_is_written_down_by_one_commit_in_
 ) -> None:
     """A run of another version knows the news by the same keys."""
     play = MemoryPlay(tmp_path, nothing)
-    play.manager.hold(NO_WATCH)
+    held(tmp_path, play.manager)
     play.turn("stir vat", "It swirls.", world_hash="1")
     play.manager.consider()
     play.turn("pull beam", "You can't.", world_hash="2")

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
-from managers.base_manager import ManagerSnapshot
 from managers.memory.view import TENTATIVE_HEADING
 from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryStatus
 from session.token_counter import TokenCounter
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
-from tests.unit.managers.knowledge_parts import NO_WATCH
+from tests.fixtures.held_stores import held
 from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class TestRouting:
     ) -> None:
         manager = manager_in(tmp_path)
         if is_held:
-            manager.hold(NO_WATCH)
+            held(tmp_path, manager)
         manager.add_memory(31, "Blue Vats", memory("Kept"))
         manager.memory_cache[44] = [memory("Given")]
         manager.memory_cache[31].append(memory("Added"))
@@ -373,13 +372,13 @@ class TestVisits:
     def test_what_is_considered_in_the_middle_of_a_visit_leaves_it_to_go_on(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, lambda *_: {"memories": [learnt()]})
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
-        before = play.manager.state()
+        before = copy(play.manager._learner.visit)
         play.manager.consider()
-        after = play.manager.state()
+        after = play.manager._learner.visit
         assert titles(play.manager.memory_cache, GATE) == ["Mordant first"]
         assert (after.news, after.visited, after.location_id) == ((), before.visited, before.location_id)
         play.turn("drop jar", "Dropped.", inventory=())
-        (news,) = play.manager.state().news
+        (news,) = play.manager._learner.visit.news
         assert (news.turn, news.first_visit) == (2, False)
 
     def test_a_visit_costs_no_write_of_its_own(self, tmp_path: Path) -> None:
@@ -393,30 +392,12 @@ class TestVisits:
 
 
 class TestEpisodeState:
-    def test_a_restored_manager_goes_on_as_if_it_had_never_stopped(self, tmp_path: Path) -> None:
-        play = MemoryPlay(tmp_path, [{"memories": [learnt()]}])
-        play.manager.add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
-        play.turn("take jar", "Taken.", inventory=(MORDANT,))
-        values = TypeAdapter(ManagerSnapshot)
-        saved = values.dump_json(play.manager.snapshot())
-
-        resumed = MemoryPlay(tmp_path / "resumed", [{"memories": [learnt()]}])
-        resumed.manager.restore_snapshot(values.validate_json(saved))
-        assert resumed.manager.snapshot() == play.manager.snapshot()
-        assert titles(resumed.manager.ephemeral_cache) == ["Left jar"]
-        for each in (play, resumed):
-            each.manager.flush()
-        assert [titles(each.manager.memory_cache, GATE) for each in (play, resumed)] == [["Mordant first"]] * 2
-        news = [each.prompts[0].split("WHAT IS NEW")[1] for each in (play, resumed)]
-        assert "take jar" in news[0]
-        assert news[0] == news[1]
-
     def test_a_turn_that_never_reached_the_story_teaches_nothing(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path)
         record = play.turn("wait")
-        known = play.manager.snapshot()
+        known = copy(vars(play.manager._learner.visit))
         play.manager.learn(replace(record, turn=2, after=replace(record.after, refusal="no", died=True)))
-        assert play.manager.snapshot() == known
+        assert vars(play.manager._learner.visit) == known
 
     def test_the_figures_show_what_is_kept_and_how_learning_went(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, [{"memories": [learnt(), learnt()]}])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 
+from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.knowledge_manager import KnowledgeManager
@@ -15,8 +16,9 @@ from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from managers.simple_memory_manager import SimpleMemoryManager
-from orchestration.building import build_learning
+from orchestration.learning import build_learning
 from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.token_counter import TokenCounter
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.mapping.turns import walk
@@ -36,7 +38,7 @@ def learning(tmp_path: Path) -> Learning:
     """In a story with a direction of its own."""
     config = GameConfiguration(zork_game_workdir=tmp_path)
     story = replace(SCRIPTED_STORY, directions=("hubwards",))
-    return build_learning(config, MODEL, structlog.get_logger(), story, vocabulary(), TOKENS)
+    return build_learning(ManagerParts(structlog.get_logger(), config, GameState(), MODEL, story, vocabulary(), TOKENS))
 
 
 def test_all_count_tokens_alike(learning: Learning) -> None:

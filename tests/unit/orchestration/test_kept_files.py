@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.managers import shared_files
+from orchestration.learning import shared_files
+from session.errors import StoreError
+from session.files.run_folders import Checkpoint, latest_checkpoint, make_checkpoint
 from session.game_configuration import GameConfiguration
 
 if TYPE_CHECKING:
@@ -60,12 +62,11 @@ def test_a_file_that_was_not_there_is_kept_as_an_empty_one_and_does_not_come_bac
     assert "lexicon.json" not in contents_of(tmp_path / "again")
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_an_edit_of_any_of_them_is_noticed_and_named(workdir: Path, tmp_path: Path, name: str) -> None:
+def test_the_copies_are_read_by_the_names_of_their_files(workdir: Path, tmp_path: Path) -> None:
+    (workdir / "lexicon.json").unlink()
     files_in(workdir).copy_to(tmp_path / "copies")
-    assert files_in(workdir).edited_since(tmp_path / "copies") == ""
-    (workdir / name).write_text("something else\n")
-    assert files_in(workdir).edited_since(tmp_path / "copies") == name
+    expected = {name: content.encode() for name, content in FILES.items()} | {"lexicon.json": b""}
+    assert files_in(workdir).read(tmp_path / "copies") == expected
 
 
 def test_files_of_other_names_are_kept_under_the_names_that_every_run_has(tmp_path: Path) -> None:
@@ -82,8 +83,7 @@ def test_files_of_other_names_are_kept_under_the_names_that_every_run_has(tmp_pa
     files.copy_to(copies)
     kept = {name: content for name, content in contents_of(copies).items() if content}
     assert kept == {"Memories.md": "who.md", "knowledgebase.md": "what.md", "map_state.json": "where.json"}
-    (tmp_path / "where.json").write_text("elsewhere")
-    assert files.edited_since(copies) == "where.json"
+    assert files.read(copies)["where.json"] == b"where.json"
 
 
 def test_a_file_that_comes_back_may_be_read_by_whom_it_might_be(workdir: Path, tmp_path: Path) -> None:
@@ -92,3 +92,32 @@ def test_a_file_that_comes_back_may_be_read_by_whom_it_might_be(workdir: Path, t
     (workdir / "lexicon.json").unlink()
     files_in(workdir).restore_from(tmp_path / "copies")
     assert (workdir / "lexicon.json").stat().st_mode & 0o777 == 0o640
+
+
+class TestCheckpoints:
+    def test_the_latest_is_found_and_older_ones_are_removed(self, workdir: Path, tmp_path: Path) -> None:
+        run = tmp_path / "run"
+        run.mkdir()
+        assert latest_checkpoint(run) == Checkpoint(0, "", run / "start")
+        for seq in (9, 10, 100):
+            (workdir / "Memories.md").write_text(f"after line {seq}")
+            make_checkpoint(run, seq, "abc", files_in(workdir))
+        found = latest_checkpoint(run)
+        assert (found.seq, found.sum) == (100, "abc")
+        assert (found.copies / "Memories.md").read_text() == "after line 100"
+        assert len(list((run / "checkpoints").iterdir())) == 1
+
+    def test_one_that_was_not_finished_does_not_count(self, workdir: Path, tmp_path: Path) -> None:
+        run = tmp_path / "run"
+        run.mkdir()
+        make_checkpoint(run, 9, "abc", files_in(workdir))
+        files_in(workdir).copy_to(run / "checkpoints" / "000000000012")
+        assert latest_checkpoint(run).seq == 9
+
+    def test_a_damaged_one_is_named(self, workdir: Path, tmp_path: Path) -> None:
+        run = tmp_path / "run"
+        run.mkdir()
+        make_checkpoint(run, 9, "abc", files_in(workdir))
+        (latest_checkpoint(run).copies / "line.json").write_text("[]")
+        with pytest.raises(StoreError, match=r"line\.json does not name a line of the journal"):
+            latest_checkpoint(run)

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 import structlog
 from pydantic import TypeAdapter
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.knowledge_manager import KnowledgeManager
+from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
+from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
-from orchestration.building import build_learning
+from orchestration.learning import MANAGERS, build_learning
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.token_counter import TokenCounter
@@ -32,21 +35,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from orchestration.learning import Learning
-
-NEEDS: dict[str, tuple[str, ...]] = {
-    "MapManager": (),
-    "ContextManager": (),
-    "StateManager": (),
-    "SimpleMemoryManager": ("LexiconManager",),
-    "LexiconManager": (),
-    "RouteManager": ("MapManager",),
-    "TriedCommands": (),
-    "CirclingDetector": (),
-    "KnowledgeManager": ("MapManager", "SimpleMemoryManager"),
-    "ObjectiveManager": ("KnowledgeManager", "MapManager", "SimpleMemoryManager"),
-    "EpisodeSynthesizer": ("KnowledgeManager", "StateManager"),
-}
-"""Every manager, with those that it is given."""
 
 STATUS = TypeAdapter(ManagerStatus)
 
@@ -67,15 +55,20 @@ def managers_made() -> Iterator[list[BaseManager]]:
         sys.setprofile(None)
 
 
-def learning_in(workdir: Path) -> Learning:
-    return build_learning(
-        GameConfiguration(zork_game_workdir=workdir),
-        ScriptedLLM(),
+def parts_in(workdir: Path) -> ManagerParts:
+    return ManagerParts(
         structlog.get_logger(),
+        GameConfiguration(zork_game_workdir=workdir),
+        GameState(),
+        ScriptedLLM(),
         SCRIPTED_STORY,
         vocabulary(),
         TokenCounter(),
     )
+
+
+def learning_in(workdir: Path) -> Learning:
+    return build_learning(parts_in(workdir))
 
 
 def managers_of(workdir: Path) -> list[BaseManager]:
@@ -84,11 +77,30 @@ def managers_of(workdir: Path) -> list[BaseManager]:
     return made
 
 
-def test_no_manager_is_made_before_those_that_it_needs(tmp_path: Path) -> None:
-    made = [type(manager).__name__ for manager in managers_of(tmp_path)]
-    assert sorted(made) == sorted(NEEDS)
-    needs = [(name, needed) for name in made for needed in NEEDS[name]]
-    assert [pair for pair in needs if made.index(pair[0]) < made.index(pair[1])] == []
+@pytest.mark.parametrize(
+    ("needed", "by"),
+    [
+        (RouteManager, SimpleMemoryManager),
+        (MapManager, RouteManager),
+        (MapManager, KnowledgeManager),
+        (SimpleMemoryManager, KnowledgeManager),
+        (KnowledgeManager, ObjectiveManager),
+        (LexiconManager, ObjectiveManager),
+        (StateManager, EpisodeSynthesizer),
+    ],
+)
+def test_a_manager_that_is_listed_too_late_is_an_error_when_the_run_is_built(
+    tmp_path: Path, needed: type[BaseManager], by: type[BaseManager]
+) -> None:
+    kinds = [kind for kind in MANAGERS if kind is not needed]
+    kinds.insert(kinds.index(by) + 1, needed)
+    with pytest.raises(LookupError, match=f"{needed.__name__} is needed before it is made"):
+        build_learning(parts_in(tmp_path), kinds)
+
+
+def test_one_that_the_configuration_leaves_out_is_no_error(tmp_path: Path) -> None:
+    parts = replace(parts_in(tmp_path), config=GameConfiguration(zork_game_workdir=tmp_path, routes={"enabled": False}))
+    assert build_learning(parts).find(RouteManager) is None
 
 
 def test_every_manager_is_given_those_that_take_part_in_the_run(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 
+from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager, Rejection
-from orchestration.building import build_learning
+from orchestration.learning import build_learning
 from session.context import PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, PlayedAction
@@ -31,7 +32,9 @@ def learnt(tmp_path: Path) -> list[PromptSection]:
     """What the managers of a run have to say, at the same length; those that speak of one thing speak once."""
     config = GameConfiguration(zork_game_workdir=tmp_path)
     learning = build_learning(
-        config, ScriptedLLM(), structlog.get_logger(), SCRIPTED_STORY, vocabulary(), TokenCounter()
+        ManagerParts(
+            structlog.get_logger(), config, GameState(), ScriptedLLM(), SCRIPTED_STORY, vocabulary(), TokenCounter()
+        )
     )
     said = [manager.section(HALL) for manager in learning.managers]
     return [*{section.title: replace(section, text=WORDS) for section in said if section is not None}.values()]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,9 +12,9 @@ import pytest
 from orchestration.restoring_game import RestoringGame
 from session.errors import GameError
 from session.events import Event, GameFailed
-from session.files.journal import JournalLine
-from session.files.recording import Recording
+from session.files.journal import Journal
 from session.values import Location, Observation, Seed
+from tests.fixtures.held_stores import HeldStores
 from tests.fixtures.scripted_game import ScriptedGame
 
 if TYPE_CHECKING:
@@ -46,9 +48,14 @@ class Dying(ScriptedGame):
 
 
 def around(inner: ScriptedGame, *recorded: Event) -> tuple[RestoringGame, list[Event]]:
-    events: list[Event] = []
-    recording = Recording(JournalLine(place, "", event) for place, event in enumerate(recorded, start=1))
-    return RestoringGame(inner, events.append, recording), events
+    folder = Path(mkdtemp())
+    journal = Journal(folder)
+    for event in recorded:
+        journal.append(event)
+    journal.close()
+    inputs, events = HeldStores(folder, []).inputs, list[Event]()
+    inputs.count = events.append
+    return RestoringGame(inner, inputs), events
 
 
 def test_a_command_that_kills_the_interpreter_changes_nothing_but_what_is_said() -> None:

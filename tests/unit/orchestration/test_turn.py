@@ -9,14 +9,18 @@ from typing import TYPE_CHECKING
 import pytest
 import structlog
 
+from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager
 from managers.map_manager import MapManager
-from orchestration.building import build_learning
+from orchestration.learning import build_learning
+from orchestration.restoring_game import RestoringGame
 from orchestration.turn import Turn
 from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.token_counter import TokenCounter
 from session.values import Location, Observation, TurnRecord
 from session.vocabulary import Vocabulary
+from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import SCRIPTED_STORY, ScriptedGame
 from zorkgpt.llm.scripted import ScriptedLLM
 from zorkgpt.players.agent import Agent
@@ -57,9 +61,13 @@ class Turns:
         game = ScriptedGame({**SCRIPT, "": opening}, facts=facts)
         config = GameConfiguration(zork_game_workdir=folder, critic={"mode": "llm"}, simple_memory={"enabled": False})
         log = structlog.wrap_logger(logging.getLogger("test"))
-        self.learning = build_learning(config, self.model, log, facts, VOCABULARY, TokenCounter())
+        self.learning = build_learning(
+            ManagerParts(log, config, GameState(), self.model, facts, VOCABULARY, TokenCounter())
+        )
         context = self.learning.get(ContextManager)
-        self.turn = Turn(game, Agent(self.model), self.learning.critic, context, vocabulary=VOCABULARY)
+        inputs = held(folder).inputs
+        playing = RestoringGame(game, inputs)
+        self.turn = Turn(playing, Agent(self.model), self.learning.critic, context, inputs, vocabulary=VOCABULARY)
         self.state = context.game_state
         self.state.begin(opening)
 

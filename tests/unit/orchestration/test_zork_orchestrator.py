@@ -6,20 +6,24 @@ import logging
 from collections import Counter
 from dataclasses import replace
 from threading import Event as Flag
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import structlog
 
+from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager
-from orchestration.building import build_learning
+from orchestration.learning import build_learning
+from orchestration.restoring_game import RestoringGame
 from orchestration.turn import Turn, freshest, freshest_first
 from orchestration.zork_orchestrator import RunPlan, ZorkOrchestrator
-from session.errors import LanguageModelUnavailable
-from session.events import EpisodeEnded, EpisodeStarted, Event, RunEnded, RunPaused, TurnPlayed
+from session.errors import GameError, LanguageModelUnavailable
+from session.events import EpisodeEnded, EpisodeStarted, Event, FileWritten, RunEnded, RunPaused, TurnPlayed
 from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.token_counter import TokenCounter
 from session.values import GameObject, Location, Observation
 from session.vocabulary import Vocabulary
+from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import ScriptedGame
 from zorkgpt.llm.scripted import Reply, ScriptedLLM
 from zorkgpt.players.agent import Agent
@@ -49,8 +53,7 @@ class Run:
         self.model = ScriptedLLM(replies)
         self.game = ScriptedGame(SCRIPT, valid_actions=("board boat",), failing_commands=("dive",))
         self.stop = Flag()
-        self.events: list[Event] = []
-        self.commits: list[bool] = []
+        self.checkpoints: list[int] = []
         configuration = GameConfiguration(
             zork_game_workdir=folder,
             critic={"mode": "object_tree"},
@@ -58,15 +61,20 @@ class Run:
             knowledge={"enabled": False},
         )
         log = structlog.wrap_logger(logging.getLogger("test"))
-        learning = build_learning(configuration, self.model, log, self.game.facts, VOCABULARY, TokenCounter())
+        learning = build_learning(
+            ManagerParts(log, configuration, GameState(), self.model, self.game.facts, VOCABULARY, TokenCounter())
+        )
+        stores = held(folder, *learning.managers)
+        inputs, self.events = stores.inputs, stores.events
+        playing = RestoringGame(self.game, inputs)
         self.orchestrator = ZorkOrchestrator(
-            game=self.game,
-            turn=Turn(self.game, Agent(self.model), learning.critic, learning.get(ContextManager)),
+            game=playing,
+            turn=Turn(playing, Agent(self.model), learning.critic, learning.get(ContextManager), inputs),
             learning=learning,
             plan=RunPlan(seeds, max_turns, first_episode=5),
-            emit=self.events.append,
-            commit=lambda _index, *, in_episode: self.commits.append(in_episode),
+            inputs=inputs,
             stop=self.stop,
+            checkpoint=lambda: self.checkpoints.append(len(self.events)),
         )
 
     def of(self, kind: type[Event]) -> list[Event]:
@@ -82,7 +90,8 @@ class Run:
 def test_an_episode_goes_from_the_opening_to_the_victory(tmp_path: Path) -> None:
     run = Run(tmp_path, says("board boat", "row home"))
     assert run.orchestrator.play() == "done"
-    assert [type(event) for event in run.events] == [EpisodeStarted, TurnPlayed, TurnPlayed, EpisodeEnded, RunEnded]
+    played = [type(event) for event in run.events if not isinstance(event, FileWritten)]
+    assert played == [EpisodeStarted, TurnPlayed, TurnPlayed, EpisodeEnded, RunEnded]
     assert (run.ended.end, run.ended.turns, run.ended.score, run.ended.rooms) == ("won", 2, 25, 3)
 
 
@@ -127,7 +136,6 @@ def test_an_interruption_ends_the_run_after_the_turn_in_flight(tmp_path: Path) -
     run.orchestrator.turn = replace(run.orchestrator.turn, agent=Agent(ScriptedLLM(stop_while_answering)))
     assert run.orchestrator.play() == "interrupted"
     assert run.events[-1] == RunPaused("interrupted", episode=5, turns=1)
-    assert run.commits == [True]
 
 
 def test_a_model_that_gives_no_answer_pauses_the_run_and_no_command_is_made_up(tmp_path: Path) -> None:
@@ -163,7 +171,7 @@ def test_valid_actions_are_shown_only_as_assistance(tmp_path: Path) -> None:
     run = Run(tmp_path, says("wait", "wait"), max_turns=1)
     run.orchestrator.play()
     assert "Commands that would do something now" not in run.model.calls[0].prompt.user
-    assisted = Run(tmp_path, says("board boat"), max_turns=1)
+    assisted = Run(tmp_path / "assisted", says("board boat"), max_turns=1)
     assisted.orchestrator.turn = replace(assisted.orchestrator.turn, offer=freshest_first)
     assisted.orchestrator.play()
     assert "- board boat" in assisted.model.calls[0].prompt.user
@@ -178,18 +186,26 @@ def test_of_the_valid_actions_the_least_played_here_come_first_or_are_all_there_
     assert freshest((), played.__getitem__) == ()
 
 
+def lost(state: object) -> NoReturn:
+    raise GameError(f"The interpreter died, and there is no other for {state}.")
+
+
 def test_an_interpreter_that_dies_and_is_not_restored_pauses_the_run(tmp_path: Path) -> None:
     run = Run(tmp_path, says("dive", "board boat", "row home"))
+    run.game.restore = lost  # type: ignore[method-assign]
     assert run.orchestrator.play() == "paused"
     (paused,) = run.of(RunPaused)
     assert isinstance(paused, RunPaused)
     assert "died" in paused.reason
 
 
-def test_every_turn_and_every_episode_is_committed(tmp_path: Path) -> None:
+def test_a_checkpoint_is_made_after_every_episode(tmp_path: Path) -> None:
     run = Run(tmp_path, says("board boat", "row home") * 2, seeds=(1, 2))
     run.orchestrator.play()
-    assert run.commits == [True, True, False] * 2
+    ends = [place for place, event in enumerate(run.events) if isinstance(event, EpisodeEnded)]
+    starts = [place for place, event in enumerate(run.events) if isinstance(event, EpisodeStarted | RunEnded)]
+    moments = zip(ends, run.checkpoints, starts[1:], strict=True)
+    assert [end < made <= start for end, made, start in moments] == [True] * 2
 
 
 def test_what_cannot_be_kept_pauses_the_run(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from session.configuration.option_groups import BudgetOptions
 from session.errors import StoreError
 from session.events import RunPaused
 from session.files.journal import Journal, Manifest, new_run_id, read_journal
-from session.files.recording import Diverged, Recording
 from session.files.run_folders import (
     claimed,
     digests_at_start,
@@ -25,7 +24,6 @@ from session.files.run_folders import (
     keep_budgets,
     kept_budgets,
 )
-from session.files.snapshot import CommitMark, boot_id, mark_committed, read_mark
 from tests.fixtures.run_events import turn_played
 
 if TYPE_CHECKING:
@@ -75,22 +73,6 @@ class TestBudgets:
         path.write_text(content)
         with pytest.raises(StoreError, match=f"^{re.escape(f'{path} holds no budgets: {complaint}')}"):
             kept_budgets(tmp_path)
-
-
-class TestTheMarkOfACommit:
-    def test_it_is_of_the_latest_line_that_was_marked_and_of_this_start_of_the_computer(self, tmp_path: Path) -> None:
-        mark_committed(tmp_path, 710, is_settled=True)
-        mark_committed(tmp_path, 71)
-        assert read_mark(tmp_path) == CommitMark(71, boot_id(), is_settled=False)
-        mark_committed(tmp_path, 72, is_settled=True)
-        assert read_mark(tmp_path) == CommitMark(72, boot_id(), is_settled=True)
-
-    @pytest.mark.parametrize("content", [None, b"", b"7", b"0000", b"seven 0 x\n", b"\0\0\0"])
-    def test_a_lost_or_torn_one_is_no_mark(self, tmp_path: Path, content: bytes | None) -> None:
-        (tmp_path / "snapshots").mkdir()
-        if content is not None:
-            (tmp_path / "snapshots" / "committed").write_bytes(content)
-        assert read_mark(tmp_path) is None
 
 
 class TestWhoPlays:
@@ -183,9 +165,3 @@ class TestTheJournal:
     def test_one_that_is_missing_is_named_with_the_reason(self, tmp_path: Path) -> None:
         with pytest.raises(StoreError, match=f"^cannot read {tmp_path / 'journal.jsonl'}: No such file or directory$"):
             list(read_journal(tmp_path))
-
-
-def test_a_run_that_does_not_repeat_its_recording_says_where() -> None:
-    difference = Recording().difference("another prompt")
-    assert Diverged(difference).difference == difference
-    assert str(Diverged(difference)) == "line 1 of the journal is not repeated"

@@ -79,9 +79,6 @@ class TestTexts:
         play.turn("drop banner", "Dropped.", inventory=(), visible=(BANNER,))
         play.turn("up", "Drying Loft", location=LOFT, visible=())
         play.turn("down", "Blue Vats. A banner lies here.", location=VATS, visible=(BANNER,))
-        kept = play.manager.snapshot()
-        play.manager.reset_episode()
-        play.manager.restore_snapshot(kept)
         play.turn("kick vat", "You can't.")
         play.manager.flush()
         assert [each.persistence for each in play.manager.ephemeral_cache[VATS.num]] == ["ephemeral"]

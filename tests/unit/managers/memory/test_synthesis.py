@@ -322,12 +322,12 @@ class TestNews:
     def test_a_pipe_of_that_name_is_an_error_and_does_not_wait(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "news.txt")
         with pytest.raises(StoreError, match="no ordinary file"):
-            NewsLedger(tmp_path / "news.txt")
+            NewsLedger(tmp_path / "news.txt", print)
 
     def test_the_ledger_forgets_the_oldest_and_never_grows_without_end(self, tmp_path: Path) -> None:
         path = tmp_path / "news.txt"
         path.write_text("".join(f"{number:016x}\n" for number in range(2 * MOST_REMEMBERED + 1)))
-        NewsLedger(path)
+        NewsLedger(path, print)
         assert len(path.read_text().split()) == MOST_REMEMBERED
         assert path.read_text().endswith(f"{2 * MOST_REMEMBERED:016x}\n")
 

@@ -180,7 +180,7 @@ def test_ended_objectives_and_untried_exits_are_shown_up_to_a_limit(tmp_path: Pa
         play.map.game_map.add_connection(GATE.num, f"door {room.num}", room.num)
         play.map.note_exits(room, ["up"])
     ended = [Objective(number, f"Wring {number}", 1, status="dropped") for number in range(10, 30)]
-    play.manager.restore(replace(play.manager.state(), objectives=tuple(ended)))
+    play.manager._state = replace(play.manager._state, objectives=tuple(ended))
     play.turn()
     user = last_prompt(play).user
     assert user.count("untried up") == 10

@@ -12,14 +12,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
 from benchmarks.memories_file import file_of
 from managers.memory.document import parse_memories
 from managers.memory.revision import Revision
 from session.errors import StoreError
-from session.files.document_store import DocumentStore, StoreState
+from session.files.document_store import DocumentStore
 from session.memory import Memory, MemoryStatus
 from session.text import text_key
 from tests.unit.managers.memory_parts import manager_in, memory, titles
@@ -39,7 +38,7 @@ class Added:
 
 
 def store_at(path: Path) -> DocumentStore[MemoriesDocument, Added | Revision]:
-    return DocumentStore(path, parse_memories, TypeAdapter(StoreState[Added | Revision]))
+    return DocumentStore(path, parse_memories)
 
 
 def titles_in(path: Path) -> list[str]:

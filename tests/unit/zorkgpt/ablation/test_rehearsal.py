@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.bootstrap import open_run
-from orchestration.model_choice import ChosenModel
 from orchestration.opening import open_story
+from orchestration.run import open_run
 from session.events import ModelAnswered, ModelFailed
 from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import environment, ran
@@ -18,6 +17,7 @@ from zorkgpt.ablation.plan import AblationPlan
 from zorkgpt.ablation.rehearsal import Estimate, estimates
 from zorkgpt.cli.ablation_views import cost_lines
 from zorkgpt.llm.random_model import RandomModel
+from zorkgpt.llm.run_model import ChosenModel
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -46,7 +46,7 @@ EVENTS: list[Event] = [
     TurnPlayed(RECORD, 1.25),
     ModelFailed("memory", "0" * 64, "gone", 1.0),
     ModelFailed("agent", "0" * 64, "gone", 1.0),
-    FileEdited("map_state.json", 1, ""),
+    FileEdited("map_state.json", ""),
     ENDED,
     RunPaused("the server is gone", episode=1, turns=4),
 ]

@@ -62,7 +62,7 @@ def test_what_was_asked_for_a_turn_that_was_never_played_is_shown(tmp_path: Path
 
 
 def test_other_events_stand_at_their_turns(tmp_path: Path) -> None:
-    failed, edited = GameFailed("xyzzy", "it hung"), FileEdited("Memories.md", 2, "text")
+    failed, edited = GameFailed("xyzzy", "it hung"), FileEdited("Memories.md", "text")
     told = turns(page(tmp_path, started(), failed, played(UP), edited, played(FALL)))
     assert [[happening.text for happening in each.events] for each in told] == [
         [],

@@ -1,0 +1,105 @@
+"""How long it takes to resume a run in the middle of an episode, and to replay one.
+
+    python -m benchmarks.resume_time [STORY]
+
+plays a long episode of STORY (Zork I in the folder ZORKGPT_STORIES, else the story that ships) with everything that can
+be learnt switched on, interrupts it at a turn, and resumes it up to the moment when a model would be asked again. Once
+more with valid actions shown, which a resume does not look for again. The replay rebuilds and compares every prompt.
+The model takes no time. Temporary files only; no network.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from threading import Event as Flag
+from typing import TYPE_CHECKING
+
+from benchmarks.stories import walkthrough_of, zork_or_own
+from benchmarks.tables import Row, show
+from benchmarks.turn_cost import TOUR, Player, play
+from orchestration.history import configuration_of, open_resumed_run, verify
+from orchestration.opening import open_story
+from session.events import TurnPlayed
+from session.files.journal import read_manifest
+from session.files.run_folders import find_run
+from session.game_configuration import GameConfiguration
+from zorkgpt.llm.run_model import ChosenModel
+
+if TYPE_CHECKING:
+    from benchmarks.stories import Walkthrough
+
+STOPPED_AT = (220, 1764)
+REPLAYED = 1200
+
+
+def stopped_run(walkthrough: Walkthrough, folder: Path, turn: int, **options: object) -> None:
+    """Play an episode in that work folder, and interrupt it after that turn."""
+
+    def is_there(event: object) -> bool:
+        return isinstance(event, TurnPlayed) and event.record.turn == turn
+
+    played = replace(walkthrough, commands=TOUR)
+    play(played, folder, turns=turn + 1, stop=is_there, **options)
+
+
+def resume_seconds(folder: Path) -> float:
+    """Resume the run of that work folder, and return the seconds until it would go on live."""
+    run = find_run(folder)
+    configuration = configuration_of(read_manifest(run), run, GameConfiguration())
+    stop, end = Flag(), 0.0
+
+    def repeated(done: int, turns: int) -> None:
+        nonlocal end
+        if done == turns:
+            end = time.perf_counter()
+            stop.set()
+
+    start = time.perf_counter()
+    with (
+        open_story(configuration) as parts,
+        open_resumed_run(
+            configuration,
+            replace(parts, model=ChosenModel(Player(TOUR), "scripted")),
+            run,
+            show=lambda _event: None,
+            stop=stop,
+            repeated=repeated,
+        ) as resumed,
+    ):
+        resumed.play()
+    return end - start
+
+
+def replay_seconds(folder: Path) -> float:
+    """Replay the run of that work folder, and return the seconds. Raises ``AssertionError`` if it differs."""
+    run = find_run(folder)
+    configuration = configuration_of(read_manifest(run), run, GameConfiguration())
+    start = time.perf_counter()
+    with open_story(configuration) as parts:
+        replayed = verify(configuration, parts, run, lambda _event: None)
+    assert replayed.difference is None, replayed.difference
+    return time.perf_counter() - start
+
+
+def main() -> int:
+    """Measure, and print the table."""
+    walkthrough = walkthrough_of(Path(sys.argv[1]) if len(sys.argv) > 1 else zork_or_own())
+    rows: list[Row] = []
+    for label, options in (("", {}), (", valid actions shown", {"assist": ["valid-actions"]})):
+        for turn in STOPPED_AT:
+            with tempfile.TemporaryDirectory() as name:
+                stopped_run(walkthrough, Path(name), turn, **options)
+                rows.append({"what": f"resume at turn {turn:,}{label}", "seconds": resume_seconds(Path(name))})
+    with tempfile.TemporaryDirectory() as name:
+        stopped_run(walkthrough, Path(name), REPLAYED)
+        rows.append({"what": f"replay of {REPLAYED:,} turns", "seconds": replay_seconds(Path(name))})
+    show(rows)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,491 @@
+"""Resumes, replays and forks runs from their journals (ADR 31)."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
+from threading import Event as Flag
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from orchestration.learning import shared_files
+from orchestration.run import Run, RunPosition, assemble, begin, started
+from orchestration.story import bind_to_story
+from session.changed_options import changed
+from session.configuration.option_groups import BudgetOptions
+from session.errors import ConfigurationError, StoreError, ZorkGPTError, first_problem
+from session.events import (
+    EVENTS,
+    EpisodeEnded,
+    EpisodeStarted,
+    GameFailed,
+    MemoryRemoved,
+    ModelAnswered,
+    ModelFailed,
+    OptionsChanged,
+    RunEnded,
+    RunPaused,
+    RunStarted,
+    TurnPlayed,
+)
+from session.file_owner import writers_besides_user
+from session.files.inputs import Difference, Diverged, Inputs, RecordingEnded, is_same
+from session.files.journal import (
+    JOURNAL_FILE,
+    Journal,
+    JournalLine,
+    Manifest,
+    new_run_id,
+    read_journal,
+    read_lines,
+    read_manifest,
+)
+from session.files.run_folders import (
+    AT_END,
+    AT_START,
+    MANIFEST,
+    RUNS,
+    Checkpoint,
+    claimed,
+    digests_at_start,
+    fork_folder,
+    keep_budgets,
+    kept_budgets,
+    latest_checkpoint,
+)
+from session.game_configuration import GameConfiguration
+from session.invocation import program
+from session.text import counted
+from session.values import ROLES
+from zorkgpt.llm.function_model import function_in
+from zorkgpt.llm.run_model import PLAYING_ROLES, Asked, RepeatedCall, unwatched
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from game_interface.core.game import Game
+    from managers.base_manager import BaseManager
+    from orchestration.opening import Parts
+    from session.configuration.option_groups import ServerOptions
+    from session.events import Event
+    from zorkgpt.llm.language_model import Prompt, Role
+
+
+def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:
+    """Return the configuration of the run of ``folder``: as it was begun, then changed, its latest budgets.
+
+    Prices are those of ``now``. A run keeps no keys, and gets none here. Raises ``StoreError`` where the manifest is
+    not what it was, or of another version.
+    """
+    _require_unchanged(folder)
+    try:
+        then = GameConfiguration.model_validate(manifest.configuration)
+    except ValidationError as error:
+        raise StoreError(f"{folder / MANIFEST} is of another version: {first_problem(error)}") from error
+    for change in filter(None, read_lines(folder, _change)):
+        then = changed(then, change.options)
+    game = then.game.model_copy(update={"file": now.game.file or Path(manifest.story_path)})
+    if folder.absolute().parent.name != RUNS:
+        raise ConfigurationError(f"{folder} is in no work folder: a run folder lies in WORKDIR/{RUNS}")
+    workdir = folder.absolute().parent.parent
+    update = {
+        "game": game,
+        "zork_game_workdir": workdir,
+        "budgets": kept_budgets(folder) or then.budgets,
+        "prices": {**then.prices, **now.prices},
+    }
+    return then.model_copy(update=update)
+
+
+def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> GameConfiguration:
+    """Return the configuration ``then`` of the run of ``folder`` with the keys of ``now`` for the run's own servers.
+
+    Raises ``ConfigurationError`` where there is a key, and somebody else may have written where it would be sent.
+    """
+    keys = {role: getattr(now.llm, role).api_key for role in ROLES}
+    if now.llm.api_key is None and not any(keys.values()):
+        return then
+    says_where = [MANIFEST, *([JOURNAL_FILE] if any(read_lines(folder, _change)) else [])]
+    for path in (folder / name for name in says_where):
+        writers = writers_besides_user(path.stat())
+        if writers:
+            raise ConfigurationError(
+                f"{path} is not used with a key, for {writers}: keys are sent only to addresses from "
+                "files that nobody but you can write"
+            )
+    is_served = then.llm.base_url is not None or then.agent_model is not None  # else the embedded model plays
+    update: dict[str, object] = {"api_key": now.llm.api_key if is_served else None}
+    for role, key in keys.items():
+        own: ServerOptions = getattr(then.llm, role)
+        if is_served or own.base_url is not None:
+            update[role] = own.model_copy(update={"api_key": key})
+    return then.model_copy(update={"llm": then.llm.model_copy(update=update)})
+
+
+def _change(line: bytes, _place: str) -> OptionsChanged | None:
+    """Return the change of options that a line of a journal tells of, if it does; other lines are not read."""
+    event = EVENTS.validate_python(json.loads(line)["event"]) if b'"options_changed"' in line else None
+    return event if isinstance(event, OptionsChanged) else None
+
+
+@contextmanager
+def open_resumed_run(
+    configuration: GameConfiguration,
+    parts: Parts,
+    folder: Path,
+    *,
+    show: Callable[[Event], None],
+    stop: Flag,
+    asked: Asked = unwatched,
+    repeated: Callable[[int, int], None] = lambda _done, _all: None,
+    forked_from: Path | None = None,
+) -> Iterator[Run]:
+    """Open a run so that it goes on after its latest turn, whatever had stopped it.
+
+    Playing it repeats the open episode from the latest checkpoint first, then compares the shared files with what the
+    run had written into them, and goes on.
+
+    asked: called before a model is asked
+    repeated: called after each repeated turn, with the number of repeated turns and of all that are to be repeated
+    forked_from: the run that a new fork comes from, which is named if its turns are not repeated
+    Raises ``StoreError`` if the run has ended, is being played, or is damaged; ``GameError``; ``Diverged``, also while
+    it is played, if recorded turns are played differently.
+    """
+    manifest = read_manifest(folder)
+    require_story(manifest, parts)
+    with ExitStack() as stack:
+        stack.enter_context(claimed(folder))
+        lines = list(read_journal(folder))
+        stack.enter_context(_divergence_explained(forked_from or folder, lines))
+        if any(isinstance(line.event, RunEnded) for line in lines):
+            raise StoreError(f"run {manifest.run_id} has ended: there is nothing to resume")
+        checkpoint = _checkpoint_in(folder, lines)
+        done = checkpoint.seq or min(1, len(lines))
+        journal = Journal.reopen(folder, lines, lines[done - 1] if done else None)
+        stack.callback(journal.close)
+        keep_budgets(folder, configuration.budgets)
+        stack.callback(shared_files(configuration).copy_to, folder / AT_END)
+        inputs = Inputs(show, journal, lines[done:], repeated)
+        run = stack.enter_context(
+            assemble(configuration, parts, manifest, inputs, stop, journal, copies=checkpoint.copies, asked=asked)
+        )
+        for line in lines[:done]:
+            if line.event is not None:
+                run.model.count(line.event)
+        if not lines:
+            begin(configuration, parts, manifest, inputs, folder)
+        yield replace(run, position=_position(lines, done))
+
+
+def _checkpoint_in(folder: Path, lines: Sequence[JournalLine]) -> Checkpoint:
+    """Return the latest checkpoint of a run. Raises ``StoreError`` for one of another journal."""
+    checkpoint = latest_checkpoint(folder)
+    if checkpoint.seq and (checkpoint.seq > len(lines) or lines[checkpoint.seq - 1].sum != checkpoint.sum):
+        raise StoreError(
+            f"{checkpoint.copies} does not belong to the journal beside it: the journal was cut or changed"
+        )
+    return checkpoint
+
+
+def _position(lines: Sequence[JournalLine], done: int) -> RunPosition:
+    """Return how far a run has come whose first ``done`` lines need not be repeated."""
+    index = sum(isinstance(line.event, EpisodeEnded) for line in lines[:done])
+    position = RunPosition(index)
+    for line in lines[done:]:
+        if isinstance(line.event, EpisodeStarted):
+            position = RunPosition(index, line.event.episode)
+        elif isinstance(line.event, TurnPlayed):
+            position = RunPosition(index, line.event.record.episode, line.event.record.turn)
+    return position
+
+
+@contextmanager
+def _divergence_explained(run: Path, lines: Sequence[JournalLine]) -> Iterator[None]:
+    """Let a ``Diverged`` say what it means for the run of that folder, whose ``lines`` were to be repeated."""
+    try:
+        yield
+    except Diverged as divergence:
+        to_repeat = (line.event for line in lines[divergence.difference.line - 1 :])
+        turn = next((event.record for event in to_repeat if isinstance(event, TurnPlayed)), None)
+        place = f"turn {turn.turn} of episode {turn.episode}" if turn else "its latest turn"
+        told = (
+            f"run {run.name} cannot go on: this version, or a file of the work folder, makes it play differently from "
+            f"{place}; {program()} replay {shlex.quote(str(run))} shows the difference"
+        )
+        raise Diverged(divergence.difference, told) from divergence
+
+
+def require_story(manifest: Manifest, parts: Parts) -> None:
+    """Make sure that the story is the one that the run was begun with. Raises ``StoreError``."""
+    if parts.game.facts.sha256 != manifest.story_sha256:
+        raise StoreError(f"{parts.story.path} is not the story that run {manifest.run_id} was begun with")
+
+
+def require_player(manifest: Manifest, options: Collection[str]) -> None:
+    """Make sure that somebody plays on where a function of a Python program played, which is not there any more.
+
+    options: the names of those that are given now
+    Raises ``ConfigurationError``.
+    """
+    function = function_in(manifest.model)
+    if function and "agent_model" not in options:
+        raise ConfigurationError(
+            f"run {manifest.run_id} is played by {function}, a function of a Python program: zorkgpt.api.resume goes "
+            "on with one, --model M with a model in its place"
+        )
+
+
+def _require_unchanged(folder: Path) -> None:
+    """Make sure that the manifest is what the run's first event says of it, if there is one yet."""
+    line = next(read_journal(folder), None)
+    if line is not None and isinstance(line.event, RunStarted):
+        recorded = line.event.files.get(MANIFEST)
+        if recorded not in {None, digests_at_start(folder)[MANIFEST]}:
+            raise StoreError(f"{folder / MANIFEST} is not what it was when the run began")
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Where a fork leaves its run, and how.
+
+    episode, turn: the last turn that is repeated
+    without: titles of memories that are gone from then on
+    """
+
+    episode: int
+    turn: int
+    without: tuple[str, ...] = ()
+
+
+@contextmanager
+def open_fork(
+    configuration: GameConfiguration,
+    parts: Parts,
+    folder: Path,
+    branch: Branch,
+    *,
+    show: Callable[[Event], None],
+    stop: Flag,
+    asked: Asked = unwatched,
+    repeated: Callable[[int, int], None] = lambda _done, _all: None,
+) -> Iterator[Run]:
+    """Open a new run in a work folder of its own: it repeats the run up to the branch, then ``parts.model`` plays.
+
+    asked, repeated: as in :func:`open_resumed_run`
+    Raises ``ConfigurationError`` where the run has no such turn, and, leaving nothing behind, where there is no such
+    memory at that turn; ``Diverged``, leaving nothing behind, where it is not repeated.
+    """
+    manifest, lines = read_manifest(folder), list(read_journal(folder))
+    require_story(manifest, parts)
+    recorded = _up_to(lines, branch)
+    if parts.model is not None:
+        parts.model.try_out()
+    run_id = new_run_id()
+    own = fork_folder(configuration.zork_game_workdir, run_id)
+    forked = configuration.model_copy(update={"zork_game_workdir": own})
+    new = _forked(manifest, forked, parts, run_id)
+    run_folder = _beginning(forked, parts, folder, new, [*recorded, *map(MemoryRemoved, branch.without)])
+    with (
+        _undone_on(own, ConfigurationError, Diverged),
+        open_resumed_run(
+            forked, parts, run_folder, show=show, stop=stop, asked=asked, repeated=repeated, forked_from=folder
+        ) as run,
+    ):
+        yield run
+
+
+def _beginning(
+    configuration: GameConfiguration, parts: Parts, folder: Path, manifest: Manifest, events: Sequence[Event]
+) -> Path:
+    """Make the run folder of a fork that is to repeat these events: all of it, or nothing."""
+    own = configuration.zork_game_workdir
+    unready = configuration.model_copy(update={"zork_game_workdir": own.with_name(f".{own.name}")})
+    shared_files(unready).restore_from(folder / AT_START)
+    bind_to_story(unready.zork_game_workdir, parts.game.facts)
+    journal = Journal.create(unready.zork_game_workdir / RUNS, manifest)
+    shared_files(unready).copy_to(journal.folder / AT_START)
+    run_started = started(configuration, parts, manifest, journal.folder)
+    run_folder = own / RUNS / manifest.run_id
+    for event in (replace(run_started, folder=str(run_folder)), *events):
+        journal.append(event)
+    journal.close()
+    unready.zork_game_workdir.rename(own)
+    return run_folder
+
+
+@contextmanager
+def _undone_on(folder: Path, *errors: type[ZorkGPTError]) -> Iterator[None]:
+    """Remove the folder where the block raises one of these errors."""
+    try:
+        yield
+    except errors:
+        rmtree(folder)
+        raise
+
+
+def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
+    """Return the events from the run's start to the branch, with what was learnt from the last turn.
+
+    Where an episode ends with that turn, the beginning of the next one is among them.
+    """
+    at = next(
+        (
+            index
+            for index, line in enumerate(lines)
+            if isinstance(line.event, TurnPlayed)
+            and (line.event.record.episode, line.event.record.turn) == (branch.episode, branch.turn)
+        ),
+        None,
+    )
+    if at is None:
+        turns = sum(isinstance(line.event, TurnPlayed) for line in lines)
+        raise ConfigurationError(
+            f"the run has no turn {branch.turn} in episode {branch.episode}; it has {counted(turns, 'turn')} in all"
+        )
+    end = at + 1
+    while end < len(lines) and not _is_beyond(lines[end].event):
+        end += 1
+    if end < len(lines) and isinstance(lines[end].event, RunEnded):
+        raise ConfigurationError(f"the run ends with turn {branch.turn} of episode {branch.episode}")
+    events = [line.event for line in lines[1:end] if line.event is not None]
+    return [event for event in events if not isinstance(event, OptionsChanged)]  # the fork's manifest has them
+
+
+def _is_beyond(event: Event | None) -> bool:
+    """Tell whether an event belongs to the next turn or to the end of the run."""
+    asked = isinstance(event, ModelAnswered | ModelFailed) and event.role == "agent"
+    return asked or isinstance(event, TurnPlayed | RunPaused | RunEnded | GameFailed)
+
+
+def _forked(manifest: Manifest, configuration: GameConfiguration, parts: Parts, run_id: str) -> Manifest:
+    return manifest.model_copy(
+        update={
+            "run_id": run_id,
+            "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+            "configuration": configuration.without_keys(),
+            "model": parts.model.description if parts.model else manifest.model,
+            "forked_from": manifest.run_id,
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of a replay.
+
+    turns: how many were repeated
+    is_whole: whether the recording goes to the end of the run
+    difference: the first difference, ``None`` where there is none
+    """
+
+    turns: int
+    is_whole: bool
+    difference: Difference | None = None
+
+
+def verify(
+    configuration: GameConfiguration,
+    parts: Parts,
+    folder: Path,
+    show: Callable[[Event], None],
+    asked: Callable[[RepeatedCall], None] | None = None,
+    meet: Callable[[Sequence[BaseManager]], None] | None = None,
+    *,
+    salvages: bool = False,
+) -> Replayed:
+    """Play a run again with its recorded answers, in a temporary work folder, and compare.
+
+    asked: told of every prompt, the first one that is not the recorded one included
+    meet: given the managers before the first episode, to look at what they know whenever it is told of something
+    salvages: repeat a damaged journal as far as it can be read, whatever checkpoint there is
+    Every prompt, observation, verdict and shared file has to be the recorded one. Raises ``StoreError`` where the
+    story, the journal, a checkpoint or what the run began with is not what it was, naming it.
+    """
+    manifest, lines = read_manifest(folder), list(_readable(folder) if salvages else read_journal(folder))
+    require_story(manifest, parts)
+    if not salvages:
+        _checkpoint_in(folder, lines)
+    _require_intact_beginning(folder, lines)
+    turns = 0
+    moment = (manifest.first_episode, 0)
+
+    def count(event: Event) -> None:
+        nonlocal turns, moment
+        turns += isinstance(event, TurnPlayed)
+        if isinstance(event, TurnPlayed):
+            moment = (event.record.episode, event.record.turn)
+        elif isinstance(event, EpisodeStarted):
+            moment = (event.episode, 0)
+        show(event)
+
+    def tell(role: Role, prompt: Prompt) -> None:
+        recorded = inputs.next_event
+        if asked is not None and isinstance(recorded, ModelAnswered | ModelFailed):
+            episode, turn = moment
+            asked(RepeatedCall(episode, turn + (role in PLAYING_ROLES), role, prompt, recorded))
+
+    is_whole = any(isinstance(line.event, RunEnded) for line in lines)
+    with TemporaryDirectory(prefix="zorkgpt-replay-") as scratch:
+        unlimited = configuration.model_copy(update={"zork_game_workdir": Path(scratch), "budgets": BudgetOptions()})
+        inputs = Inputs(count, recorded=lines[1:])
+        copies, alone = folder / AT_START, replace(parts, model=None)
+        with assemble(unlimited, alone, manifest, inputs, Flag(), copies=copies, asked=tell) as run:
+            if meet is not None:
+                meet(run.orchestrator.learning.managers)
+            try:
+                run.play()
+            except RecordingEnded:
+                return Replayed(turns, is_whole=False)
+            except Diverged as divergence:
+                return Replayed(turns, is_whole, divergence.difference)
+    return Replayed(turns, is_whole)
+
+
+def verify_actions(parts: Parts, folder: Path, show: Callable[[Event], None]) -> Replayed:
+    """Give the run's commands to the story again, and nothing else; every observation has to be the recorded one.
+
+    Raises ``StoreError`` where the story or the journal is not what it was.
+    """
+    manifest, lines = read_manifest(folder), list(read_journal(folder))
+    require_story(manifest, parts)
+    turns, has_failed = 0, False
+    for line in lines:
+        event = line.event
+        if isinstance(event, GameFailed):
+            has_failed = True
+        elif isinstance(event, EpisodeStarted | TurnPlayed):
+            found = _repeated(parts.game, event, has_failed=has_failed)
+            if not is_same(event, found):
+                return Replayed(turns, is_whole=True, difference=Difference(line.seq, event, found))
+            turns, has_failed = turns + isinstance(event, TurnPlayed), False
+            show(event)
+    return Replayed(turns, any(isinstance(line.event, RunEnded) for line in lines))
+
+
+def _readable(folder: Path) -> Iterator[JournalLine]:
+    with suppress(StoreError):
+        yield from read_journal(folder)
+
+
+def _require_intact_beginning(folder: Path, lines: Sequence[JournalLine]) -> None:
+    if not lines or not isinstance(lines[0].event, RunStarted):
+        raise StoreError(f"the journal in {folder} does not tell how its run began")
+    now = digests_at_start(folder)
+    for name, digest in lines[0].event.files.items():
+        if now.get(name) != digest:
+            raise StoreError(f"{folder / name} is not what it was when the run began")
+
+
+def _repeated(game: Game, event: EpisodeStarted | TurnPlayed, *, has_failed: bool) -> EpisodeStarted | TurnPlayed:
+    if isinstance(event, EpisodeStarted):
+        return replace(event, opening=game.reset(event.seed))
+    if has_failed and event.record.after.refusal is not None:
+        return event
+    return replace(event, record=replace(event.record, after=game.step(event.record.action)))

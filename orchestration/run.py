@@ -1,0 +1,248 @@
+"""Puts a run together out of a configuration, an opened story and a model."""
+
+from __future__ import annotations
+
+import gc
+import platform
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING
+
+from managers.base_manager import ManagerParts
+from managers.state_manager import StateManager
+from orchestration.learning import build_learning, shared_files
+from orchestration.restoring_game import RestoringGame
+from orchestration.route_proof import build_route_proof
+from orchestration.run_log import logged, open_log
+from orchestration.story import bind_to_story
+from orchestration.turn import build_turn
+from orchestration.zork_orchestrator import RunEnd, RunPlan, ZorkOrchestrator
+from session.events import Event, RunStarted
+from session.files.inputs import Inputs
+from session.files.journal import Journal, Manifest, new_run_id
+from session.files.run_folders import (
+    AT_END,
+    AT_START,
+    RUN_LOG,
+    RUNS,
+    claimed,
+    digests_at_start,
+    give_back_episode_numbers,
+    make_checkpoint,
+    remove_unused,
+    take_episode_numbers,
+)
+from session.game_state import GameState
+from zorkgpt.llm.run_model import Asked, RunModel, unwatched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from threading import Event as Flag
+
+    from orchestration.opening import Parts
+    from session.game_configuration import GameConfiguration
+
+_PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
+
+Show = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunPosition:
+    """How far a run has come.
+
+    index: of the episode in the plan, from 0
+    episode: its number, if it has begun
+    turns: how many turns of it were played
+    """
+
+    index: int = 0
+    episode: int | None = None
+    turns: int = 0
+
+    def describe(self) -> str:
+        """Return the position as the end of a sentence; "" for the beginning of the run."""
+        if self.episode is not None:
+            return f", episode {self.episode}, after turn {self.turns}"
+        return f", at the beginning of its episode {self.index + 1}" if self.index else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that is ready to be played.
+
+    folder: of its journal, or of what is written without one
+    position: how far it had come when it was opened
+    """
+
+    folder: Path
+    orchestrator: ZorkOrchestrator
+    model: RunModel
+    position: RunPosition = RunPosition()
+
+    @property
+    def is_played(self) -> bool:
+        """Whether all its episodes were played, and it only has to be ended."""
+        return self.position.index == len(self.orchestrator.plan.seeds)
+
+    def play(self) -> RunEnd:
+        """Play the run to its end, or until it is paused. Raises ``StoreError``."""
+        with _full_collections_seldom():
+            end = self.orchestrator.play(self.position.index)
+            self.orchestrator.learning.show()
+            self.orchestrator.inputs.sync()
+            return end
+
+
+@contextmanager
+def open_run(
+    configuration: GameConfiguration,
+    parts: Parts,
+    *,
+    episodes: int,
+    show: Show,
+    stop: Flag,
+    asked: Asked = unwatched,
+) -> Iterator[Run]:
+    """Make a run folder and put the run together; every event goes to the journal, then to ``show``.
+
+    The agent's model is tried out first. If the run cannot begin, no folder is left behind, and no episode number is
+    used up.
+    asked: called before a model is asked
+    """
+    workdir = configuration.zork_game_workdir
+    if parts.model is not None:
+        parts.model.try_out()
+    with ExitStack() as stack:
+        undoing = stack.enter_context(ExitStack())
+        if not workdir.exists():
+            undoing.callback(remove_unused, workdir)
+        bind_to_story(workdir, parts.game.facts)
+        manifest = new_manifest(configuration, parts, episodes)
+        undoing.callback(give_back_episode_numbers, workdir, manifest.first_episode, episodes)
+        journal = Journal.create(workdir / RUNS, manifest)
+        undoing.callback(rmtree, journal.folder, ignore_errors=True)
+        stack.enter_context(claimed(journal.folder))
+        stack.callback(journal.close)
+        inputs = Inputs(show, journal)
+        run = stack.enter_context(assemble(configuration, parts, manifest, inputs, stop, journal, asked=asked))
+        stack.callback(shared_files(configuration).copy_to, journal.folder / AT_END)
+        begin(configuration, parts, manifest, inputs, journal.folder)
+        undoing.pop_all()
+        yield run
+
+
+def begin(configuration: GameConfiguration, parts: Parts, manifest: Manifest, inputs: Inputs, folder: Path) -> None:
+    """Copy the shared files as they are when the run begins, and record its beginning. Raises ``StoreError``."""
+    shared_files(configuration).copy_to(folder / AT_START, durable=True)
+    inputs.emit(started(configuration, parts, manifest, folder))
+
+
+@contextmanager
+def assemble(
+    configuration: GameConfiguration,
+    parts: Parts,
+    manifest: Manifest,
+    inputs: Inputs,
+    stop: Flag,
+    journal: Journal | None = None,
+    *,
+    copies: Path | None = None,
+    asked: Asked = unwatched,
+) -> Iterator[Run]:
+    """Put the parts of a run together.
+
+    journal: ``None`` for a replay, which rebuilds every prompt, in a work folder of its own
+    copies: the shared files as they were before the recorded events that ``inputs`` repeats
+    asked: called before a model is asked
+    """
+    folder = journal.folder if journal else configuration.zork_game_workdir
+    files = shared_files(configuration)
+
+    def checkpoint() -> None:
+        if journal is not None and not inputs.is_repeating:
+            journal.sync()
+            files.force_to_disk()
+            make_checkpoint(folder, journal.seq, journal.sum, files)
+
+    with open_log(folder / RUN_LOG) as log:
+        model = RunModel(configuration, manifest.configuration, parts.model, inputs, logged(log, asked))
+        inputs.count = model.count
+        game = RestoringGame(parts.game, inputs)
+        learning = build_learning(
+            ManagerParts(log, configuration, GameState(), model, game.facts, parts.vocabulary, model.tokens)
+        )
+        learning.get(StateManager).run = folder.name
+        learning.hold(inputs, files, copies or folder / AT_START)
+        yield Run(
+            folder,
+            ZorkOrchestrator(
+                game=game,
+                turn=build_turn(configuration, model, game, learning, inputs, parts.vocabulary, parts.review),
+                learning=learning,
+                plan=RunPlan(manifest.seeds, configuration.max_turns_per_episode, manifest.first_episode),
+                inputs=inputs,
+                stop=stop,
+                checkpoint=checkpoint,
+                after_episode=build_route_proof(configuration, parts.game, learning, inputs, stop),
+                rebuilds_prompts=journal is None,
+            ),
+            model,
+        )
+
+
+def started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, folder: Path) -> RunStarted:
+    """Return the first event of the run in that folder."""
+    return RunStarted(
+        run_id=manifest.run_id,
+        folder=str(folder),
+        story=parts.game.facts,
+        story_choice=parts.story.describe(),
+        model=manifest.model,
+        assistance=manifest.assistance,
+        episodes=len(manifest.seeds),
+        max_turns=configuration.max_turns_per_episode,
+        files=digests_at_start(folder),
+    )
+
+
+def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) -> Manifest:
+    """Return the manifest of a run that begins now; its episode numbers are its own. Raises ``StoreError``."""
+    facts = parts.game.facts
+    seed = configuration.game.seed
+    return Manifest(
+        run_id=new_run_id(),
+        created=datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        command=tuple(sys.argv),
+        configuration=configuration.without_keys(),
+        story=facts.name,
+        story_path=str(parts.story.path.resolve()),
+        story_sha256=facts.sha256,
+        seeds=(seed,) * episodes if seed == "jericho" else tuple(range(seed, seed + episodes)),
+        first_episode=take_episode_numbers(configuration.zork_game_workdir, episodes),
+        model=parts.model.description if parts.model else "none",
+        versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
+        assistance=tuple(sorted(configuration.assist)),
+    )
+
+
+@contextmanager
+def _full_collections_seldom() -> Iterator[None]:
+    """Let the garbage collector skip what was made before, and look through all the rest a tenth as often.
+
+    Modules and managers outlive the run, and a full collection takes the time of thirty turns.
+    """
+    thresholds = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(*thresholds[:2], 10 * thresholds[2])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()

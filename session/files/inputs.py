@@ -1,0 +1,233 @@
+"""Everything that a run takes from outside, in the order of its journal: recorded first, then live (ADR 31)."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from session.errors import ZorkGPTError
+from session.events import (
+    EpisodeEnded,
+    EpisodeStarted,
+    Event,
+    FileWritten,
+    ModelAnswered,
+    ModelFailed,
+    RunPaused,
+    TurnPlayed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from session.files.journal import Journal, JournalLine
+    from session.values import Observation
+
+E = TypeVar("E", bound=Event)
+
+FIRST_VERSION_WITH_WRITES = 4
+"""Journals of earlier versions do not record what is written into shared files."""
+
+_TIMED = (ModelAnswered, ModelFailed, TurnPlayed, EpisodeEnded)
+
+
+class RecordingEnded(ZorkGPTError):
+    """Every recorded event was repeated, and the recording does not contain the end of the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first place at which a repetition differs from the recording.
+
+    line: line number in the journal, from 1
+    expected: the event in that line; ``None`` if the journal has no such line
+    found: the event that came instead, or the text of a prompt that was not recorded
+    """
+
+    line: int
+    expected: Event | None
+    found: Event | str
+
+
+class Diverged(ZorkGPTError):
+    """A run was not repeated as it was recorded.
+
+    message: what this means for the user, if a comparison was not what the user asked for
+    """
+
+    def __init__(self, difference: Difference, message: str = "") -> None:
+        super().__init__(message or f"line {difference.line} of the journal is not repeated")
+        self.difference = difference
+
+
+class Inputs:
+    """Repeats the recorded events of a run in order, then takes live ones and appends them to the journal.
+
+    recorded: the journal lines to repeat; a pause at their end is ignored
+    show: called with each new event; a replay shows the repeated ones
+    journal: receives new events; ``None`` for a replay, which ends when the recording does
+    count: called with every event, repeated or new
+    repeated: called after each repeated turn of a run that is resumed, with the number of repeated turns and of all
+    """
+
+    def __init__(
+        self,
+        show: Callable[[Event], None],
+        journal: Journal | None = None,
+        recorded: Iterable[JournalLine] = (),
+        repeated: Callable[[int, int], None] = lambda _done, _all: None,
+    ) -> None:
+        self.count: Callable[[Event], None] = lambda _event: None
+        self._show = show
+        self._journal = journal
+        self._repeated = repeated
+        self._lines = deque(recorded)
+        self._pause: JournalLine | None = None  # is cut off when the run goes on
+        while self._lines and isinstance(self._lines[-1].event, RunPaused):
+            self._pause = self._lines.pop()
+        self._before = self._lines[0].seq - 1 if self._lines else 0
+        self._all_turns = self.turns = sum(isinstance(line.event, TurnPlayed) for line in self._lines)
+
+    @property
+    def is_repeating(self) -> bool:
+        """Whether recorded events are left."""
+        return bool(self._lines)
+
+    @property
+    def is_of_earlier_version(self) -> bool:
+        """Whether the next recorded event is from a version that recorded edits at any time, and no writes."""
+        return bool(self._lines) and self._lines[0].version < FIRST_VERSION_WITH_WRITES
+
+    @property
+    def is_replay(self) -> bool:
+        """Whether nothing is recorded, because the run is only compared with its journal."""
+        return self._journal is None
+
+    @property
+    def next_event(self) -> Event | None:
+        """The next event to repeat; ``None`` if none is left."""
+        return self._lines[0].event if self._lines else None
+
+    def get(
+        self, kind: type[E], live: Callable[[], E | None], matches: Callable[[E], bool] = lambda _event: True
+    ) -> E | None:
+        """Return the recorded event if it is next; if nothing is left to repeat, get a live one and record it.
+
+        Raises ``RecordingEnded`` for a replay that has nothing left, and ``StoreError``.
+        """
+        recorded = self.next_event
+        if isinstance(recorded, kind) and matches(recorded):
+            self.emit(recorded)
+            return recorded
+        if self.is_repeating:
+            return None
+        if self.is_replay:
+            raise RecordingEnded("the recording ends here")
+        event = live()
+        if event is not None:
+            self.emit(event)
+        return event
+
+    def emit(self, event: Event) -> None:
+        """Compare an event with the next recorded one, or append it to the journal if none is left.
+
+        If the turn in flight goes on differently, the rest of the recording is cut off. Raises ``Diverged`` if whole
+        turns would be lost by that, ``RecordingEnded`` for a replay that has nothing left, and ``StoreError``.
+        """
+        if isinstance(event, RunPaused) and self.is_repeating:
+            self._show(event)  # not recorded: the next resume repeats the rest
+            return
+        if self._lines:
+            if isinstance(event, FileWritten) and self.is_of_earlier_version:
+                return
+            line = self._lines[0]
+            if line.event is not None and is_same(line.event, event):
+                self._take(event)
+                return
+            self._cut(event)
+        if self._journal is None:
+            raise RecordingEnded("the recording ends here")
+        if self._pause is not None:
+            self._journal.cut(self._pause.start)
+            self._pause = None
+        self._journal.append(event)
+        self.count(event)
+        self._show(event)
+
+    def next_turn(self) -> tuple[list[Event], TurnPlayed] | None:
+        """Repeat the events before the next recorded turn and return them with that turn, which is not taken yet.
+
+        ``None`` if the turn that comes next was not recorded to its end.
+        """
+        for line in self._lines:
+            if isinstance(line.event, TurnPlayed):
+                break
+            if line.event is None or isinstance(line.event, EpisodeStarted | EpisodeEnded):
+                return None
+        else:
+            return None
+        before = []
+        while (event := self._lines[0].event) is not line.event:
+            if event is not None:
+                before.append(event)
+                self._take(event)
+        return before, line.event
+
+    def sync(self) -> None:
+        """Force the journal to the disk, unless events are repeated. Raises ``StoreError``."""
+        if self._journal is not None and not self.is_repeating:
+            self._journal.sync()
+
+    def difference(self, found: Event | str) -> Difference:
+        """Return the difference between the next recorded event and ``found``, which came instead."""
+        return Difference(self._before + 1, self.next_event, found)
+
+    def _take(self, event: Event) -> None:
+        line = self._lines.popleft()
+        self._before = line.seq
+        if self._journal is not None:
+            self._journal.skip(line)
+        self.count(event)
+        if self._journal is None:
+            self._show(event)
+        if isinstance(event, TurnPlayed):
+            self.turns -= 1
+            if self._journal is not None:
+                self._repeated(self._all_turns - self.turns, self._all_turns)
+
+    def _cut(self, found: Event) -> None:
+        if self.turns or self._journal is None:
+            raise Diverged(self.difference(found))
+        self._journal.cut(self._lines[0].start)
+        self._lines.clear()
+        self._pause = None
+
+
+def is_same(recorded: Event, found: Event) -> bool:
+    """Return whether two events are equal, apart from durations.
+
+    A maximum score that the recording version could not read is ignored.
+    """
+    return timeless(recorded) == timeless(_as_known_then(found, recorded))
+
+
+def timeless(event: Event) -> Event:
+    """Return the event with its duration set to 0."""
+    return replace(event, seconds=0.0) if isinstance(event, _TIMED) else event
+
+
+def _as_known_then(found: Event, recorded: Event) -> Event:
+    if isinstance(found, EpisodeStarted) and isinstance(recorded, EpisodeStarted):
+        return replace(found, opening=_without_maximum(found.opening, recorded.opening))
+    if isinstance(found, TurnPlayed) and isinstance(recorded, TurnPlayed):
+        turn, then = found.record, recorded.record
+        before, after = _without_maximum(turn.before, then.before), _without_maximum(turn.after, then.after)
+        return replace(found, record=replace(turn, before=before, after=after))
+    if isinstance(found, EpisodeEnded) and isinstance(recorded, EpisodeEnded) and recorded.max_score is None:
+        return replace(found, max_score=None)
+    return found
+
+
+def _without_maximum(found: Observation, recorded: Observation) -> Observation:
+    return replace(found, max_score=None) if recorded.max_score is None else found

@@ -1,0 +1,176 @@
+"""What people and other runs do to the shared files of a run that was stopped or killed is neither lost nor undone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from managers.memory.document import parse_memories
+from managers.memory.revision import Revision
+from managers.memory.tiers import open_memories
+from session.events import FileEdited, RunEnded
+from session.memory import Memory
+from tests.fixtures.doomed_run import STORY, effects_of_a_run, go_on, killed, killed_before_writing, play
+from tests.fixtures.run_traces import files_of, journal_of
+from tests.fixtures.whole_run import verify_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SHARED = ("Memories.md", "map_state.json", "routes.json", "lexicon.json", "episode_summaries.jsonl")
+LATE = 0.45
+"""The part of a run's effects after which it is killed: it has learnt several memories then."""
+
+
+@pytest.fixture(scope="module")
+def effects(tmp_path_factory: pytest.TempPathFactory) -> int:
+    return effects_of_a_run(tmp_path_factory.mktemp("counted"))
+
+
+def titles_in(folder: Path) -> list[str]:
+    text = (folder / "Memories.md").read_text()
+    return [memory.title for kept in parse_memories(text).memories().values() for memory in kept]
+
+
+def stopped(folder: Path, effects: int) -> list[str]:
+    """A run that was killed after it had learnt; returns the titles of its memories."""
+    assert killed(folder, kill_at=int(effects * LATE))
+    titles = titles_in(folder)
+    assert len(titles) > 1
+    return titles
+
+
+def add(folder: Path) -> None:
+    memory = Memory("NOTE", "By hand", 0, "", None, "A person wrote this.", "permanent")
+    assert open_memories(folder / "Memories.md").apply(Revision(32, "Somewhere", memory))
+
+
+def without(text: str, title: str) -> str:
+    """The text of the memories without one of them, its heading line and its text."""
+    entry = re.compile(rf"^\*\*\[[^\n]*\] {re.escape(title)}\*\*[^\n]*\n[^\n]+\n\n?", re.MULTILINE)
+    shortened, times = entry.subn("", text, count=1)
+    assert times == 1
+    return shortened
+
+
+def delete(folder: Path, title: str) -> None:
+    path = folder / "Memories.md"
+    path.write_text(without(path.read_text(), title))
+
+
+def edit(folder: Path, title: str) -> None:
+    path = folder / "Memories.md"
+    path.write_text(path.read_text().replace(title, f"{title}, mended"))
+
+
+def ended(folder: Path) -> None:
+    """The run was played to its end, and is repeated exactly."""
+    assert isinstance(journal_of(folder)[-1], RunEnded)
+    assert verify_run(STORY, folder).difference is None
+
+
+def resumed_after(folder: Path, effects: int, *, killed_again: bool) -> None:
+    if killed_again:
+        assert killed(folder, kill_at=effects // 8, resumes=True)
+    go_on(folder)
+    ended(folder)
+
+
+AGAIN = pytest.mark.parametrize("killed_again", [False, True], ids=["resumed", "resumed, killed and resumed"])
+
+
+@AGAIN
+def test_a_memory_that_a_person_adds_is_kept(tmp_path: Path, effects: int, killed_again: bool) -> None:
+    titles = stopped(tmp_path, effects)
+    add(tmp_path)
+    resumed_after(tmp_path, effects, killed_again=killed_again)
+    assert {"By hand", *titles} <= {*titles_in(tmp_path)}
+    assert len(titles_in(tmp_path)) == len({*titles_in(tmp_path)})
+
+
+@AGAIN
+@pytest.mark.parametrize("place", [0, -1], ids=["first", "last"])
+def test_a_memory_that_a_person_deletes_does_not_return(
+    tmp_path: Path, effects: int, place: int, killed_again: bool
+) -> None:
+    gone = stopped(tmp_path, effects)[place]
+    delete(tmp_path, gone)
+    resumed_after(tmp_path, effects, killed_again=killed_again)
+    assert gone not in titles_in(tmp_path)
+
+
+@AGAIN
+def test_one_added_and_one_deleted_are_both_as_the_person_left_them(
+    tmp_path: Path, effects: int, killed_again: bool
+) -> None:
+    first, *others = stopped(tmp_path, effects)
+    add(tmp_path)
+    delete(tmp_path, first)
+    resumed_after(tmp_path, effects, killed_again=killed_again)
+    assert first not in titles_in(tmp_path)
+    assert {"By hand", *others} <= {*titles_in(tmp_path)}
+
+
+@AGAIN
+def test_a_memory_that_a_person_edits_stays_edited(tmp_path: Path, effects: int, killed_again: bool) -> None:
+    first, *others = stopped(tmp_path, effects)
+    edit(tmp_path, first)
+    resumed_after(tmp_path, effects, killed_again=killed_again)
+    assert first not in titles_in(tmp_path)
+    assert {f"{first}, mended", *others} <= {*titles_in(tmp_path)}
+
+
+@AGAIN
+def test_what_a_person_writes_into_the_knowledge_base_is_kept(tmp_path: Path, effects: int, killed_again: bool) -> None:
+    stopped(tmp_path, effects)
+    path = tmp_path / "knowledgebase.md"
+    before = path.read_text() if path.exists() else ""
+    path.write_text(f"{before}\n## MY OWN\n\n- A person wrote this.\n")
+    resumed_after(tmp_path, effects, killed_again=killed_again)
+    assert "- A person wrote this." in path.read_text()
+    kept = path.read_text() + (tmp_path / "knowledgebase.archive.md").read_text()
+    assert all(line in kept for line in before.splitlines())
+
+
+def test_another_run_that_learns_in_the_same_folder_loses_nothing_of_either(tmp_path: Path, effects: int) -> None:
+    own = stopped(tmp_path, effects)
+    (run,) = (tmp_path / "runs").iterdir()
+    aside = tmp_path.with_name(f"{tmp_path.name}-aside")
+    run.rename(aside)
+    play(tmp_path)
+    (other,) = (tmp_path / "runs").iterdir()
+    theirs = titles_in(tmp_path)
+    other.rename(tmp_path.with_name(f"{tmp_path.name}-other"))
+    aside.rename(run)
+    go_on(tmp_path)
+    ended(tmp_path)
+    assert any(isinstance(event, FileEdited) for event in journal_of(tmp_path))
+    assert {*own, *theirs} <= {*titles_in(tmp_path)}
+
+
+def cut_in(folder: Path, name: str) -> None:
+    assert killed_before_writing(folder / name)
+
+
+@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("more", [None, add], ids=["alone", "and a person adds a memory"])
+def test_a_kill_inside_the_write_of_a_shared_file_loses_nothing(
+    tmp_path: Path, name: str, more: Callable[[Path], None] | None
+) -> None:
+    folder, whole = tmp_path / "killed", tmp_path / "whole"
+    folder.mkdir()
+    whole.mkdir()
+    cut_in(folder, name)
+    if more:
+        more(folder)
+    go_on(folder)
+    ended(folder)
+    if more:
+        assert "By hand" in titles_in(folder)
+    else:
+        play(whole)
+        assert journal_of(folder) == journal_of(whole)
+        assert files_of(folder) == files_of(whole)

@@ -1,0 +1,280 @@
+"""The one door through which a run asks its language models (ADR 31)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from session.changed_options import before_changes, changes_between
+from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable
+from session.events import ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
+from session.files.inputs import Diverged, RecordingEnded
+from session.game_configuration import GameConfiguration
+from session.token_counter import TokenCounter
+from zorkgpt.llm.budget import Spending
+from zorkgpt.llm.language_model import ROLES, Completion, LanguageModel, Prompt, Role, TokenUsage
+from zorkgpt.llm.waits import Waits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from session.events import Event
+    from session.files.inputs import Inputs
+    from zorkgpt.llm.language_model import Answer
+
+FAILURES_TO_OPEN = 3
+TURNS_REFUSED = 20
+_OVERTIME = 0.001  # seconds past the limit in time, so that rounding does not leave it just unreached
+_LOG = logging.getLogger(__name__)
+
+Asked = Callable[[Role, Prompt], None]
+"""Called before a model is asked."""
+
+PLAYING_ROLES = frozenset({"agent", "critic", "info_ext"})
+"""Roles that are asked before a turn is played; all others are asked about it afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenModel:
+    """A model for every role, and a description of it for the user: what it is and why it was chosen.
+
+    waits: its pauses before it asks again
+    try_out: makes sure that the agent's model can be used; raises ``LanguageModelUnavailable``
+    """
+
+    model: LanguageModel
+    description: str
+    waits: Waits = field(default_factory=Waits)
+    try_out: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedCall:
+    """A call as a repetition of a run makes it, and the recorded call in its place.
+
+    turn: the turn that the call was for, or that was learnt from; 0 before an episode's first turn
+    """
+
+    episode: int
+    turn: int
+    role: Role
+    prompt: Prompt
+    recorded: ModelAnswered | ModelFailed
+
+    @property
+    def is_as_recorded(self) -> bool:
+        """Whether the same role was asked exactly this."""
+        return (self.recorded.role, self.recorded.prompt_sha256) == (self.role, prompt_sha256(self.prompt))
+
+
+@dataclass(slots=True)
+class Circuit:
+    """The failures of one role.
+
+    failures: how many in a row
+    open_until: the turn of the run, from 0, before which the role is not asked
+    """
+
+    failures: int = 0
+    open_until: int = 0
+
+
+class RunModel:
+    """Asks the models of a run: within its budget, recorded answers first, every call an event.
+
+    A role that fails ``FAILURES_TO_OPEN`` times in a row is not asked for ``TURNS_REFUSED`` turns, except the agent:
+    nothing can be played without it.
+
+    tokens: learns from the server's counts
+    spending: what the run has spent
+
+    begun_with: the values of all options before the changes that the journal contains
+    chosen: the models; ``None`` for a replay
+    asked: called before each call
+    """
+
+    def __init__(
+        self,
+        configuration: GameConfiguration,
+        begun_with: Mapping[str, Any],
+        chosen: ChosenModel | None,
+        inputs: Inputs,
+        asked: Asked,
+    ) -> None:
+        self.tokens = TokenCounter()
+        self.spending = Spending(
+            configuration, before_changes(configuration, GameConfiguration.model_validate(begun_with))
+        )
+        self._configuration = configuration
+        self._chosen = chosen
+        self._inputs = inputs
+        self._asked = asked
+        self._is_unasked = configuration.agent.player == "person-alone"
+        self._circuits: dict[str, Circuit] = {role: Circuit() for role in ROLES if role != "agent"}
+        self._turns = 0
+        self._compared: GameConfiguration | None = None
+        self._warned: set[str] = set()
+
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        """Return the recorded answer to the prompt, or the model's.
+
+        Raises ``LanguageModelUnavailable``, ``ResponseInvalid``, ``BudgetSpent`` or ``WaitInterrupted``; a replay
+        raises ``Diverged`` for a prompt that is not the recorded one and ``RecordingEnded`` after the last one.
+        """
+        self._require_closed(role)
+        while isinstance(change := self._inputs.next_event, OptionsChanged):
+            self._inputs.emit(change)
+        if self._chosen is None or self._inputs.is_repeating:
+            if self._chosen is None:
+                self._asked(role, prompt)
+            recorded = self._recorded(role, prompt)
+            if recorded is not None:
+                return self._repeat(recorded, prompt, schema)
+            if self._chosen is None:
+                raise self._difference(role, prompt)
+        chosen = self._chosen
+        self._require_budget()
+        self._record_changes(chosen)
+        self._asked(role, prompt)
+        begun, start = chosen.waits.clock(), time.monotonic()
+        limit = self.spending.configuration.budgets.max_time
+        chosen.waits.until = math.inf if limit is None else begun + limit - self.spending.seconds + _OVERTIME
+        try:
+            completion = chosen.model.complete(role, prompt, schema)
+        except BudgetSpent:
+            self.spending.count_wait(chosen.waits.clock() - begun)
+            self._require_budget()
+            raise
+        except LanguageModelError as error:
+            self._inputs.emit(_failed(role, prompt, error, round(time.monotonic() - start, 3)))
+            raise
+        self._inputs.emit(_answered(role, prompt, completion))
+        return completion
+
+    def count(self, event: Event) -> None:
+        """Add up what the event cost, learn from its counts, and note whether its role answers."""
+        self.spending.count(event)
+        if isinstance(event, TurnPlayed):
+            self._turns += 1
+        elif isinstance(event, ModelAnswered):
+            self.tokens.learn(event.prompt_characters, event.question_tokens)
+            if circuit := self._circuits.get(event.role):
+                circuit.failures = 0
+        elif isinstance(event, ModelFailed) and (circuit := self._circuits.get(event.role)):
+            self._count_failure(event.role, circuit)
+
+    def _require_closed(self, role: Role) -> None:
+        if self._is_unasked and role != "agent":
+            raise LanguageModelUnavailable(f"{role}: no model is configured")
+        circuit = self._circuits.get(role)
+        if circuit and self._turns < circuit.open_until:
+            raise LanguageModelUnavailable(
+                f"{role}: {circuit.failures} failures in a row; not asked for {circuit.open_until - self._turns} turns"
+            )
+
+    def _count_failure(self, role: str, circuit: Circuit) -> None:
+        circuit.failures += 1
+        if circuit.failures >= FAILURES_TO_OPEN:
+            circuit.open_until = self._turns + TURNS_REFUSED
+        if circuit.failures == FAILURES_TO_OPEN and not self._inputs.is_repeating:
+            _LOG.warning(
+                "the %s model failed %d times in a row: it is asked once in %d turns until it answers",
+                role,
+                FAILURES_TO_OPEN,
+                TURNS_REFUSED,
+            )
+
+    def _recorded(self, role: Role, prompt: Prompt) -> ModelAnswered | ModelFailed | None:
+        """Return the next recorded event if it answers this prompt; a failure of the agent is asked again."""
+        event = self._inputs.next_event
+        if not isinstance(event, ModelAnswered | ModelFailed):
+            return None
+        if (event.role, event.prompt_sha256) != (role, prompt_sha256(prompt)):
+            return None
+        is_asked_again = isinstance(event, ModelFailed) and role == "agent" and self._chosen is not None
+        return None if is_asked_again else event
+
+    def _repeat(
+        self, recorded: ModelAnswered | ModelFailed, prompt: Prompt, schema: type[Answer]
+    ) -> Completion[Answer]:
+        self._inputs.emit(recorded)
+        usage = TokenUsage(recorded.prompt_tokens, recorded.completion_tokens, recorded.cached_tokens)
+        if isinstance(recorded, ModelFailed):
+            failure = LanguageModelUnavailable(recorded.error)
+            failure.model, failure.usage = recorded.model, usage
+            raise failure
+        if not recorded.prompt_characters:  # an earlier version's journal
+            self.tokens.learn(_length(prompt), recorded.question_tokens)
+        return Completion(
+            value=schema.model_validate(recorded.answer),
+            reasoning=recorded.reasoning,
+            text=json.dumps(recorded.answer),  # in ASCII: an answer may contain half a surrogate pair
+            model=recorded.model,
+            usage=usage,
+            seconds=recorded.seconds,
+            requests=recorded.requests,
+            question_tokens=recorded.question_tokens,
+        )
+
+    def _difference(self, role: Role, prompt: Prompt) -> Diverged | RecordingEnded:
+        if not self._inputs.is_repeating:
+            return RecordingEnded("the recording ends here")
+        return Diverged(self._inputs.difference(f"{role} is asked {prompt_sha256(prompt)}:\n{prompt.user}"))
+
+    def _require_budget(self) -> None:
+        for line in self.spending.unseen():
+            if line not in self._warned:
+                self._warned.add(line)
+                _LOG.warning("%s", line)
+        for limit in self.spending.reached():
+            raise BudgetSpent(limit.words)
+
+    def _record_changes(self, chosen: ChosenModel) -> None:
+        """Record options that differ from those in force, as the journal has them so far."""
+        if self._compared is not self.spending.in_force:
+            changes = changes_between(self.spending.in_force, self._configuration)
+            if changes:
+                self._inputs.emit(OptionsChanged(changes, chosen.description))
+            self._compared = self.spending.in_force
+
+
+def prompt_sha256(prompt: Prompt) -> str:
+    """Return the SHA-256 of a prompt as 64 hex digits."""
+    return hashlib.sha256(f"{prompt.system}\x00{prompt.user}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def unwatched(_role: Role, _prompt: Prompt) -> None:
+    """Ignore what a model is asked."""
+
+
+def _length(prompt: Prompt) -> int:
+    return len(prompt.system) + len(prompt.user)
+
+
+def _failed(role: Role, prompt: Prompt, error: LanguageModelError, seconds: float) -> ModelFailed:
+    counts = error.usage.prompt, error.usage.cached, error.usage.completion
+    return ModelFailed(role, prompt_sha256(prompt), str(error), seconds, error.model, *counts)
+
+
+def _answered(role: Role, prompt: Prompt, completion: Completion[Answer]) -> ModelAnswered:
+    return ModelAnswered(
+        role=role,
+        prompt_sha256=prompt_sha256(prompt),
+        answer=completion.value.model_dump(mode="json"),
+        reasoning=completion.reasoning,
+        model=completion.model,
+        prompt_tokens=completion.usage.prompt,
+        cached_tokens=completion.usage.cached,
+        completion_tokens=completion.usage.completion,
+        requests=completion.requests,
+        seconds=round(completion.seconds, 3),
+        question_tokens=completion.question_tokens,
+        prompt_characters=_length(prompt),
+    )
