@@ -87,7 +87,7 @@ class Session:
         self.map = MapManager(structlog.get_logger(), config, GameState(), directions=directions)
         self.vocabulary = read_vocabulary(Story.load(play.story))
         self.model = ScriptedLLM(lambda *_: {"reason": "", "accepted": True, "confidence": 0.5})
-        check = ObjectCheck(self.vocabulary, self.map.game_map, self.movements)
+        check = ObjectCheck(self.vocabulary, self.map.game_map, self.movements, self.game.facts.attribute_names)
         self.critic = Critic(self.model, check, mode)
         self.turn = 0
 

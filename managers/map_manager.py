@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from zorkgpt.mapping.movement_analyzer import Attempt
     from zorkgpt.mapping.navigation import FrontierRoom, Route
 
+_DARK = re.compile(r"\b(?:pitch[ -](?:dark|black)|too dark|darkness)\b", re.IGNORECASE)
 LONGEST_REFUSAL = 160  # characters
 SAVE_INTERVAL = 10  # turns
 
@@ -95,7 +97,11 @@ class MapManager(BaseManager):
         """Begin a new episode; the map stays."""
         super().reset(game_state)
         self._previous_command = ""
-        self._note_bearings(self.game_state.opening, self.game_state.opening_location)
+        here = self.game_state.opening_location
+        self._note_bearings(self.game_state.opening, here)
+        if here is not None:
+            self.game_map.add_room(here.num, here.name)
+            self.game_map.add_visit(here.num, self.game_state.episode)
 
     def learn(self, turn: TurnRecord) -> MapChange:
         """Learn what the turn showed, and write the map where rooms or edges changed.
@@ -108,6 +114,8 @@ class MapManager(BaseManager):
         if turn.after.refusal is None:
             self._previous_command = repeated(turn.action, self._previous_command)
         entered = [self._enter(observation) for observation in (turn.before, turn.after)]
+        if turn.moved and turn.after.location is not None:
+            self.game_map.add_visit(turn.after.location.num, turn.episode)
         change = self._learn_attempt(attempt, turn, new_room=any(entered))
         self._store.is_changed = self._store.is_changed or change != MapChange()
         if self._store.is_changed and (turn.turn % SAVE_INTERVAL == 0 or not self._store.holds):
@@ -115,7 +123,7 @@ class MapManager(BaseManager):
         if not self._store.holds:
             self.commit()
         self._note_bearings(turn.after.text, turn.after.location)
-        if turn.reading and turn.reading.exits and turn.before.location:
+        if turn.reading and (turn.reading.exits or turn.reading.is_room_description) and turn.before.location:
             self._believe_reading(turn.before.text, turn.before.location, turn.reading.exits)
         return change
 
@@ -196,9 +204,23 @@ class MapManager(BaseManager):
         self.game_map.drop_exits(here.num, {*self._bearings_in(text, here)}.difference(named))
 
     def _note_death(self, turn: TurnRecord) -> None:
-        exit_ = self._movements.exit_tried(turn, self._previous_command)
-        if turn.after.died and turn.before.location and self._movements.is_direction(exit_):
-            self.game_map.record_refusal(turn.before.location.num, exit_, "deadly")
+        """Note a death on taking an exit. If the story ended with it, the player is in the room that was reached."""
+        exit_, here = self._movements.exit_tried(turn, self._previous_command), turn.before.location
+        if not turn.after.died or here is None or not self._movements.is_direction(exit_):
+            return
+        reached = turn.after.location if turn.moved and turn.after.ending is not None else None
+        if reached is not None:
+            self.game_map.add_room(reached.num, reached.name)
+        is_dark = any(_DARK.search(text) for text in (turn.before.text, turn.after.text))
+        words = cut_middle(first_line(turn.after.text), LONGEST_REFUSAL)
+        place = f" in L{reached.num} {reached.label}" if reached else ""
+        told = f"you died{place}{', in the dark' if is_dark else ''}{f': {words}' if words else ''}"
+        self.game_map.record_death(here.num, exit_, told)
+
+    def visits(self, location_id: int) -> tuple[int, int]:
+        """Return how often the player came to the location, and in how many episodes; the present visit counts."""
+        room = self.game_map.rooms.get(location_id)
+        return (room.visits, room.episodes) if room else (0, 0)
 
     def _enter(self, observation: Observation) -> bool:
         location = observation.location

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
+from managers.map_manager import MapManager
 from managers.memory.learner import MemoryLearner
 from managers.memory.news import NewsLedger
 from managers.memory.outcome import ZMachineContext
@@ -62,6 +63,7 @@ class SimpleMemoryManager(BaseManager):
     scenery: the attributes of things that the story does not list
     tokens: counts the tokens of texts
     routes: knows which turns belong to a way that is followed, and which one ended it
+    map_manager: counts visits, also those from before a location had a memory
 
     A file that cannot be written is logged once, as an error; its memories stay in the cache and go to the file with
     the next one that can be written. Raises ``StoreError``, when made, for a file that cannot be read.
@@ -78,9 +80,11 @@ class SimpleMemoryManager(BaseManager):
         scenery: Collection[int] = (),
         tokens: TokenCounter | None = None,
         routes: RouteManager | None = None,
+        map_manager: MapManager | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         self.llm_client = llm_client
+        self._map = map_manager
         self.tokens = tokens or TokenCounter()
         self.memory_file = config.zork_game_workdir / config.simple_memory.memory_file
         self._tiers = MemoryTiers(self.memory_file, self)
@@ -112,6 +116,7 @@ class SimpleMemoryManager(BaseManager):
             scenery=scenery_of(parts.story.attribute_names),
             tokens=parts.tokens,
             routes=parts.find(RouteManager),
+            map_manager=parts.find(MapManager),
         )
 
     @classmethod
@@ -178,7 +183,8 @@ class SimpleMemoryManager(BaseManager):
             show_markers=self.config.show_persistence_markers,
         )
         has_come = location_id == self.game_state.current_room_id != self._learner.visit.location_id
-        visits = self._tiers.visits(location_id, self.game_state.episode if has_come else None)
+        on_map = (0, 0) if self._map is None else self._map.visits(location_id)
+        visits = self._tiers.visits(location_id, self.game_state.episode if has_come else None, on_map)
         return f"{visits}{text}" if text else ""
 
     def shown_location(self, location_id: int) -> int | None:

@@ -68,7 +68,13 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         if manager is not None:
             parts.managers.append(manager)
     parts.get(StateManager).show(parts.managers)
-    check = ObjectCheck(parts.vocabulary, parts.get(MapManager).game_map, MovementAnalyzer(parts.story.directions))
+    story = parts.story
+    check = ObjectCheck(
+        parts.vocabulary,
+        parts.get(MapManager).game_map,
+        MovementAnalyzer(story.directions),
+        story.attribute_names,
+    )
     return Learning(tuple(parts.managers), Critic(parts.model, check, parts.config.critic.mode))
 
 

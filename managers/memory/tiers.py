@@ -59,17 +59,17 @@ class MemoryTiers:
         self._refresh()
         return [*self.persistent.get(location_id, ()), *self.ephemeral.get(location_id, ())]
 
-    def visits(self, location_id: int, arrived_in: int | None = None) -> str:
+    def visits(self, location_id: int, arrived_in: int | None = None, on_map: tuple[int, int] = (0, 0)) -> str:
         """Return a line on how often and in how many episodes the player has been there; "" for the first time.
 
-        arrived_in: the episode in which the player has come there just now, which is not counted yet
+        arrived_in: the episode in which the player has come there just now, which the file does not count yet
+        on_map: the visits and episodes that the map counts, from before the location had a memory, too
         """
         known = self.store.document.visits_at(location_id)
-        count = 0 if known is None else known.count + (arrived_in is not None)
-        if known is None or count <= 1:
-            return ""
-        episodes = {*known.episodes, *([] if arrived_in is None else [arrived_in])}
-        return f"You've been here {count} times across {counted(len(episodes), 'episode')}.\n"
+        arrived = [] if arrived_in is None else [arrived_in]
+        in_file = (known.count + len(arrived), len({*known.episodes, *arrived})) if known else (0, 0)
+        count, episodes = max(in_file, on_map)
+        return "" if count <= 1 else f"You've been here {count} times across {counted(episodes, 'episode')}.\n"
 
     def visit(self, location: Location, episode: int) -> None:
         """Count a visit to the location; the file gets it with the next change."""

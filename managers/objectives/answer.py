@@ -121,10 +121,14 @@ class ObjectiveUpdate:
         return [each for each in self._objectives.values() if each.is_active]
 
     def _complete(self, completed: CompletedObjective) -> None:
-        if 1 <= completed.turn <= self._moment.turn:
-            self._end(completed.id, "completed", f"turn {completed.turn}")
-        else:
+        objective = self._objectives.get(completed.id)
+        found = objective.turn if objective else 0
+        if not 1 <= completed.turn <= self._moment.turn:
             self.refused.append(f"completion of {completed.id}: turn {completed.turn} was not played")
+        elif completed.turn < found:
+            self.refused.append(f"completion of {completed.id}: it was found in turn {found}, after that turn")
+        else:
+            self._end(completed.id, "completed", f"turn {completed.turn}")
 
     def _end(self, id_: int, status: Literal["completed", "dropped"], ending: str) -> None:
         objective = self._objectives.get(id_)
@@ -134,10 +138,12 @@ class ObjectiveUpdate:
         self._put(replace(objective, status=status, ended_turn=self._moment.turn, ending=ending))
 
     def _add(self, found: FoundObjective, cap: int) -> None:
-        location_id = self._known(found.location_id)
+        location_id = found.location_id
         text = _with_location(found.text, location_id)
         if not text:
             self.refused.append("an objective without a text")
+        elif location_id is not None and location_id not in self._moment.known_locations:
+            self.refused.append(f"location {location_id} is not known: {text}")
         elif text_key(text) in self._taken:
             self.refused.append(f"known already: {text}")
         elif len(self._active()) >= cap:
@@ -154,12 +160,6 @@ class ObjectiveUpdate:
                     location_id=location_id,
                 )
             )
-
-    def _known(self, location_id: int | None) -> int | None:
-        if location_id is None or location_id in self._moment.known_locations:
-            return location_id
-        self.refused.append(f"location {location_id}: not known")
-        return None
 
     def _put(self, objective: Objective) -> None:
         self._objectives[objective.id] = objective

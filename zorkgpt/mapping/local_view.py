@@ -36,7 +36,7 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
     }
     lines = []
     for room, hops in sorted(shown.items(), key=lambda each: (each[1], each[0])):
-        parts = [*(_walked(graph, room, shown) if hops < radius else ()), *_untried(untried[room])]
+        parts = [*(_walked(graph, room, shown) if hops < radius else ()), *_untried(graph, room, untried[room])]
         parts += _refused(graph, room) if room == here else ()
         if hops == radius and parts and not moves.keys() >= {*graph.connections.get(room, {}).values()}:
             parts.append(BEYOND)
@@ -60,8 +60,12 @@ def _command(graph: MapGraph, edge: Edge) -> str:
     return plain_line(edge.exit) + (f" ({plain_line(doubts)})" if doubts else "")
 
 
-def _untried(exits: Collection[str]) -> Iterable[str]:
-    return [f"untried: {', '.join(map(plain_line, exits))}"] if exits else []
+def _untried(graph: MapGraph, room: int, exits: Collection[str]) -> Iterable[str]:
+    told = []
+    for exit_ in exits:
+        death = graph.exit_deaths.get(Edge(room, exit_))
+        told.append(plain_line(exit_) + (f" ({plain_line(death)})" if death else ""))
+    return [f"untried: {', '.join(told)}"] if told else []
 
 
 def _refused(graph: MapGraph, room: int) -> Iterable[str]:

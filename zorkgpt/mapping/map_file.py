@@ -49,6 +49,9 @@ class RoomEntry(BaseModel):
     id: NonNegativeInt
     name: str
     exits: list[str] = []
+    visits: NonNegativeInt = 0
+    episodes: NonNegativeInt = 0
+    last_episode: NonNegativeInt = 0
 
 
 class MapFile(BaseModel):
@@ -62,6 +65,7 @@ class MapFile(BaseModel):
     connection_verifications: dict[EdgeKey, NonNegativeInt] = {}
     exit_failure_counts: dict[EdgeKey, NonNegativeInt] = {}
     exit_refusals: dict[EdgeKey, str] = {}
+    exit_deaths: dict[EdgeKey, str] = {}
     pruned_exits: dict[NonNegativeInt, list[str]] = {}
     metadata: dict[str, object] = {}
 

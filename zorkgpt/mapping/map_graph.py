@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 FORMAT_VERSION = "1.0"
 INITIAL_CONFIDENCE = 0.8
 LEAST_CONFIDENCE = 0.01
+_DEADLY = "deadly"
+"""The refusal by which earlier versions recorded a death."""
 _OWN_METADATA = ("version", "total_rooms", "total_connections", "timestamp")
 
 WalkOutcome = Literal["new", "verified", "contradicted"]
@@ -63,12 +65,16 @@ class Room:
 
     exits: ways out that were walked or that the story names, pruned ones left out
     extra: what else the file says of the room
+    visits: how often the player came here, and in how many episodes; the last of them was ``last_episode``
     """
 
     id: int
     name: str
     exits: tuple[str, ...] = ()
     extra: Mapping[str, object] = field(default_factory=dict)
+    visits: int = 0
+    episodes: int = 0
+    last_episode: int = 0
 
     @property
     def label(self) -> str:
@@ -77,7 +83,14 @@ class Room:
 
     def to_dict(self) -> dict[str, object]:
         """Return the room in the shape of the file."""
-        return {**self.extra, "id": self.id, "name": self.name, "exits": list(self.exits)}
+        visits = {"visits": self.visits, "episodes": self.episodes, "last_episode": self.last_episode}
+        return {
+            **self.extra,
+            "id": self.id,
+            "name": self.name,
+            "exits": list(self.exits),
+            **(visits if self.visits else {}),
+        }
 
 
 @dataclass(slots=True)
@@ -88,6 +101,7 @@ class MapGraph:
     connection_verifications: how often the edge was seen to lead where it says now
     exit_failure_counts: how often an exit led nowhere since it last worked
     exit_refusals: what the story said when an exit led nowhere last; gone when it works
+    exit_deaths: how the player last died on taking an exit, which stays untried; gone when it works
     pruned_exits: exits that failed often enough and never worked
     extra, metadata: what else the file says
     """
@@ -98,6 +112,7 @@ class MapGraph:
     connection_verifications: dict[Edge, int] = field(default_factory=dict)
     exit_failure_counts: dict[Edge, int] = field(default_factory=dict)
     exit_refusals: dict[Edge, str] = field(default_factory=dict)
+    exit_deaths: dict[Edge, str] = field(default_factory=dict)
     pruned_exits: dict[int, set[str]] = field(default_factory=dict)
     extra: dict[str, object] = field(default_factory=dict)
     metadata: dict[str, object] = field(default_factory=dict)
@@ -125,6 +140,12 @@ class MapGraph:
         elif name and name != known.name:
             self.rooms[id] = replace(known, name=name)
         return known is None
+
+    def add_visit(self, location_id: int, episode: int) -> None:
+        """Count that the player came to a known room in that episode."""
+        room = self.rooms[location_id]
+        episodes = room.episodes + (room.last_episode != episode or not room.visits)
+        self.rooms[location_id] = replace(room, visits=room.visits + 1, episodes=episodes, last_episode=episode)
 
     def add_exits(self, location_id: int, exits: Iterable[str]) -> tuple[str, ...]:
         """Add exits to a room, except pruned ones, and return those that are new."""
@@ -161,6 +182,7 @@ class MapGraph:
         self.connections[from_id] = {**self.connections.get(from_id, {}), exit: to_id}
         self.exit_failure_counts.pop(edge, None)
         self.exit_refusals.pop(edge, None)
+        self.exit_deaths.pop(edge, None)
         if before is None:
             self.connection_confidence[edge] = min(1.0, max(LEAST_CONFIDENCE, confidence))
             self.connection_verifications[edge] = 1
@@ -174,9 +196,14 @@ class MapGraph:
         return "contradicted"
 
     def record_refusal(self, location_id: int, exit_: str, words: str) -> None:
-        """Record what the story said when an exit led nowhere, or killed; the exit is not untried any more."""
+        """Record what the story said when an exit led nowhere; the exit is not untried any more."""
         _check_ids(location_id)
         self.exit_refusals[Edge(location_id, exit_)] = words
+
+    def record_death(self, location_id: int, exit_: str, words: str) -> None:
+        """Record how the player died on taking an exit. It stays untried, since it may be safe later."""
+        self.add_exits(location_id, (exit_,))
+        self.exit_deaths[Edge(location_id, exit_)] = words
 
     def record_failure(self, location_id: int, exit_: str, *, prune_after: int) -> FailureOutcome:
         """Record that an exit led nowhere.
@@ -203,6 +230,10 @@ class MapGraph:
         for room in other.rooms.values():
             self.add_room(room.id, "" if room.id in self.rooms else room.name)
             self.add_exits(room.id, room.exits)
+            if room.visits > self.rooms[room.id].visits:
+                self.rooms[room.id] = replace(
+                    self.rooms[room.id], visits=room.visits, episodes=room.episodes, last_episode=room.last_episode
+                )
         for from_id, exits in other.connections.items():
             self.connections.setdefault(from_id, {})
             for exit_, to_id in exits.items():
@@ -213,6 +244,9 @@ class MapGraph:
         for edge, words in other.exit_refusals.items():
             if edge.exit not in self.connections.get(edge.location_id, {}):
                 self.exit_refusals.setdefault(edge, words)
+        for edge, words in other.exit_deaths.items():
+            if edge.exit not in self.connections.get(edge.location_id, {}):
+                self.exit_deaths.setdefault(edge, words)
 
     def copy(self) -> Self:
         """Return a map that stays as this one is now."""
@@ -224,6 +258,7 @@ class MapGraph:
             connection_verifications=dict(self.connection_verifications),
             exit_failure_counts=dict(self.exit_failure_counts),
             exit_refusals=dict(self.exit_refusals),
+            exit_deaths=dict(self.exit_deaths),
             pruned_exits={location_id: set(exits) for location_id, exits in self.pruned_exits.items()},
         )
 
@@ -273,6 +308,7 @@ class MapGraph:
             "connection_verifications": _by_key(self.connection_verifications),
             "exit_failure_counts": _by_key(self.exit_failure_counts),
             **({"exit_refusals": _by_key(self.exit_refusals)} if self.exit_refusals else {}),
+            **({"exit_deaths": _by_key(self.exit_deaths)} if self.exit_deaths else {}),
             "pruned_exits": {str(from_id): sorted(exits) for from_id, exits in self.pruned_exits.items()},
             "metadata": {
                 **self.metadata,
@@ -330,16 +366,27 @@ class MapGraph:
     @classmethod
     def from_file(cls, file: MapFile) -> Self:
         """Return the map that a file holds."""
+        refusals = _by_edge(file.exit_refusals)
         graph = cls(
             rooms={
-                entry.id: Room(entry.id, entry.name, tuple(entry.exits), entry.model_extra or {})
+                entry.id: Room(
+                    entry.id,
+                    entry.name,
+                    tuple(entry.exits),
+                    entry.model_extra or {},
+                    entry.visits,
+                    entry.episodes,
+                    entry.last_episode,
+                )
                 for entry in file.rooms.values()
             },
             connections=file.connections,
             connection_confidence=_by_edge(file.connection_confidence),
             connection_verifications=_by_edge(file.connection_verifications),
             exit_failure_counts=_by_edge(file.exit_failure_counts),
-            exit_refusals=_by_edge(file.exit_refusals),
+            exit_refusals={edge: words for edge, words in refusals.items() if words != _DEADLY},
+            exit_deaths={edge: "you died" for edge, words in refusals.items() if words == _DEADLY}
+            | _by_edge(file.exit_deaths),
             pruned_exits={location_id: set(exits) for location_id, exits in file.pruned_exits.items()},
             extra=file.model_extra or {},
             metadata={key: value for key, value in file.metadata.items() if key not in _OWN_METADATA},

@@ -6,8 +6,9 @@ Source: docs/specification.md, Critic.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from session.command_reading import read_command, words_of
@@ -20,13 +21,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from session.command_reading import Command
-    from session.values import Observation, TurnRecord
+    from session.values import GameObject, Observation, TurnRecord
     from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 _NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
 _ASKING = ("?", "?)", '?"', ":")
 """How a text ends that wants an answer: then a word is read in the story's own way."""
+_TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
+_FIXED = ("static", "scenery", "animate", "door")
 _TOPICS_FOLLOW = frozenset({"about", "for"})
 TRIES_UNTIL_CERTAIN = 3
 """So often an exit has to fail in one state of the world until it is certain that it leads nowhere in that state."""
@@ -53,9 +56,18 @@ class ObjectCheck:
     A failed exit says nothing of another state, even where no more has changed than what a story moves about by itself.
     Nor does it where a walk was seen to lead back to the same place: then the story keeps there what no object shows,
     as a maze does that is one room.
+
+    attribute_names: the numbers of the story's attributes by name; empty if they are not known
     """
 
-    def __init__(self, vocabulary: Vocabulary, graph: MapGraph, movements: MovementAnalyzer) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        graph: MapGraph,
+        movements: MovementAnalyzer,
+        attribute_names: Mapping[str, int] = MappingProxyType({}),
+    ) -> None:
+        self._attribute_names = attribute_names
         self._vocabulary = vocabulary
         self._graph = graph
         self._movements = movements
@@ -136,7 +148,9 @@ class ObjectCheck:
         absent = scene.absent_thing(command) if of_things_at_hand else ""
         if absent:
             return _refused(f"There is no {absent!r} here: everything that the story calls so is in another room.")
-        return ACCEPTED if self._all_known(command) and scene.holds_all_of(command) else NO_OPINION
+        if not (self._all_known(command) and scene.holds_all_of(command)):
+            return NO_OPINION
+        return NO_OPINION if verb in _TAKING and scene.names_fixed_thing(command) else ACCEPTED
 
     def _unknown_word(self, command: Command) -> str:
         """Return the word that the parser cannot know; Inform's stories may read any word but the first."""
@@ -161,7 +175,15 @@ class ObjectCheck:
             carried=frozenset(each.num for each in observation.inventory or ()),
             at_hand=frozenset((here, *(each.num for each in objects))),
             told=words_of(names, self._vocabulary) | self._told[here],
+            fixed=frozenset(each.num for each in observation.visible or () if self._is_fixed(each)),
         )
+
+    def _is_fixed(self, thing: GameObject) -> bool:
+        """Return whether the story's attribute table says that a thing cannot be taken; false without a table."""
+        names = self._attribute_names
+        if "takeable" in names:
+            return names["takeable"] not in thing.attributes
+        return any(names.get(name) in thing.attributes for name in _FIXED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +197,16 @@ class _Scene:
     carried: frozenset[int]
     at_hand: frozenset[int]
     told: frozenset[str]
+    fixed: frozenset[int]
+
+    def names_fixed_thing(self, command: Command) -> bool:
+        """Return whether a noun of the command names only things here that cannot be taken."""
+        for phrase in command.phrases:
+            for noun in self._nouns(phrase):
+                here = self.at_hand.intersection(self.vocabulary.mentions.get(noun, ())) - {self.here}
+                if here and here <= self.fixed:
+                    return True
+        return False
 
     def absent_thing(self, command: Command) -> str:
         """Return a phrase that can only name things in other rooms; "" where none is certain to."""

@@ -220,11 +220,32 @@ class TestWhatThePromptSaysOfExits:
         assert manager.local_view() == "L49 Hall (here): led nowhere: north (leads back here)"
         assert not manager.game_map.is_pruned(49, "north")
 
-    def test_an_exit_that_killed_says_so(self, tmp_path: Path) -> None:
+    def test_an_exit_that_killed_stays_untried_with_the_storys_words(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=1)
-        manager.learn(death(1, "n", 7))
+        fatal = death(1, "n", 7)
+        manager.learn(replace(fatal, after=replace(fatal.after, text="It is pitch black. Something eats you.")))
         manager.learn(death(1, "jump", 7))
-        assert manager.local_view() == "L1 Location #1 (here): led nowhere: north (deadly)"
+        told = "you died, in the dark: It is pitch black. Something eats you."
+        assert manager.local_view() == f"L1 Location #1 (here): untried: north ({told})"
+        assert manager.game_map.untried_exits(1) == ("north",)
+        manager.learn(walk(1, "north", 2))
+        assert "died" not in manager.local_view()
+
+    def test_the_room_that_a_deadly_exit_led_to_is_recorded_if_the_story_ended_there(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=1)
+        fatal = death(1, "n", 7)
+        manager.learn(replace(fatal, after=replace(fatal.after, text="You fall.", ending="lost")))
+        assert 7 in manager.game_map.rooms
+        assert "north (you died in L7 Location #7: You fall.)" in manager.local_view()
+
+    def test_compass_words_of_scenery_are_dropped_if_a_model_reads_no_exits(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path, here=3)
+        manager.note_exits(Location(3, "Hall"), ["north"])
+        seen = replace(HALL, text="Hall\nA bare wall rises to the north.")
+        read = turn(seen, "wait", seen)
+        reading = Reading(is_room_description=True, exits=())
+        manager.learn(replace(read, proposals=(replace(read.proposals[0], reading=reading),)))
+        assert manager.game_map.untried_exits(3) == ()
 
     @pytest.mark.parametrize("line", ["down. south", "wait. wait then look", "wait", "x shape", "look"])
     def test_several_commands_in_a_line_and_the_passing_of_time_make_no_edge(self, tmp_path: Path, line: str) -> None:

@@ -164,9 +164,18 @@ def test_a_text_too_long_is_cut_and_still_names_its_location(tmp_path: Path) -> 
     assert text.endswith("stir… (Location 11)")
 
 
-def test_a_location_that_nobody_knows_is_taken_off_and_counted(tmp_path: Path) -> None:
+def test_an_objective_about_a_location_that_does_not_exist_is_refused_and_counted(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, [{"objectives": [{"text": "Find the spring", "location_id": 999}]}])
     play.wait_until(20)
+    assert play.texts == []
+    assert play.metrics["refused"] == 1
+
+
+def test_a_completion_before_the_objective_existed_is_refused(tmp_path: Path) -> None:
+    found = {"objectives": [{"text": "Find the spring"}]}
+    completed = {"completed": [{"id": 1, "turn": 19}]}
+    play = ObjectivePlay(tmp_path, [found, completed])
+    play.wait_until(40)
     assert play.texts == ["Find the spring"]
     assert play.metrics["refused"] == 1
 

@@ -7,14 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
+from managers.map_manager import MapManager
 from managers.memory.view import TENTATIVE_HEADING
-from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryStatus
+from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryStatus, SimpleMemoryManager
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.token_counter import TokenCounter
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
+from tests.unit.zorkgpt.mapping.turns import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -389,6 +394,23 @@ class TestVisits:
         play.turn("south", "The gate creaks.", location=LOFT)
         assert (tmp_path / "Memories.md").stat().st_mtime_ns == written
         assert play.metrics["pending_edits"] == 1
+
+
+class TestVisitsBeforeTheFirstMemory:
+    def test_they_count(self, tmp_path: Path) -> None:
+        config = GameConfiguration(zork_game_workdir=tmp_path)
+        state = GameState(episode=1)
+        map_manager = MapManager(structlog.get_logger(), config, state)
+        manager = SimpleMemoryManager(structlog.get_logger(), config, state, map_manager=map_manager)
+        for episode in (1, 2, 3):
+            map_manager.reset(GameState(episode=episode))
+            manager.reset(GameState(episode=episode))
+            for step in (walk(11, "north", 31), walk(31, "south", 11))[: 1 if episode == 3 else 2]:
+                map_manager.learn(replace(step, episode=episode))
+        manager.add_memory(31, "Blue Vats", memory("Mordant first"))
+        assert manager.get_location_memory(31).startswith("You've been here 3 times across 3 episodes.\n")
+        again = MapManager(structlog.get_logger(), config, GameState())
+        assert again.visits(31) == (3, 3)
 
 
 class TestEpisodeState:

@@ -46,6 +46,30 @@ def knowing(*rooms: int) -> MapGraph:
     return graph
 
 
+TAKEABLE, STATIC = 17, 18
+
+
+@pytest.mark.parametrize(
+    ("names", "attributes", "expected"),
+    [
+        ({"takeable": TAKEABLE}, set(), "none"),
+        ({"takeable": TAKEABLE}, {TAKEABLE}, "accept"),
+        ({"static": STATIC}, {STATIC}, "none"),
+        ({"static": STATIC}, set(), "accept"),
+        ({}, set(), "accept"),
+    ],
+)
+def test_whether_a_fixed_thing_can_be_taken_is_left_to_the_model(
+    names: dict[str, int], attributes: set[int], expected: str
+) -> None:
+    words = vocabulary()
+    judge = ObjectCheck(words, MapGraph(), MovementAnalyzer(words.directions), names)
+    basket = GameObject(BASKET, "basket", VATS, frozenset(attributes))
+    here = replace(moment(), visible=(basket,))
+    assert judge.opinion(here, "take basket").kind == expected
+    assert judge.opinion(here, "dip basket").kind == "accept"
+
+
 class TestAbsentThings:
     def test_a_thing_in_another_room_is_refused_by_its_name(self) -> None:
         opinion = check().opinion(moment(), "take the loom.")
