@@ -181,9 +181,11 @@ class RouteManager(BaseManager):
 
     def offers(self, observation: Observation) -> tuple[OfferedRoute, ...]:
         """Return the routes that can be followed now, best first."""
-        routes = [route for route, _ in self._from_here(observation)]
-        best = routes[0].promise if routes else 0
-        return tuple(OfferedRoute(each.number, view.choice(each), each.promise == best) for each in routes)
+        found = self._from_here(observation)
+        best = max((route.promise(done) for route, done in found), default=0)
+        return tuple(
+            OfferedRoute(route.number, view.choice(route, done), route.promise(done) == best) for route, done in found
+        )
 
     @property
     def may_travel(self) -> bool:
@@ -198,7 +200,7 @@ class RouteManager(BaseManager):
         for route, done in found:
             if route.number == proposal.follow:
                 name, steps = f"Route {route.number}", self._played(route)[done:]
-                way = UnderWay(name, route.key, done, 0, steps, view.purpose(route), route.touched)
+                way = UnderWay(name, route.key, done, 0, steps, view.purpose(route, done), route.touched)
                 self._state = replace(self._state, under_way=way, news="")
                 return ""
         numbers = ", ".join(str(route.number) for route, _ in found) or "none"
@@ -286,7 +288,7 @@ class RouteManager(BaseManager):
                 done = route.point_like(observation)
             if done is not None and self._played(route)[done].command not in in_vain:
                 found.append((route, done))
-        return sorted(found, key=lambda each: (-each[0].promise, len(each[0].steps), each[0].number))
+        return sorted(found, key=lambda each: (-each[0].promise(each[1]), len(each[0].steps) - each[1], each[0].number))
 
     def _worth_telling(self, observation: Observation) -> list[tuple[KnownRoute, int]]:
         """Return the best routes from here, without those that a longer one begins with: its line tells their way."""

@@ -110,7 +110,8 @@ class _RouteTrial:
                 richest = form
                 break
             carried.discard(max(carried))
-        return tuple(self._form(each, seeds) for each in dict.fromkeys((shortest, richest)))
+        forms = [self._form(shortest, frozenset())]
+        return tuple(forms if richest == shortest else [*forms, self._form(richest, carried)])
 
     def _shortest(self, commands: Commands, seeds: list[int], carried: frozenset[int] | set[int]) -> Commands:
         def still_works(shorter: Commands) -> bool:
@@ -132,8 +133,12 @@ class _RouteTrial:
             return here.location_id == goal.number
         return (here.location_id, here.score) == (end.location_id, end.score)
 
-    def _form(self, commands: Commands, seeds: list[int]) -> KnownRoute:
-        """Return the route with these commands, and with what they led to with all the seeds that work alike."""
+    def _form(self, commands: Commands, carried: frozenset[int] | set[int]) -> KnownRoute:
+        """Return the route with these commands, and with what they led to with all the seeds that work alike.
+
+        carried: what has to be carried at the end
+        """
+        seeds = [seed for seed in self._plays if self._reaches(commands, seed, carried)]
         plays = [self._plays[seed].moments(commands) for seed in seeds]
         alike = [play for play in plays if all(map(_is_alike, play, plays[0]))]
         touched = tuple(sorted(frozenset.union(*map(touched_in, alike))))

@@ -163,7 +163,12 @@ class KnownRoute:
     @property
     def gain(self) -> int:
         """The points that it wins; 0 where the story keeps no score."""
-        return (self.steps[-1].leads_to.score or 0) - (self.start.score or 0)
+        return self.gain_after(0)
+
+    def gain_after(self, done: int) -> int:
+        """Return the points that are left to win after so many of its commands."""
+        at = self.steps[done - 1].leads_to if done else self.start
+        return (self.steps[-1].leads_to.score or 0) - (at.score or 0)
 
     @property
     def trust(self) -> float:
@@ -171,10 +176,9 @@ class KnownRoute:
         worked, tried = (self.proof.worked, self.proof.tried) if self.proof else (1, 1)
         return (worked + self.worked) / (tried + self.followed)
 
-    @property
-    def promise(self) -> float:
-        """The points that it can be expected to win."""
-        return self.gain * self.trust
+    def promise(self, done: int = 0) -> float:
+        """Return the points that it can be expected to win after so many of its commands."""
+        return self.gain_after(done) * self.trust
 
     @property
     def carries(self) -> int:

@@ -33,7 +33,8 @@ class RouteBook:
 
     latest: the highest number that was ever given
     tried: how often each command was chosen at each location, by its id, in all episodes that have ended
-    failed: the keys of beginnings of shortened routes that stopped with their last command
+    failed: the keys of beginnings of shortened routes that stopped with their last command, and of shortened routes
+        that did not work with any seed
     """
 
     version: Literal[1] = 1
@@ -143,6 +144,8 @@ class TriedRoute:
         if route is None:
             return document
         book = replace(document, routes=tuple(each for each in document.routes if each is not route))
+        if route.spare and all(len(form.steps) > len(route.steps) for form in self.forms):  # only all commands work
+            book = replace(book, failed=tuple(dict.fromkeys((*book.failed, route.key))))
         for number, form in enumerate(self.forms):
             book = _with(book, form, number=None if number else route.number)
         return book

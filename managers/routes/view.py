@@ -13,27 +13,28 @@ if TYPE_CHECKING:
 MOST_SHOWN = 8  # commands
 
 
-def aim(route: KnownRoute) -> str:
-    """Return what the route is for, in a word or two, and what it wins."""
+def aim(route: KnownRoute, done: int = 0) -> str:
+    """Return what the route is for, in a word or two, and what it wins after ``done`` of its commands."""
+    gain = route.gain_after(done)
     if route.goal.kind == "score":
-        return f"+{route.gain}"
+        return f"+{gain}"
     goal = f"to {route.goal.name}" if route.goal.kind == "room" else f"take {route.goal.name}"
-    return f"{goal}, +{route.gain}" if route.gain > 0 else goal
+    return f"{goal}, +{gain}" if gain > 0 else goal
 
 
-def purpose(route: KnownRoute) -> str:
-    """Return what the route is for, in words that stand alone."""
-    return f"+{counted(route.gain, 'point')}" if route.goal.kind == "score" else aim(route)
+def purpose(route: KnownRoute, done: int = 0) -> str:
+    """Return what the route is for after ``done`` of its commands, in words that make sense alone."""
+    return f"+{counted(route.gain_after(done), 'point')}" if route.goal.kind == "score" else aim(route, done)
 
 
 def outlook(route: KnownRoute, done: int) -> str:
     """Return what the route is for and how many commands are left, for people who look on."""
-    return f"{route.number}: {aim(route)} in {counted(len(route.steps) - done, 'command')} from here"
+    return f"{route.number}: {aim(route, done)} in {counted(len(route.steps) - done, 'command')} from here"
 
 
-def choice(route: KnownRoute) -> str:
-    """Return the route as one of the commands that an agent chooses from."""
-    return f"follow route {route.number} ({aim(route)})"
+def choice(route: KnownRoute, done: int = 0) -> str:
+    """Return the rest of the route as one of the commands that an agent chooses from."""
+    return f"follow route {route.number} ({aim(route, done)})"
 
 
 def line(route: KnownRoute, done: int = 0) -> str:
@@ -41,7 +42,7 @@ def line(route: KnownRoute, done: int = 0) -> str:
     commands = route.commands[done:]
     left = f"{counted(len(commands), 'command')}{' from here' if done else ''}"
     shown = [*commands[:MOST_SHOWN], *(["…"] if len(commands) > MOST_SHOWN else [])]
-    return f"{route.number}: {aim(route)} in {left}, {record(route, done)}: {', '.join(shown)}"
+    return f"{route.number}: {aim(route, done)} in {left}, {record(route, done)}: {', '.join(shown)}"
 
 
 def record(route: KnownRoute, done: int = 0) -> str:

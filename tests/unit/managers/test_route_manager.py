@@ -61,6 +61,21 @@ def test_people_are_shown_the_routes_from_here_and_how_many_others_there_are(tmp
         assert manager.present() == told
 
 
+def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Path) -> None:
+    hall, loft = replace(HALL, score=30), replace(LOFT, score=50)
+    steps = (RouteStep("north", Waypoint.of(hall)), RouteStep("up", Waypoint.of(loft)))
+    manager = manager_in(tmp_path, KnownRoute(0, Goal("score", 50), Waypoint.of(YARD), steps, 1))
+    record = TurnRecord(1, 1, YARD, (Proposal("north"),), (Verdict(accepted=True),), hall)
+    manager.game_state.record(record)
+    manager.learn(record)
+    assert manager.present() == ("1: +20 in 1 command from here",)
+    assert [offer.choice for offer in manager.offers(hall)] == ["follow route 1 (+20)"]
+    section = manager.section(hall)
+    assert section is not None
+    assert "+20" in section.text
+    assert "+50" not in section.text
+
+
 def test_there_is_somewhere_to_walk_to_only_where_a_room_is_more_than_a_command_away(tmp_path: Path) -> None:
     graph, log, configuration = MapGraph(), structlog.get_logger(), GameConfiguration(zork_game_workdir=tmp_path)
     graph.add_connection(1, "north", 2)

@@ -135,6 +135,13 @@ def test_the_proven_form_takes_the_number_of_the_route_and_the_richer_one_a_new_
     assert [(each.number, "".join(each.commands)) for each in tried.routes] == [(1, "ab"), (2, "abc")]
 
 
+def test_a_shortened_form_that_failed_its_proof_is_not_learnt_again() -> None:
+    shortened = route("ac", spare=route("abbc").steps)
+    tried = TriedRoute(shortened.key, (route("abc", proof=Proof(5, 5)),)).apply_to(book(shortened))
+    assert Learnt((shortened,)).apply_to(tried) == tried
+    assert commands_of(tried) == ["abc"]
+
+
 @pytest.mark.parametrize("edit", [FollowedRoute("0" * 16), RemovedRoute("0" * 16), TriedRoute("0" * 16, ())])
 def test_an_edit_of_a_route_that_is_gone_does_nothing(edit: FollowedRoute | RemovedRoute | TriedRoute) -> None:
     kept = book(route("ab"))
