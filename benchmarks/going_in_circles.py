@@ -2,9 +2,8 @@
 
     python -m benchmarks.going_in_circles [STORY ...]
 
-plays the walkthrough of each story (Zork I in the folder ZORKGPT_STORIES, and our own, where none is named) and
-aimless commands past what watches for both; twice: by what the player can notice, and by the whole world's object
-tree. No model, no network.
+plays the walkthrough of each story (our own and those in the folder ZORKGPT_STORIES, unless some are named), then
+aimless commands, and shows every turn to the detectors of both. No model, no network.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ from __future__ import annotations
 import random
 import statistics
 import sys
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import structlog
 
-from benchmarks.stories import OWN_STORY, Walkthrough, walkthrough_of, zork_or_own
+from benchmarks.stories import OWN_STORY, Walkthrough, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
 from game_interface.core.jericho_interface import JerichoInterface
 from managers.circling import CIRCLING, CirclingDetector
@@ -46,17 +45,21 @@ _VERBS = ("take", "open", "examine", "push")
 class Notices:
     """What was noticed in one game.
 
-    changed: turns after which all was not as before
-    circling: turns after which the agent was told that it goes in circles
+    changed: turns in which the player could notice a change
+    circling: turns in whose prompt the agent was warned that it goes in circles
+    first_wait: turns from a first repetition to the first warning, with nothing new in between
+    longest_wait: the most turns from a first repetition to its warning, or to something new, or to the end of the game
     repeated: commands that had failed at their place before
-    listed: those of them that stood in the list of what was tried there
+    listed: those of them that were in the list of what was tried there
     doubted: commands that a hybrid critic would ask its model about for having been tried
-    tokens: of what the agent was shown, by turn
+    tokens: of the advice in each turn's prompt
     """
 
     turns: int = 0
     changed: int = 0
     circling: int = 0
+    first_wait: int | None = None
+    longest_wait: int = 0
     repeated: int = 0
     listed: int = 0
     doubted: int = 0
@@ -68,6 +71,8 @@ class Notices:
             "turns": self.turns,
             "something changed": self.changed,
             "circling noticed": self.circling,
+            "first warning after": self.first_wait,
+            "longest wait": self.longest_wait,
             "failures repeated": self.repeated,
             "listed": self.listed,
             "asked of the critic": self.doubted,
@@ -107,36 +112,35 @@ def _turns(
             yield TurnRecord(1, number, before, (Proposal(command),), (Verdict(accepted=True),), game.step(command))
 
 
-def noticed_in(turns: Sequence[TurnRecord], *, whole_tree: bool) -> Notices:
-    """Count what is noticed in these turns of one game.
-
-    whole_tree: by the story's whole object tree instead of what the player can notice; failures are those that the
-        player noticed in either case
-    """
+def noticed_in(turns: Sequence[TurnRecord]) -> Notices:
+    """Count what is noticed in these turns of one game."""
     seen, ledger, repetitions = Notices(len(turns)), FailedCommands(), Repetitions()
     parts = structlog.get_logger(), GameConfiguration(), GameState()
     circling, tried = CirclingDetector(*parts), TriedCommands(*parts)
+    start: int | None = None
     for turn in turns:
-        known = _by_the_tree(turn) if whole_tree else turn
-        sections = [manager.section(known.before) for manager in (circling, tried)]
-        told = render_sections([section for section in sections if section and section.text])
-        seen.tokens.append(len(told) * FIRST_GUESS)
-        seen.circling += CIRCLING in told
-        seen.doubted += bool(repetitions.of(known.before, turn.action))
+        sections = [manager.section(turn.before) for manager in (circling, tried)]
+        advice = render_sections([section for section in sections if section and section.text])
+        seen.tokens.append(len(advice) * FIRST_GUESS)
+        seen.circling += CIRCLING in advice
+        seen.doubted += bool(repetitions.of(turn.before, turn.action))
         if ledger.repeats(turn):
             seen.repeated += 1
-            seen.listed += f"`{plain_command(turn.action)}`" in told
-        circling.learn(known)
-        tried.learn(known)
-        repetitions.learn(known)
-        seen.changed += known.before.noticed != known.after.noticed
+            seen.listed += f"`{plain_command(turn.action)}`" in advice
+        was_circling = circling.is_circling
+        circling.learn(turn)
+        tried.learn(turn)
+        repetitions.learn(turn)
+        seen.changed += turn.before.noticed != turn.after.noticed
+        if circling.repetitions == 0:
+            start = None
+        elif start is None:
+            start = turn.turn
+        if start is not None and not was_circling:
+            seen.longest_wait = max(seen.longest_wait, turn.turn - start)
+            if circling.is_circling and seen.first_wait is None:
+                seen.first_wait = turn.turn - start
     return seen
-
-
-def _by_the_tree(turn: TurnRecord) -> TurnRecord:
-    """Return the turn of a player who knows neither belongings nor sight, so that the tree's hash stands in."""
-    before, after = (replace(each, inventory=None, visible=None) for each in (turn.before, turn.after))
-    return replace(turn, before=before, after=after)
 
 
 def main(stories: Sequence[Path]) -> None:
@@ -147,11 +151,9 @@ def main(stories: Sequence[Path]) -> None:
         for seed in range(1, AIMLESS_GAMES + 1):
             games[f"aimless {seed}"] = list(aimless_turns(story, seed))
         for name, turns in games.items():
-            for basis, whole_tree in (("whole tree", True), ("player", False)):
-                found = noticed_in(turns, whole_tree=whole_tree).row()
-                rows.append({"story": story.stem, "commands": name, "noticed by": basis, **found})
+            rows.append({"story": story.stem, "commands": name, **noticed_in(turns).row()})
     show(rows)
 
 
 if __name__ == "__main__":
-    main([Path(argument) for argument in sys.argv[1:]] or list(dict.fromkeys((OWN_STORY, zork_or_own()))))
+    main([Path(argument) for argument in sys.argv[1:]] or [OWN_STORY, *user_stories()])

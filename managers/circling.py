@@ -1,18 +1,8 @@
-"""Notices when the same command gets the same answer over and over, and tells the agent. Nothing else is done about it.
-
-Several parts of the program remember what was tried before, and each of them another fact. Within an episode,
-:class:`CirclingDetector` knows what has had one answer again and again since something last changed;
-``managers.tried_commands`` what changed nothing at a location; ``zorkgpt.players.repetitions`` what a command came to
-each time it was typed while everything looked as it does now; ``GameState.times_played`` how often a command was played
-at a location; and ``zorkgpt.players.object_check`` in which state of the world an exit failed. Across episodes and
-runs, the map knows which exits never led anywhere, the lexicon which forms of commands the parser took, and
-``managers.memory.news`` which outcomes were considered for a memory. None can be worked out from another: they differ
-in what counts as the same situation, in what counts as the same command, or in how long they last.
-"""
+"""Notices that play goes round in circles: turns repeat earlier ones, and nothing new is read or won."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
@@ -32,63 +22,86 @@ if TYPE_CHECKING:
 
 CIRCLING = "Going round in circles"
 LONG_WITHOUT_POINTS = "Points"
-MOST_SHOWN = 2
-"""Commands: the latest ones."""
-
-
-class _Tries(NamedTuple):
-    """How often a command had this answer, one time after the other."""
-
-    answer: str
-    times: int
 
 
 class CirclingDetector(BaseManager):
-    """Counts tries with the same answer since the player last noticed a change, and the turns since the last points.
+    """Counts repetitions since the last new text or point, and the turns since the last point.
 
-    ``config.circling`` says when the agent is told. What is out of sight does not count: in many stories somebody walks
-    about there, and no state of the whole world ever comes back (ADR 20). What is said to somebody, what is done in a
-    fight, and waiting are no circles: they may well go otherwise the next time.
+    A turn is a repetition if the same command led from the same moment to the same moment with the same answer since
+    the last new text or point, or if it changed nothing and had the same answer at this location before. A moment is
+    what the player can notice (ADR 20), and the hash of the object tree unless the tree usually changes by itself.
+    Talk, waiting and turns of a fight do not count, since they may go differently the next time.
     """
 
     def __init__(
         self, logger: logging.Logger | FilteringBoundLogger, config: GameConfiguration, game_state: GameState
     ) -> None:
         super().__init__(logger, config, game_state)
-        self._turn = 0
-        self._no_points_since: int | None = None
-        self._tries: dict[str, _Tries] = {}
+        self.reset()
 
+    @override
     def reset(self, game_state: GameState | None = None) -> None:
-        """Forget the episode before."""
         super().reset(game_state)
         self._turn = 0
-        self._no_points_since = None
-        self._tries = {}
+        self._no_points_since: int | None = None
+        self._texts: set[str] = set()
+        self._unchanged = self._changed_unseen = 0
+        self._failures: set[tuple[object, ...]] = set()
+        self._since_news: set[tuple[object, ...]] = set()
+        self.repetitions = 0
 
+    @override
     def learn(self, record: TurnRecord) -> None:
-        """Count the turn's command with its answer, and note whether it brought points."""
-        self._count_try(record)
-        if record.score_change is None:
+        change = record.score_change
+        if change is None:
             self._no_points_since = None
-        elif record.score_change > 0:
+        elif change > 0:
             self._no_points_since = record.turn
         elif self._no_points_since is None:
             self._no_points_since = record.turn - 1
         self._turn = record.turn
+        if record.after.refusal is None:
+            self._count(record, has_points=(change or 0) > 0)
 
+    def _count(self, record: TurnRecord, *, has_points: bool) -> None:
+        text, command = one_line(record.after.text), plain_command(record.action)
+        if text not in self._texts or has_points:
+            self._since_news.clear()
+            self.repetitions = 0
+        self._texts.add(text)
+        if record.before.noticed == record.after.noticed:
+            self._unchanged += 1
+            self._changed_unseen += record.before.world_hash != record.after.world_hash
+        before, after = self._moment(record.before), self._moment(record.after)
+        whole, at_location = (before, command, text, after), (record.before.location, command, text)
+        counts = not (record.is_in_fight or is_speech(command) or is_waiting(command) or record.after.noticed is None)
+        if counts and (whole in self._since_news or (before == after and at_location in self._failures)):
+            self.repetitions += 1
+        self._since_news.add(whole)
+        self._failures.add(at_location)
+
+    def _moment(self, observation: Observation) -> tuple[object, ...]:
+        changes_by_itself = self._changed_unseen * 2 > self._unchanged
+        return (observation.noticed, None if changes_by_itself else observation.world_hash)
+
+    @property
+    def is_circling(self) -> bool:
+        """Whether there were as many repetitions as ``config.circling.repeated_states``, and nothing new since."""
+        return self.repetitions >= self.config.circling.repeated_states
+
+    @override
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return a warning where play goes in circles, and how long no point was scored."""
-        del observation
-        title = CIRCLING if self._repeated() else LONG_WITHOUT_POINTS
+        title = CIRCLING if self.is_circling else LONG_WITHOUT_POINTS
         return PromptSection(title, self.text(), place=Place.WARNING)
 
     def text(self) -> str:
-        """Return what the agent is told; "" where there is nothing to say."""
-        lines = [
-            f"`{command}` has had the same answer {tries.times} times, with no change between that you can see."
-            for command, tries in [*self._repeated().items()][-MOST_SHOWN:]
-        ]
+        """Return the warnings for the agent; "" if there are none."""
+        lines = []
+        if self.is_circling:
+            lines.append(
+                f"You have repeated yourself {self.repetitions} times since anything new was said or won: the same "
+                "command in the same situation had the same result. Do something that you have not tried here."
+            )
         if self._turns_without_score >= self.config.circling.turns_without_score:
             lines.append(f"No point scored for {self._turns_without_score} turns.")
         return "\n".join(lines)
@@ -98,26 +111,9 @@ class CirclingDetector(BaseManager):
         return {
             "type": "circling",
             "state": {"text": self.text()},
-            "metrics": {
-                "tries_since_a_change": sum(tries.times for tries in self._tries.values()),
-                "commands_repeated": len(self._repeated()),
-                "turns_without_score": self._turns_without_score,
-            },
+            "metrics": {"repetitions": self.repetitions, "turns_without_score": self._turns_without_score},
         }
 
     @property
     def _turns_without_score(self) -> int:
         return 0 if self._no_points_since is None else self._turn - self._no_points_since
-
-    def _count_try(self, record: TurnRecord) -> None:
-        if record.did_something or record.before.noticed is None or record.is_in_fight:
-            self._tries = {}
-            return
-        command, answer = plain_command(record.action), one_line(record.after.text)
-        if record.after.refusal is None and not (is_speech(command) or is_waiting(command)):
-            before = self._tries.pop(command, _Tries(answer, 0))
-            self._tries[command] = _Tries(answer, before.times + 1 if before.answer == answer else 1)
-
-    def _repeated(self) -> dict[str, _Tries]:
-        least = self.config.circling.repeated_states
-        return {command: tries for command, tries in self._tries.items() if tries.times >= least}

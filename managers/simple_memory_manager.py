@@ -219,13 +219,19 @@ class SimpleMemoryManager(BaseManager):
 
     def record_action_outcome(
         self,
-        location_id: int,
+        location_id: int | None,
         location_name: str,
         action: str,
         response: str,
         z_machine_context: ZMachineContext,
     ) -> None:
-        """Learn from one command by itself, typed at ``location_id``, if its outcome is news."""
+        """Learn from one command by itself, typed at ``location_id``, if its outcome is news.
+
+        Without a location nothing is learnt, and a warning is logged.
+        """
+        if location_id is None:
+            self.log_warning("an action without a location teaches nothing", location=location_name, action=action)
+            return
         history = self.game_state.action_history
         is_recorded = bool(history) and tuple(history[-1]) == (action, response)
         turn = self.game_state.turn_count + (0 if is_recorded else 1)

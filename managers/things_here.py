@@ -51,7 +51,7 @@ class ThingsHere:
         """Take in what the story has printed since the last time."""
         if not self._printed:
             self._printed.append(_words(state.opening))
-        self._printed += [_words(played.response) for played in state.action_history[len(self._printed) - 1 :]]
+        self._printed += [_words(response) for _, response in state.action_history[len(self._printed) - 1 :]]
 
     def _printed_name(self, name: str) -> str:
         """Return the name, or its last word, as far as the story has printed it; "" where it has printed neither."""

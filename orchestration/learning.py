@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,8 +54,16 @@ MANAGERS: list[type[BaseManager]] = [
 
 
 def shared_files(config: GameConfiguration) -> SharedFiles:
-    """Return the files of the work folder in which managers keep what they learn."""
-    return SharedFiles(config.zork_game_workdir, [file for kind in MANAGERS for file in kind.shared_files(config)])
+    """Return the files of the work folder in which managers keep what they learn.
+
+    Raises ``ConfigurationError`` if an option gives one of them the name of another.
+    """
+    files = [file for kind in MANAGERS for file in kind.shared_files(config)]
+    names = Counter(file.name.casefold() for file in files)
+    for file in files:
+        if names[file.name.casefold()] > 1:
+            raise ConfigurationError(f"two files of the work folder would be called {file.name}")
+    return SharedFiles(config.zork_game_workdir, files)
 
 
 def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MANAGERS) -> Learning:

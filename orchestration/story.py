@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from orchestration.learning import shared_files
 from session.errors import ConfigurationError, StoreError, StoryError
 from session.file_names import is_plain_name, is_reserved
 from session.files.atomic_write import write_atomically
@@ -61,7 +62,7 @@ def folder_for_story(configuration: GameConfiguration, facts: StoryFacts) -> Pat
     for folder in (first, *others):
         if folder.story is not None and folder.story.sha256 == facts.sha256:
             return folder.path
-    taken = {name.casefold() for name in configuration.file_names().values()}
+    taken = {file.name.casefold() for file in shared_files(configuration).files}
     taken |= {folder.path.name.casefold() for folder in others}
     is_free = is_plain_name(facts.name) and not is_reserved(facts.name) and facts.name.casefold() not in taken
     return workdir / (facts.name if is_free else f"story-{facts.sha256[:8]}")

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from game_interface.core.commands import refusal
+from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
 from orchestration.restoring_game import RestoringGame
@@ -49,6 +50,7 @@ class Turn:
     offer: which of the valid actions the agent may choose from: assistance, and none without it
         (docs/specification.md, Assistance)
     vocabulary: tells where a line of several commands is parted; without it none is
+    circling: if play goes round in circles, the critic is consulted
     routes: what the agent may follow; the commands of a route are played without asking anybody
     is_persons: a person chooses the commands: nobody judges them
     review: lets a person decide on each proposal, in the critic's place; ``None`` for nobody
@@ -64,6 +66,7 @@ class Turn:
     offer: Offer | None = None
     vocabulary: Vocabulary | None = None
     routes: RouteManager | None = None
+    circling: CirclingDetector | None = None
     is_persons: bool = False
     review: Review | None = None
 
@@ -221,7 +224,8 @@ class Turn:
             return Verdict(accepted=True, source="person")
         system = self.critic.system_prompt
         context = partial(self.context.get_critic_context, before, proposal.action, learnt, system=system)
-        return self.critic.judge(before, proposal, context)
+        circle = self.circling.text() if self.circling and self.circling.is_circling else ""
+        return self.critic.judge(before, proposal, context, circle)
 
     def _with_reading(self, proposals: tuple[Proposal, ...], before: Observation) -> tuple[Proposal, ...]:
         if self.extractor is None:
@@ -284,6 +288,7 @@ def build_turn(
         offer=None if is_persons else _offer(configuration),
         vocabulary=vocabulary,
         routes=learning.find(RouteManager),
+        circling=learning.find(CirclingDetector),
         is_persons=is_persons,
         review=review,
     )

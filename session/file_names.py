@@ -4,20 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-RESERVED = frozenset(
-    {
-        "runs",
-        "forks",
-        "story.json",
-        "episodes.json",
-        "current_state.json",
-        "lexicon.json",
-        "memory_news.txt",
-        "routes.json",
-        "episode_summaries.jsonl",
-    }
-)
-"""Files and folders of a work folder whose names are no options."""
+RESERVED = frozenset({"runs", "forks", "story.json", "episodes.json", "current_state.json"})
+"""Files and folders that every work folder may have, apart from the files that managers keep."""
 RESERVED_ENDINGS = (".lock", ".backup")
 
 
@@ -27,7 +15,7 @@ def is_plain_name(name: str) -> bool:
 
 
 def is_reserved(name: str) -> bool:
-    """Say whether the program makes a file or folder of that name in a work folder, in upper or lower case."""
+    """Return whether a work folder may have a file or folder of that name that no manager keeps, in any case."""
     folded = name.casefold()
     return folded in RESERVED or folded.endswith(RESERVED_ENDINGS)
 

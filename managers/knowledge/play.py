@@ -130,7 +130,7 @@ def what_was_played(
     return Played(
         episode=episode,
         turns=turns,
-        history=state.action_history,
+        history=[PlayedAction(*entry) for entry in state.action_history],
         ephemeral=_of_episode(episode, memories.ephemeral_cache, names) if memories else (),
         persistent=_of_episode(episode, memories.memory_cache, names) if memories else (),
         ephemeral_turns=ephemeral_turns(memories, episode, evidence),

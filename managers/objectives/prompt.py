@@ -151,11 +151,11 @@ def recent_play(state: GameState, evidence: Iterable[Evidence], turns: int) -> P
     latest_first = [
         (
             turn,
-            cut_at(one_line(played.action), LONGEST_ACTION),
-            one_line(_without_rooms_of_others(turn, played.response, rooms)),
+            cut_at(one_line(action), LONGEST_ACTION),
+            one_line(_without_rooms_of_others(turn, response, rooms)),
             one_line(str(reasons.get(turn) or "")),
         )
-        for turn, played in enumerate(state.action_history[first:], start=first + 1)
+        for turn, (action, response) in enumerate(state.action_history[first:], start=first + 1)
     ][::-1]
 
     def told(turn: int, action: str, response: str, why: str, lengths: tuple[int, int, int]) -> str:

@@ -270,10 +270,10 @@ class KnowledgeOptions(Options):
 
 
 class CirclingOptions(Options):
-    """When the agent is told that it goes round in circles (docs/specification.md, Context signals)."""
+    """When the agent is warned that it goes round in circles (docs/specification.md, Tries and circles)."""
 
     repeated_states: PositiveInt = Field(
-        2, description="times that a command has had the same answer with no change to be seen between"
+        5, description="turns that repeat an earlier one, with no new text and no points in between"
     )
     turns_without_score: PositiveInt = Field(40, description="turns in which no point was scored")
 

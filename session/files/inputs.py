@@ -207,7 +207,8 @@ class Inputs:
 def is_same(recorded: Event, found: Event) -> bool:
     """Return whether two events are equal, apart from durations.
 
-    A maximum score that the recording version could not read is ignored.
+    A maximum score that the recording version could not read is ignored, and so is the estimate of the tokens of the
+    memories, since the prompts themselves are compared.
     """
     return timeless(recorded) == timeless(_as_known_then(found, recorded))
 
@@ -223,7 +224,8 @@ def _as_known_then(found: Event, recorded: Event) -> Event:
     if isinstance(found, TurnPlayed) and isinstance(recorded, TurnPlayed):
         turn, then = found.record, recorded.record
         before, after = _without_maximum(turn.before, then.before), _without_maximum(turn.after, then.after)
-        return replace(found, record=replace(turn, before=before, after=after))
+        record = replace(turn, before=before, after=after)
+        return replace(found, record=record, memory_tokens=recorded.memory_tokens)
     if isinstance(found, EpisodeEnded) and isinstance(recorded, EpisodeEnded) and recorded.max_score is None:
         return replace(found, max_score=None)
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.going_in_circles import aimless_turns, noticed_in, walkthrough_turns
-from benchmarks.stories import walkthrough_of
+from benchmarks.stories import OWN_STORY, user_stories, walkthrough_of
 from game_interface.core.jericho_interface import JerichoInterface
 from session.values import Proposal, TurnRecord, Verdict
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 GOAL = 0.05  # of the turns of good play repeat what was tried before
 WITHOUT_MEMORY = 0.20  # of the turns of play without a memory do
 MOST_TOKENS = 120  # of what the agent is told of it in any one turn
+MOST_WAIT = 12  # turns from the first repetition to the first warning
 AIMLESS = ("north", "south", "east", "west", "up", "down", "look", "wait", "inventory", "take all", "open door")
 
 
@@ -44,13 +45,28 @@ def test_aimless_play_of_the_tide_house_repeats_itself(own_story: Path) -> None:
 
 
 @pytest.mark.stories
-def test_circling_is_told_in_aimless_play_of_zork_and_not_in_a_winning_game(zork1: Path) -> None:
-    winning = noticed_in(list(walkthrough_turns(walkthrough_of(zork1))), whole_tree=False)
-    lost = noticed_in(list(aimless_turns(zork1, 1)), whole_tree=False)
-    assert winning.circling == 0
+def test_aimless_play_of_zork_is_warned_of_circles_and_a_winning_game_is_not_doubted(zork1: Path) -> None:
+    winning = noticed_in(list(walkthrough_turns(walkthrough_of(zork1))))
+    lost = noticed_in(list(aimless_turns(zork1, 1)))
+    assert lost.first_wait is not None
+    assert lost.first_wait <= MOST_WAIT
     assert lost.circling > lost.turns / 4
-    assert lost.listed > lost.repeated / 3  # the others are exits, which the map tells of
+    assert lost.listed > lost.repeated / 3  # the others are exits, which the map shows
     assert (winning.doubted, max(lost.tokens) <= MOST_TOKENS) == (0, True)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_aimless_play_of_the_tide_house_is_warned_of_circles(own_story: Path, seed: int) -> None:
+    lost = noticed_in(list(aimless_turns(own_story, seed)))
+    assert lost.first_wait is not None
+    assert lost.first_wait <= MOST_WAIT
+
+
+@pytest.mark.slow
+@pytest.mark.stories
+@pytest.mark.parametrize("story", [OWN_STORY, *user_stories()], ids=lambda story: story.stem)
+def test_no_winning_game_is_warned_of_circles(story: Path) -> None:
+    assert noticed_in(list(walkthrough_turns(walkthrough_of(story)))).circling == 0
 
 
 def aimless() -> list[str]:

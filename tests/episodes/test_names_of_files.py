@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
+from orchestration.learning import shared_files
+from session.errors import ConfigurationError
 from session.file_names import is_reserved
 from session.game_configuration import GameConfiguration
 from tests.fixtures.prompted_run import play_prompted
@@ -14,7 +18,14 @@ if TYPE_CHECKING:
 
 def test_no_name_in_a_work_folder_can_be_taken_by_something_else(own_story: Path, tmp_path: Path) -> None:
     play_prompted(own_story, tmp_path, turns=12, episodes=5)
-    chosen = set(GameConfiguration().file_names().values())
+    kept = {file.name for file in shared_files(GameConfiguration()).files}
     made = {path.name for path in tmp_path.iterdir()}
-    assert len(chosen & made) >= 3
-    assert [name for name in made - chosen if not is_reserved(name)] == []
+    assert len(kept & made) >= 5
+    assert [name for name in made - kept if not is_reserved(name)] == []
+
+
+def test_an_option_cannot_give_a_file_the_name_of_another(own_story: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    with pytest.raises(ConfigurationError, match=r"two files of the work folder would be called lexicon\.json"):
+        play_prompted(own_story, work, turns=1, knowledge_file="Lexicon.json")
+    assert not work.exists()

@@ -19,7 +19,7 @@ from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
 RECORDED = Path(__file__).parents[1] / "recorded"
-NEWEST = RECORDED / "0.1.0-journal-3"
+NEWEST = RECORDED / "0.1.0-journal-4"
 
 
 @pytest.fixture(autouse=True)

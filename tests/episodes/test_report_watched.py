@@ -21,7 +21,7 @@ from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, wri
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-RECORDED = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-3"
+RECORDED = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-4"
 PATIENCE = 60.0
 """Seconds; on a loaded machine it takes some of them to start Python."""
 

@@ -83,8 +83,8 @@ class MapStore(SharedStore):
     def prepare(self, locks: ExitStack) -> None:
         if not self._is_repeating:
             locks.enter_context(locked(self.path))
-            self._absorb(self._recorded_edit(self._found_edit))
         self._is_prepared = not self._is_repeating
+        self._absorb(self._recorded_edit(self._found_edit))
         self._record_write(None, self.digest)
 
     @override

@@ -34,7 +34,8 @@ class Critic:
     """Judges proposals: by the story's own tables first, and by a model where ``mode`` says so.
 
     object_tree: never asks a model
-    hybrid: asks where the tables have no opinion, and where the same command failed before in the very same world
+    hybrid: asks if the tables have no opinion, if the same command failed before in the very same world, and if play
+        goes round in circles
     llm: asks on every proposal that the tables do not refuse
 
     A hybrid critic does not ask only because all that the player notices is as it was: a second blow in a fight, a
@@ -70,16 +71,19 @@ class Critic:
         self._check.learn(turn)
         self._repetitions.learn(turn)
 
-    def judge(self, observation: Observation, proposal: Proposal, context: Callable[[], str]) -> Verdict:
+    def judge(
+        self, observation: Observation, proposal: Proposal, context: Callable[[], str], circle: str = ""
+    ) -> Verdict:
         """Return whether the proposal should be played.
 
         context: makes the text of what the model may know, the proposal included
+        circle: the warning that play goes round in circles; "" if it does not
         Never raises ``LanguageModelError``: a critic that cannot be asked does not stop play.
         """
         opinion = self._check.opinion(observation, proposal.action)
         if opinion.kind == "refuse":
             return Verdict(accepted=False, reason=opinion.reason, source=opinion.source)
-        repetition = self._repetitions.of(observation, proposal.action)
+        repetition = self._repetitions.of(observation, proposal.action) or circle
         if self._asks(opinion, repetition):
             return self._ask(context(), repetition)
         return Verdict(accepted=True, reason=repetition, source=opinion.source)

@@ -122,7 +122,7 @@ class _ForkHelper:
         self.requests.close()
         try:
             self._process.wait(_END_LIMIT)
-        except subprocess.TimeoutExpired:
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):  # Ctrl-C while the program ends
             self._process.kill()
             self._process.wait()
 

@@ -73,7 +73,14 @@ class TestRouting:
             manager_in(tmp_path, debug_ephemeral=is_wanted).add_memory(31, "Blue Vats", memory("Left jar", "ephemeral"))
         assert [entry["new"] for entry in logs if "new" in entry] == ["Left jar"] * is_wanted
 
-    @pytest.mark.parametrize("location_id", [None, "31", 31.0, True, -1])
+    def test_an_action_without_a_location_is_a_warning(self, tmp_path: Path) -> None:
+        manager = manager_in(tmp_path)
+        with capture_logs() as logs:
+            manager.record_action_outcome(None, "Unknown", "wait", "Time passes.", {"score_delta": 5})
+        assert [entry["log_level"] for entry in logs] == ["warning"]
+        assert text_of(tmp_path) == ""
+
+    @pytest.mark.parametrize("location_id", ["31", 31.0, True, -1])
     def test_what_is_no_location_is_refused_and_nothing_is_lost(self, tmp_path: Path, location_id: Any) -> None:
         manager = manager_in(tmp_path)
         manager.add_memory(31, "Blue Vats", memory())
@@ -409,6 +416,8 @@ class TestVisitsBeforeTheFirstMemory:
                 map_manager.learn(replace(step, episode=episode))
         manager.add_memory(31, "Blue Vats", memory("Mordant first"))
         assert manager.get_location_memory(31).startswith("You've been here 3 times across 3 episodes.\n")
+        map_manager.end("over")
+        map_manager.commit()
         again = MapManager(structlog.get_logger(), config, GameState())
         assert again.visits(31) == (3, 3)
 

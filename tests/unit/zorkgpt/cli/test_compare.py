@@ -112,4 +112,7 @@ def test_runs_of_two_stories_are_said_to_be_that(tmp_path: Path, capfd: pytest.C
 def test_a_run_that_is_not_there_is_one_line() -> None:
     shown = typed("compare", OLD, "20260201-090000-9999")
     assert shown.status == 1
-    assert shown.err.decode() == f"zorkgpt: there is no run 20260201-090000-9999 in game_files; there is {NEW}\n"
+    assert (
+        shown.err.decode()
+        == f"zorkgpt: there is no run 20260201-090000-9999 in game_files; there is {NEW} and 1 other\n"
+    )
