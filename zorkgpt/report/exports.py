@@ -57,12 +57,19 @@ def turn_rows(run: PlayedRun) -> Iterator[TurnRow]:
 
 
 def as_csv(run: PlayedRun) -> str:
-    """Return a heading and a line for each turn; what is not known is empty."""
+    """Return a heading and a line for each turn; what is not known is empty.
+
+    A text that a spreadsheet would take for a formula begins with an apostrophe.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(field.name for field in fields(TurnRow))
-    writer.writerows(asdict(row).values() for row in turn_rows(run))
+    writer.writerows(map(_harmless, asdict(row).values()) for row in turn_rows(run))
     return out.getvalue()
+
+
+def _harmless(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
 
 
 def as_json(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:

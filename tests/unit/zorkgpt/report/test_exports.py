@@ -7,6 +7,8 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import pytest
+
 from session.events import RunPaused
 from session.values import Observation, Proposal, Verdict
 from tests.fixtures.run_events import answered, failed
@@ -60,6 +62,12 @@ def test_csv_has_a_line_a_turn_and_nothing_for_what_is_not_known(tmp_path: Path)
     )
     assert (say["command"], say["location_id"], say["location"], say["score"]) == ('say "a, b" to dyer', "", "", "")
     assert save["refused"] == "True"
+
+
+@pytest.mark.parametrize("command", ["=1+2", "+1", "-1", "@sum", "\t=1"])
+def test_csv_has_no_text_that_a_spreadsheet_executes(tmp_path: Path, command: str) -> None:
+    (row,) = csv.DictReader(as_csv(run_of(tmp_path, played(turn(2, command, CLIMB.after)))).splitlines())
+    assert row["command"] == f"'{command.strip()}"
 
 
 # JSON
