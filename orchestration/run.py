@@ -24,6 +24,7 @@ from orchestration.story import bind_to_story
 from orchestration.turn import build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, ZorkOrchestrator
 from session.events import Event, RunStarted
+from session.files.atomic_write import remove_leftovers
 from session.files.inputs import Inputs
 from session.files.journal import Journal, Manifest, new_run_id
 from session.files.run_folders import (
@@ -163,6 +164,8 @@ def assemble(
     asked: called before a model is asked
     """
     folder = journal.folder if journal else configuration.zork_game_workdir
+    for place in {folder, configuration.zork_game_workdir}:
+        remove_leftovers(place)
     files = shared_files(configuration)
 
     def checkpoint() -> None:

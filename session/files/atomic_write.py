@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
 import secrets
 import shutil
 import stat
+import time
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from session.errors import StoreError
 from session.files.shared_files import real_place
+
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
+_YOUNG = 10.0
+"""Seconds: a younger file may belong to a process that has not locked it yet."""
 
 
 def write_atomically(
@@ -26,8 +34,8 @@ def write_atomically(
     durable: wait until it is on the disk, which takes milliseconds; without that a power cut may lose the file
     mode: the file's permissions; by default those that it had, or those of any new file
     backup: where the file that is replaced is kept, in place of the one before it
-    A kill may also leave a hidden ``.NAME.….tmp`` beside it, which nothing reads. Of a symbolic link the file behind
-    it is replaced. Raises ``StoreError``, also for a link out of its folder.
+    A kill may also leave a hidden ``.NAME.….tmp`` beside it, which :func:`remove_leftovers` removes. Of a symbolic link
+    the file behind it is replaced. Raises ``StoreError``, also for a link out of its folder.
     """
     try:
         target = real_place(Path(path))
@@ -36,11 +44,13 @@ def write_atomically(
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     is_replaced = False
     try:
-        _write(temporary, content, target, durable=durable, mode=mode)
-        if backup is not None and target.exists():
-            _keep(target, backup)
-        temporary.replace(target)
-        is_replaced = True
+        with temporary.open("xb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # until it has its name: see remove_leftovers
+            _write(file, content, target, durable=durable, mode=mode)
+            if backup is not None and target.exists():
+                _keep(target, backup)
+            temporary.replace(target)
+            is_replaced = True
         if durable:
             sync_folder(target.parent)
     except OSError as error:
@@ -49,6 +59,16 @@ def write_atomically(
         if not is_replaced:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files that killed processes left in a folder, but not those of processes that live."""
+    for path in folder.glob(".*.tmp"):
+        if _TEMPORARY.fullmatch(path.name):
+            with suppress(OSError), path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if time.time() - path.stat().st_mtime > _YOUNG:
+                    path.unlink()
 
 
 def overwrite(path: Path, content: bytes) -> None:
@@ -87,13 +107,12 @@ def permissions(path: Path) -> int | None:
         return None
 
 
-def _write(path: Path, content: bytes, replaced: Path, *, durable: bool, mode: int | None) -> None:
-    with path.open("xb") as file:
-        _hand_over(file.fileno(), replaced, mode)
-        file.write(content)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
+def _write(file: BinaryIO, content: bytes, replaced: Path, *, durable: bool, mode: int | None) -> None:
+    _hand_over(file.fileno(), replaced, mode)
+    file.write(content)
+    file.flush()
+    if durable:
+        os.fsync(file.fileno())
 
 
 def _hand_over(descriptor: int, replaced: Path, mode: int | None) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import random
 import signal
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from session.errors import StoreError
-from session.files.atomic_write import permissions, write_atomically
+from session.files.atomic_write import permissions, remove_leftovers, write_atomically
 
 SIZE = 300_000
 KILLS = 12
@@ -49,6 +50,30 @@ def test_a_kill_at_any_instant_leaves_one_whole_version(tmp_path: Path) -> None:
         content = path.read_bytes()
         assert len(content) == SIZE
         assert len(set(content)) == 1
+
+
+def test_what_a_killed_process_left_is_removed_and_what_a_live_one_writes_is_not(tmp_path: Path) -> None:
+    dies = (
+        "import resource, signal, sys\n"
+        "from session.files.atomic_write import write_atomically\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "write_atomically(sys.argv[1], bytes(5000))\n"
+    )
+    died = subprocess.run([sys.executable, "-c", dies, tmp_path / "state.json"], check=False)
+    assert died.returncode == -signal.SIGXFSZ
+    (left,) = tmp_path.iterdir()
+    remove_leftovers(tmp_path)
+    assert left.exists()  # it may be so young that its process has not locked it yet
+    os.utime(left, (0, 0))
+    own, written = tmp_path / ".mine.tmp", tmp_path / ".notes.md.0badcafe.tmp"
+    for path in (own, written):
+        path.touch()
+        os.utime(path, (0, 0))
+    with written.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        remove_leftovers(tmp_path)
+    assert {*tmp_path.iterdir()} == {own, written}
 
 
 def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
