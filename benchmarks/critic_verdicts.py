@@ -10,14 +10,13 @@ struck them off. Exit status 1: a winning command was refused.
 
 from __future__ import annotations
 
+import logging
 import random
 import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import structlog
 
 from benchmarks.stories import OWN_STORY, Walkthrough, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
@@ -84,7 +83,7 @@ class Session:
         self.movements = MovementAnalyzer(directions)
         self.prune_after = GameConfiguration().map.prune_after
         config = GameConfiguration(zork_game_workdir=workdir)
-        self.map = MapManager(structlog.get_logger(), config, GameState(), directions=directions)
+        self.map = MapManager(logging.getLogger(__name__), config, GameState(), directions=directions)
         self.vocabulary = read_vocabulary(Story.load(play.story))
         self.model = ScriptedLLM(lambda *_: {"reason": "", "accepted": True, "confidence": 0.5})
         check = ObjectCheck(self.vocabulary, self.map.game_map, self.movements, self.game.facts.attribute_names)

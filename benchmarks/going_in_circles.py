@@ -8,14 +8,13 @@ aimless commands, and shows every turn to the detectors of both. No model, no ne
 
 from __future__ import annotations
 
+import logging
 import random
 import statistics
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import structlog
 
 from benchmarks.stories import OWN_STORY, Walkthrough, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
@@ -115,7 +114,7 @@ def _turns(
 def noticed_in(turns: Sequence[TurnRecord]) -> Notices:
     """Count what is noticed in these turns of one game."""
     seen, ledger, repetitions = Notices(len(turns)), FailedCommands(), Repetitions()
-    parts = structlog.get_logger(), GameConfiguration(), GameState()
+    parts = logging.getLogger(__name__), GameConfiguration(), GameState()
     circling, tried = CirclingDetector(*parts), TriedCommands(*parts)
     start: int | None = None
     for turn in turns:

@@ -8,14 +8,13 @@ every edge of the map again from the state saved just before it was learnt. Exit
 
 from __future__ import annotations
 
+import logging
 import sys
 import tempfile
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import structlog
 
 from benchmarks.stories import user_stories, walkthrough_of
 from benchmarks.tables import Row, show
@@ -83,7 +82,7 @@ class MapTruth:
 def measure(game: Game, commands: Sequence[str], workdir: Path) -> MapTruth:
     """Return how true the map is that these commands draw in an empty work folder."""
     config = GameConfiguration(zork_game_workdir=workdir)
-    manager = MapManager(structlog.get_logger(), config, GameState(), directions=game.facts.directions)
+    manager = MapManager(logging.getLogger(__name__), config, GameState(), directions=game.facts.directions)
     walk = replay(game, commands, manager)
     graph = manager.game_map
     edges = _edges(graph)

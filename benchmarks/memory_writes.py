@@ -5,12 +5,11 @@ It should show at most 10 ms with 800 memories, at the median, waiting for the d
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
-
-import structlog
 
 from benchmarks.memories_file import MEMORIES_A_LOCATION, file_of, memory
 from benchmarks.tables import Row, show
@@ -29,7 +28,7 @@ def row(locations: int) -> Row:
     with TemporaryDirectory() as folder:
         (Path(folder) / "Memories.md").write_text(file_of(locations), encoding="utf-8")
         config = GameConfiguration(zork_game_workdir=Path(folder))
-        manager = SimpleMemoryManager(structlog.get_logger(), config, GameState())
+        manager = SimpleMemoryManager(logging.getLogger(__name__), config, GameState())
         for number in range(TIMES):
             work, wall = process_time(), perf_counter()
             manager.add_memory(locations // 2, "Lamp Room", memory(1_000_000 + number))

@@ -44,6 +44,11 @@ def test_stories_that_nobody_knows_a_walkthrough_of_are_no_users_stories(
     assert walkthrough_of(tmp_path / "mill.z5").commands == WALKTHROUGH
 
 
+def test_nothing_is_logged_between_the_tables(capfd: pytest.CaptureFixture[str]) -> None:
+    report({name: benchmarks(has_stories=False)[name] for name in ("memory_writes", "critic_verdicts")})
+    assert "[info" not in capfd.readouterr().out
+
+
 def test_a_failure_is_told_at_the_end_and_the_others_are_run(capfd: pytest.CaptureFixture[str]) -> None:
     found = report({"one": _python("raise SystemExit(3)"), "two": _python("print('12 ms')")})
     assert [each.failed for each in found.values()] == [True, False]
