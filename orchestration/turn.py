@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from orchestration.learning import Learning
-    from session.context import OfferedRoute
+    from session.context import AgentContext, OfferedRoute
     from session.events import GameFailed
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
@@ -132,7 +132,7 @@ class Turn:
         rejections: list[Rejection] = []
         rejections_left = self.max_rejections
         while True:
-            proposal = self._propose(before, learnt, valid_actions, rejections, routes)
+            proposal = self.agent.propose(self._agent_context(before, learnt, valid_actions, rejections, routes))
             if self.is_persons and proposal.action == LEAVING:
                 raise PlayerLeft
             first = first_command(proposal.action, self.vocabulary) if self.vocabulary else proposal.action
@@ -167,14 +167,14 @@ class Turn:
         earlier = self.routes.times_tried(action) if self.routes else 0
         return state.times_played[state.current_room_id, action] + earlier
 
-    def _propose(
+    def _agent_context(
         self,
         before: Observation,
         learnt: Sequence[PromptSection],
         valid_actions: tuple[str, ...] | None,
         rejections: list[Rejection],
         routes: tuple[OfferedRoute, ...],
-    ) -> Proposal:
+    ) -> AgentContext:
         may_travel = self.routes is not None and not rejections and self.routes.may_travel
         routes = () if rejections else routes
         told = told_ways(routes, may_travel=may_travel) if not valid_actions else ""
@@ -185,7 +185,7 @@ class Turn:
             rejections=rejections,
             system=self.agent.system_prompt(assisted=valid_actions is not None),
         )
-        return self.agent.propose(replace(context, routes=routes, may_travel=may_travel))
+        return replace(context, routes=routes, may_travel=may_travel)
 
     def _led(self, proposal: Proposal, before: Observation) -> _JudgedProposal | None:
         """Set out on the way that the agent wants, and propose its first command; ``None`` where it wants none."""

@@ -80,7 +80,7 @@ class OpenAIModel:
         start = self._clock()
         retries = Retries(f"{role}: {model.label}", settings.limits, self._sleep, self._clock)
         try:
-            usable = retries.ask(lambda deadline: model.answer(exchange, settings, deadline))
+            usable = retries.ask(partial(model.answer, exchange, settings))
         except LanguageModelError as error:
             spent = f"{counted(exchange.requests, 'request')} in {self._clock() - start:.0f} s"
             explained = _explained(error, role, model, spent)
@@ -118,7 +118,7 @@ class OpenAIModel:
         limits, model, start = self._settings[role].limits, self._models[role], self._clock()
         retries = Retries(f"{role}: {model.label}", limits, self._sleep, self._clock)
         try:
-            retries.ask(lambda deadline: model.try_out(limits, deadline))
+            retries.ask(partial(model.try_out, limits))
         except LanguageModelError as error:
             spent = f"{self._clock() - start:.0f} s"
             raise _explained(error, role, model, spent) from error.__cause__
@@ -168,21 +168,19 @@ class Retries:
             sleep=lambda seconds: self._sleep(seconds) if seconds else None,
             reraise=True,
         )
-        result: Result = retrying(self._ask_once, answer)
-        return result
-
-    def _ask_once(self, answer: Callable[[float], Result]) -> Result:
-        down_for = self._down_for()
-        try:
-            result = answer(self._deadline + down_for)
-        except RequestFailed:
-            self._down_since = self._clock() if self._down_since is None else self._down_since
-            raise
-        except ResponseInvalid:
-            self._unusable += 1
-            self._note_that_it_is_up(down_for)
-            raise
-        self._note_that_it_is_up(down_for)
+        for attempt in retrying:
+            with attempt:
+                down_for = self._down_for()
+                try:
+                    result = answer(self._deadline + down_for)
+                except RequestFailed:
+                    self._down_since = self._clock() if self._down_since is None else self._down_since
+                    raise
+                except ResponseInvalid:
+                    self._unusable += 1
+                    self._note_that_it_is_up(down_for)
+                    raise
+                self._note_that_it_is_up(down_for)
         return result
 
     def _note_that_it_is_up(self, down_for: float) -> None:

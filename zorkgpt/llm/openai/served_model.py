@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, JsonValue
 
     from zorkgpt.llm.language_model import Answer
-    from zorkgpt.llm.openai.chat_chunks import ChatReply
     from zorkgpt.llm.openai.exchange import Exchange, UsableAnswer
     from zorkgpt.llm.openai.model_server import ModelServer
     from zorkgpt.llm.openai.settings import Limits, RoleSettings
@@ -68,11 +67,30 @@ class ServedModel:
         Raises ``RequestFailed``, ``ServerRefuses`` or ``ResponseInvalid``.
         """
         is_plain = exchange.rejected is None and not self._dialect.schema_in_prompt
-        try:
-            reply = self._reply(exchange, settings, deadline)
-        except ResponseInvalid:
-            exchange.draw_anew()
-            raise
+        while True:
+            fields = self._dialect.fields(
+                exchange.sampling, exchange.schema, settings.extra_body, compact=settings.compact
+            )
+            name = self.find_name()
+            exchange.requests += 1
+            try:
+                reply = self._server.ask(
+                    name,
+                    exchange.messages(schema_in_prompt=self._dialect.schema_in_prompt),
+                    fields,
+                    longest=settings.limits.answer_length,
+                    stall=settings.limits.stall,
+                    deadline=min(deadline, self._clock() + settings.limits.request),
+                )
+                break
+            except ResponseInvalid:
+                exchange.draw_anew()
+                raise
+            except RequestFailed as failure:
+                refused = self._dialect.learn(failure, fields)
+                if refused is None:
+                    raise
+                self._warn(refused, failure)
         exchange.count(reply)
         usable = exchange.read(reply)
         self._dialect.learn_from_answer(is_plain=is_plain, needed_words=exchange.schema_ignored)
@@ -113,28 +131,6 @@ class ServedModel:
     def close(self) -> None:
         """Close the connections of its server."""
         self._server.close()
-
-    def _reply(self, exchange: Exchange[Answer], settings: RoleSettings, deadline: float) -> ChatReply:
-        while True:
-            fields = self._dialect.fields(
-                exchange.sampling, exchange.schema, settings.extra_body, compact=settings.compact
-            )
-            name = self.find_name()
-            exchange.requests += 1
-            try:
-                return self._server.ask(
-                    name,
-                    exchange.messages(schema_in_prompt=self._dialect.schema_in_prompt),
-                    fields,
-                    longest=settings.limits.answer_length,
-                    stall=settings.limits.stall,
-                    deadline=min(deadline, self._clock() + settings.limits.request),
-                )
-            except RequestFailed as failure:
-                refused = self._dialect.learn(failure, fields)
-                if refused is None:
-                    raise
-                self._warn(refused, failure)
 
     def _warn(self, refused: str, failure: RequestFailed) -> None:
         """Warn of a refused field once, though it may be refused in several forms."""
