@@ -295,7 +295,7 @@ class TestNamesOfFiles:
     """No two files of a work folder have one name."""
 
     @pytest.mark.parametrize("option", ["knowledge_file", "map_state_file", "simple_memory.memory_file"])
-    @pytest.mark.parametrize("name", ["episodes.json", "Story.json", "runs", "forks", "lexicon.json", "notes.lock"])
+    @pytest.mark.parametrize("name", ["episodes.json", "Story.json", "runs", "forks", "notes.lock"])
     def test_a_name_that_the_program_uses_itself_is_refused(self, tmp_path: Path, option: str, name: str) -> None:
         message = _error({option: name}, {}, tmp_path)
         assert message.startswith(f"{option} on the command line: {name} is a name that the program ")
