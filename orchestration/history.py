@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from orchestration.learning import shared_files
 from orchestration.run import Run, RunPosition, assemble, begin, started
 from orchestration.story import bind_to_story
-from session.changed_options import changed
+from session.changed_options import before_hand_over, changed, handed_over
 from session.configuration.option_groups import BudgetOptions
 from session.errors import ConfigurationError, StoreError, ZorkGPTError, first_problem
 from session.events import (
@@ -228,6 +228,24 @@ def require_story(manifest: Manifest, parts: Parts) -> None:
         raise StoreError(f"{parts.story.path} is not the story that run {manifest.run_id} was begun with")
 
 
+def with_model(
+    then: GameConfiguration, now: GameConfiguration, folder: Path, branch: Branch | None = None
+) -> GameConfiguration:
+    """Return the configuration ``then`` of the run of ``folder`` with a model in the place of a person, if one plays.
+
+    now: names the model, how it reads, and for how many turns it may play on
+    branch: where it takes over; ``None``: at the end of what was played. Raises ``StoreError``.
+    """
+    if then.agent.player == "model":
+        return then
+    turns = branch.turn if branch else 0
+    if branch is None:
+        for line in read_journal(folder):
+            if isinstance(line.event, TurnPlayed | EpisodeStarted):
+                turns = line.event.record.turn if isinstance(line.event, TurnPlayed) else 0
+    return handed_over(then, now, turns)
+
+
 def require_player(manifest: Manifest, options: Collection[str]) -> None:
     """Make sure that somebody plays on where a function of a Python program played, which is not there any more.
 
@@ -355,7 +373,7 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
     if end < len(lines) and isinstance(lines[end].event, RunEnded):
         raise ConfigurationError(f"the run ends with turn {branch.turn} of episode {branch.episode}")
     events = [line.event for line in lines[1:end] if line.event is not None]
-    return [event for event in events if not isinstance(event, OptionsChanged)]  # the fork's manifest has them
+    return [event for event in events if not isinstance(event, OptionsChanged) or "agent.player" in event.options]
 
 
 def _is_beyond(event: Event | None) -> bool:
@@ -365,11 +383,13 @@ def _is_beyond(event: Event | None) -> bool:
 
 
 def _forked(manifest: Manifest, configuration: GameConfiguration, parts: Parts, run_id: str) -> Manifest:
+    """Return the manifest of a fork, which begins with its own options but with the player of the run."""
+    begun_with = GameConfiguration.model_validate(manifest.configuration)
     return manifest.model_copy(
         update={
             "run_id": run_id,
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-            "configuration": configuration.without_keys(),
+            "configuration": before_hand_over(configuration, begun_with).without_keys(),
             "model": parts.model.description if parts.model else manifest.model,
             "forked_from": manifest.run_id,
         }

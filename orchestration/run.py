@@ -21,7 +21,7 @@ from orchestration.restoring_game import RestoringGame
 from orchestration.route_proof import build_route_proof
 from orchestration.run_log import logged, open_log
 from orchestration.story import bind_to_story
-from orchestration.turn import build_turn
+from orchestration.turn import Turn, build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, ZorkOrchestrator
 from session.events import Event, RunStarted
 from session.files.atomic_write import remove_leftovers
@@ -181,18 +181,27 @@ def assemble(
         learning = build_learning(
             ManagerParts(log, configuration, GameState(), model, game.facts, parts.vocabulary, model.tokens)
         )
+
+        def turn() -> Turn:
+            return build_turn(model.in_force, model, game, learning, inputs, parts.vocabulary, parts.review)
+
+        def players(present: Turn) -> Turn:
+            model.take_changes()
+            return present if present.is_persons == (model.in_force.agent.player != "model") else turn()
+
         learning.get(StateManager).run = folder.name
         learning.hold(inputs, files, copies or folder / AT_START)
         yield Run(
             folder,
             ZorkOrchestrator(
                 game=game,
-                turn=build_turn(configuration, model, game, learning, inputs, parts.vocabulary, parts.review),
+                turn=turn(),
                 learning=learning,
                 plan=RunPlan(manifest.seeds, configuration.max_turns_per_episode, manifest.first_episode),
                 inputs=inputs,
                 stop=stop,
                 checkpoint=checkpoint,
+                players=players,
                 after_episode=build_route_proof(configuration, parts.game, learning, inputs, stop),
                 rebuilds_prompts=journal is None,
             ),

@@ -78,6 +78,7 @@ class ZorkOrchestrator:
     stop: set from outside, pauses the run after the turn in flight
     checkpoint: called after every episode, when its files are written
     after_episode: called with the number of an episode when its managers have drawn their conclusions
+    players: called before each turn that is not only repeated; returns the turn with the players that are to play it
     rebuilds_prompts: whether recorded turns are repeated with every prompt, to compare them
     """
 
@@ -88,6 +89,7 @@ class ZorkOrchestrator:
     inputs: Inputs
     stop: Flag
     checkpoint: Callable[[], None]
+    players: Callable[[Turn], Turn] = lambda turn: turn
     after_episode: Callable[[int], None] = lambda _episode: None
     rebuilds_prompts: bool = False
     _episode: Episode | None = None
@@ -142,6 +144,7 @@ class ZorkOrchestrator:
             self.learning.remove_memory(removed.title)
         played = None if self.rebuilds_prompts else self._repeated_turn()
         if played is None:
+            self.turn = self.players(self.turn)
             start = time.monotonic()
             learnt = []
             if not self.turn.on_route:

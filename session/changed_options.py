@@ -1,6 +1,7 @@
 """The options that may change within a run: who answers, where, and how that is sampled.
 
-What is asked may not change, nor how the story is played: that would make it another run.
+What is asked may not change, nor how the story is played: that would make it another run. The one exception is a
+person's run that a model takes over.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ Group = TypeVar("Group", bound=Options)
 _MODELS = frozenset(f"{role}_model" for role in ROLES)
 _SAMPLING = frozenset(f"{role}_sampling" for role in ROLES)
 _BUDGETS = "budgets."
+_HANDED_OVER = ("agent.player", "extractor.mode", "max_turns_per_episode")
 _IN_PROMPTS = frozenset({"memory_sampling.memory_history_window"})
 
 
@@ -31,7 +33,7 @@ _IN_PROMPTS = frozenset({"memory_sampling.memory_history_window"})
 def changeable_options() -> tuple[str, ...]:
     """Return the names of the options that may change within a run. Keys are not among them: a run keeps none."""
     options = (option.name for option in options_of(GameConfiguration) if not option.secret)
-    return tuple(name for name in options if _says_who_answers(name))
+    return tuple(name for name in options if _says_who_answers(name) or name in _HANDED_OVER)
 
 
 def changes_between(before: GameConfiguration, after: GameConfiguration) -> dict[str, OptionValue]:
@@ -58,7 +60,7 @@ def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str
     """
     chosen = [type(now).aliases.get(name, name) for name in names]
     for name in chosen:
-        if name not in changeable_options() and not name.startswith(_BUDGETS):
+        if name in _HANDED_OVER or (name not in changeable_options() and not name.startswith(_BUDGETS)):
             raise ConfigurationError(
                 f"{name}: within a run only models, servers, sampling and budgets can change; set it for a new run"
             )
@@ -66,6 +68,25 @@ def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str
     changes = {name: value for name, value in changes_between(then, now).items() if name in chosen}
     update = {"budgets": then.budgets.model_copy(update={name: getattr(now.budgets, name) for name in budgets})}
     return changed(then, changes).model_copy(update=update)
+
+
+def handed_over(then: GameConfiguration, now: GameConfiguration, turns: int) -> GameConfiguration:
+    """Return the configuration ``then`` of a person's run with a model in the place of the person.
+
+    now: says how the model reads, and for how many turns it may play on
+    turns: those of the episode that the person has played
+    """
+    values = {
+        "agent.player": "model",
+        "extractor.mode": now.extractor.mode,
+        "max_turns_per_episode": min(then.max_turns_per_episode, turns + now.max_turns_per_episode),
+    }
+    return changed(then, values)
+
+
+def before_hand_over(configuration: GameConfiguration, begun_with: GameConfiguration) -> GameConfiguration:
+    """Return the configuration with the values of ``begun_with`` that change when a model takes over."""
+    return changed(configuration, {name: _value(begun_with, name) for name in _HANDED_OVER})
 
 
 def as_settings(values: Mapping[str, OptionValue]) -> str:

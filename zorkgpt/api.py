@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING
 
 from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
-from orchestration.history import Replayed, configuration_of, open_resumed_run, require_player, verify, with_keys
+from orchestration.history import (
+    Replayed,
+    configuration_of,
+    open_resumed_run,
+    require_player,
+    verify,
+    with_keys,
+    with_model,
+)
 from orchestration.model_choice import choose_model
 from orchestration.opening import open_parts, open_story
 from orchestration.run import open_run
@@ -186,6 +194,8 @@ def resume(
     if agent is None:
         require_player(manifest, options)
     then = configuration_of(manifest, folder, now)
+    if agent is not None or "agent_model" in options:
+        then = with_model(then, now, folder)
     configuration = with_keys(updated(then, now, options), folder, now)
     with (
         _parts(configuration, agent) as parts,

@@ -78,7 +78,7 @@ def replay(
         raise
     if fork_at is not None:
         branch = _branch(folder, fork_at, without_memory or [])
-        _fork(folder, now, branch, quiet=quiet, as_json=as_json, repeated=[("--game", game)])
+        _fork(folder, now, branch, model, quiet=quiet, as_json=as_json, repeated=[("--game", game)])
     else:
         _report(folder, repeat(folder, now, from_actions=from_actions))
 
@@ -137,19 +137,23 @@ def _fork(
     folder: Path,
     now: GameConfiguration,
     branch: Branch,
+    model: str | None,
     *,
     quiet: bool,
     as_json: bool,
     repeated: Iterable[tuple[str, object]],
 ) -> None:
-    from orchestration.history import configuration_of, open_fork, require_player, with_keys
+    from orchestration.history import configuration_of, open_fork, require_player, with_keys, with_model
     from orchestration.opening import open_parts
     from session.files.journal import read_manifest
     from zorkgpt.cli.watching import watching
 
     manifest = read_manifest(folder)
     require_player(manifest, ["agent_model"] if now.agent_model else [])
-    then = with_keys(configuration_of(manifest, folder, now), folder, now)
+    then = configuration_of(manifest, folder, now)
+    if model is not None:
+        then = with_model(then, now, folder, branch)
+    then = with_keys(then, folder, now)
     update: dict[str, object] = {"budgets": now.budgets}
     if now.agent_model:
         update["agent_model"] = now.agent_model

@@ -32,7 +32,7 @@ def resume(
     as_json: common_options.EventsAsJson = False,
 ) -> None:
     """Go on with a run that was paused, interrupted or killed. The result is that of a run that never stopped."""
-    from orchestration.history import configuration_of, open_resumed_run, require_player, with_keys
+    from orchestration.history import configuration_of, open_resumed_run, require_player, with_keys, with_model
     from orchestration.opening import open_parts
     from session.changed_options import updated
     from session.files.journal import read_manifest
@@ -52,6 +52,8 @@ def resume(
     then = configuration_of(manifest, folder, now)
     names = [*(name for name, value in given.items() if value is not None), *settings]
     require_player(manifest, names)
+    if model is not None:
+        then = with_model(then, now, folder)
     configuration = with_keys(updated(then, now, names), folder, now)
     with (
         watching(

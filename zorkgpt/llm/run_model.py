@@ -116,7 +116,6 @@ class RunModel:
         self._chosen = chosen
         self._inputs = inputs
         self._asked = asked
-        self._is_unasked = configuration.agent.player == "person-alone"
         self._circuits: dict[str, Circuit] = {role: Circuit() for role in ROLES if role != "agent"}
         self._turns = 0
         self._compared: GameConfiguration | None = None
@@ -141,7 +140,7 @@ class RunModel:
                 raise self._difference(role, prompt)
         chosen = self._chosen
         self._require_budget()
-        self._record_changes(chosen)
+        self.take_changes()
         self._asked(role, prompt)
         begun, start = chosen.waits.clock(), time.monotonic()
         limit = self.spending.configuration.budgets.max_time
@@ -158,6 +157,16 @@ class RunModel:
         self._inputs.emit(_answered(role, prompt, completion))
         return completion
 
+    @property
+    def in_force(self) -> GameConfiguration:
+        """The configuration with the changes that were recorded or repeated so far."""
+        return self.spending.in_force
+
+    def take_changes(self) -> None:
+        """Repeat recorded changes of options, or record the present ones. Raises ``RecordingEnded``, ``StoreError``."""
+        while self._inputs.get(OptionsChanged, self._changes):
+            pass
+
     def count(self, event: Event) -> None:
         """Add up what the event cost, learn from its counts, and note whether its role answers."""
         self.spending.count(event)
@@ -171,7 +180,7 @@ class RunModel:
             self._count_failure(event.role, circuit)
 
     def _require_closed(self, role: Role) -> None:
-        if self._is_unasked and role != "agent":
+        if self.in_force.agent.player == "person-alone" and role != "agent":
             raise LanguageModelUnavailable(f"{role}: no model is configured")
         circuit = self._circuits.get(role)
         if circuit and self._turns < circuit.open_until:
@@ -236,13 +245,13 @@ class RunModel:
         for limit in self.spending.reached():
             raise BudgetSpent(limit.words)
 
-    def _record_changes(self, chosen: ChosenModel) -> None:
-        """Record options that differ from those in force, as the journal has them so far."""
-        if self._compared is not self.spending.in_force:
-            changes = changes_between(self.spending.in_force, self._configuration)
-            if changes:
-                self._inputs.emit(OptionsChanged(changes, chosen.description))
-            self._compared = self.spending.in_force
+    def _changes(self) -> OptionsChanged | None:
+        """Return the options that differ from those in force; ``None`` if there are none."""
+        if self._chosen is None or self._compared is self.in_force:
+            return None
+        changes = changes_between(self.in_force, self._configuration)
+        self._compared = self.in_force
+        return OptionsChanged(changes, self._chosen.description) if changes else None
 
 
 def prompt_sha256(prompt: Prompt) -> str:

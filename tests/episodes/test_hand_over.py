@@ -1,0 +1,95 @@
+"""A run that a person has begun is played on by a model, in the middle of an episode too."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.events import EpisodeEnded, ModelAnswered, OptionsChanged, TurnPlayed
+from session.files.journal import read_journal
+from session.files.run_folders import find_run
+from tests.fixtures.command_line import COMMAND, environment, typed_on_a_terminal
+from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.troubled_server import Answers
+from zorkgpt.llm.person import PERSON
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from session.events import Event
+
+CTRL_C = "\x03"
+MORE_TURNS = 3
+
+
+def typed_without_a_person(folder: Path, *arguments: str) -> str:
+    """The command was run with nobody at its standard input; returns what it printed."""
+    result = subprocess.run(
+        [*COMMAND, *arguments, "--workdir", "work"],
+        cwd=folder,
+        env=environment() | {"ZORKGPT_MAX_TURNS_PER_EPISODE": str(MORE_TURNS)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout.decode()
+
+
+def events(run: Path) -> list[Event]:
+    return [line.event for line in read_journal(run) if line.event is not None]
+
+
+def players(run: Path) -> list[str]:
+    """Whose answer each turn of the run was played by: "person" or "model"."""
+    found, latest = [], ""
+    for event in events(run):
+        if isinstance(event, ModelAnswered) and event.role == "agent":
+            latest = "person" if event.model == PERSON else "model"
+        elif isinstance(event, TurnPlayed):
+            found.append(latest)
+    return found
+
+
+@pytest.mark.parametrize("learns", [False, True], ids=["a person alone", "a person with a model that learns"])
+def test_a_model_plays_on_where_a_person_has_paused(tmp_path: Path, learns: bool) -> None:
+    with MisbehavingServer(Answers()) as server:
+        model = ("--model", "m", "--base-url", server.base_url)
+        typed_on_a_terminal(tmp_path, ["n. n\r", CTRL_C], "play", "--workdir", "work", *(model if learns else ()))
+        shown = typed_without_a_person(tmp_path, "resume", *model)
+    assert "m at http" in shown
+    run = find_run(tmp_path / "work")
+    assert players(run) == ["person"] * 2 + ["model"] * MORE_TURNS
+    (change,) = [event for event in events(run) if isinstance(event, OptionsChanged)]
+    assert change.options["agent.player"] == "model"
+    (end,) = [event for event in events(run) if isinstance(event, EpisodeEnded)]
+    assert (end.end, end.turns) == ("turn_limit", 2 + MORE_TURNS)
+    assert f"is repeated exactly: {end.turns} turns" in typed_without_a_person(tmp_path, "replay")
+
+
+def test_a_model_plays_on_in_a_fork_of_a_persons_run(tmp_path: Path) -> None:
+    typed_on_a_terminal(tmp_path, ["n. n. take lamp\r", "quit\r"], "play", "--workdir", "work")
+    with MisbehavingServer(Answers()) as server:
+        model = ("--model", "m", "--base-url", server.base_url)
+        typed_without_a_person(tmp_path, "replay", "--fork-at", "2", *model)
+    (fork,) = (tmp_path / "work" / "forks").glob("*/runs/*")
+    assert players(fork) == ["person"] * 2 + ["model"] * MORE_TURNS
+    turns = [event.record.action for event in events(fork) if isinstance(event, TurnPlayed)]
+    assert turns[:2] == ["n", "n"]
+    assert f"is repeated exactly: {len(turns)} turns" in typed_without_a_person(tmp_path, "replay", str(fork))
+
+
+def test_a_run_that_a_model_took_over_is_forked_with_both_players(tmp_path: Path) -> None:
+    with MisbehavingServer(Answers()) as server:
+        model = ("--model", "m", "--base-url", server.base_url)
+        typed_on_a_terminal(tmp_path, ["n. n\r", CTRL_C], "play", "--workdir", "work")
+        typed_without_a_person(tmp_path, "resume", *model)
+        typed_without_a_person(tmp_path, "replay", "--fork-at", "4", "--model", "other", "--base-url", server.base_url)
+    (fork,) = (tmp_path / "work" / "forks").glob("*/runs/*")
+    assert players(fork) == ["person"] * 2 + ["model"] * (len(players(fork)) - 2)
+    named = [event.options["agent_model"] for event in events(fork) if isinstance(event, OptionsChanged)]
+    assert named == ["m", "other"]
+    assert "is repeated exactly" in typed_without_a_person(tmp_path, "replay", str(fork))
