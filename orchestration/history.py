@@ -62,6 +62,7 @@ from session.files.run_folders import (
 )
 from session.game_configuration import GameConfiguration
 from session.invocation import program
+from session.key_trust import require_named
 from session.text import counted
 from session.values import ROLES
 from zorkgpt.llm.function_model import function_in
@@ -107,7 +108,8 @@ def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -
 def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> GameConfiguration:
     """Return the configuration ``then`` of the run of ``folder`` with the keys of ``now`` for the run's own servers.
 
-    Raises ``ConfigurationError`` where there is a key, and somebody else may have written where it would be sent.
+    Raises ``ConfigurationError`` if there is a key, and somebody else may have written where it would be sent, or if
+    ``now`` does not name that address.
     """
     keys = {role: getattr(now.llm, role).api_key for role in ROLES}
     if now.llm.api_key is None and not any(keys.values()):
@@ -126,7 +128,9 @@ def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> 
         own: ServerOptions = getattr(then.llm, role)
         if is_served or own.base_url is not None:
             update[role] = own.model_copy(update={"api_key": key})
-    return then.model_copy(update={"llm": then.llm.model_copy(update=update)})
+    configuration = then.model_copy(update={"llm": then.llm.model_copy(update=update)})
+    require_named(configuration, now, folder)
+    return configuration
 
 
 def _change(line: bytes, _place: str) -> OptionsChanged | None:

@@ -6,17 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
 from operator import getitem
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from session.configuration.options import Setting, options_of, resolve
+from session.configuration.options import Setting, files_of, options_of, resolve
 from session.configuration.sources import settings_from
 from session.game_configuration import GameConfiguration
+from session.key_trust import require_trusted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 DEFAULT = "default"
 EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
@@ -81,11 +82,13 @@ def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, st
     overrides: values by dotted name, from the command line; ``None`` means not given
     Precedence: ``overrides``, ``environ``, ``.env`` in ``cwd``, the nearest ``zorkgpt.toml`` or ``pyproject.toml`` on
     the way up from there, ``EMBEDDED_PROFILE`` where the agent's model is embedded, defaults.
-    Raises ``ConfigurationError``.
+    Raises ``ConfigurationError``, also for a key that would be sent to an address from a file that is not trusted.
     """
     lowest_first = list(settings_from(overrides, environ, cwd))
     configuration, origins = resolve(GameConfiguration, lowest_first)
     if configuration.role("agent").engine == "embedded":
         profile = [Setting(name, value, DEFAULT, "of the embedded model") for name, value in EMBEDDED_PROFILE.items()]
         configuration, origins = resolve(GameConfiguration, [*profile, *lowest_first])
+    home = environ.get("HOME")
+    require_trusted(configuration, files_of(GameConfiguration, lowest_first), Path(home) if home else None)
     return ResolvedConfiguration(configuration, origins)

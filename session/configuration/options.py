@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache, reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -58,12 +59,14 @@ class Setting:
 
     name: dotted
     key, source: the name as the source spells it, and the source, as in ``ZORKGPT_SEED``, ``in the environment``
+    file: the source, if it is a file
     """
 
     name: str
     value: object = field(repr=False)
     key: str
     source: str
+    file: Path | None = None
 
     @property
     def origin(self) -> str:
@@ -102,6 +105,11 @@ def resolve(root: type[Group], settings: Iterable[Setting]) -> tuple[Group, dict
     return tree, {name: leaf.origin for name, leaf in chosen.items()}
 
 
+def files_of(root: type[Options], settings: Iterable[Setting]) -> dict[str, Path]:
+    """Return the file that gives each option, for those that a file gives. Raises ``ConfigurationError``."""
+    return {name: leaf.file for name, leaf in _chosen(root, settings).items() if leaf.file}
+
+
 def values_given(root: type[Options], table: Mapping[str, object]) -> dict[str, object]:
     """Return the values that a table gives for the options of ``root``, each in the group to which it belongs.
 
@@ -131,7 +139,7 @@ def _leaves(setting: Setting, names: set[str]) -> Iterator[Setting]:
         yield setting
         return
     for key, value in table.items():
-        inner = Setting(f"{setting.name}.{key}", value, f"{setting.key}.{key}", setting.source)
+        inner = replace(setting, name=f"{setting.name}.{key}", value=value, key=f"{setting.key}.{key}")
         yield from _leaves(inner, names)
 
 

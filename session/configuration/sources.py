@@ -58,7 +58,7 @@ def settings_from(overrides: Mapping[str, object], environ: Mapping[str, str], c
     if (cwd / ".env").is_file():
         file = _read(cwd / ".env")
         values = dotenv_values(stream=StringIO(file.text), interpolate=False)
-        yield from _of_user(file, _from_environment(values, f"in {file.path}"))
+        yield from _of_user(file, _from_environment(values, f"in {file.path}", file.path))
     yield from _from_environment(environ, "in the environment")
     for name, value in overrides.items():
         if value is not None:
@@ -106,13 +106,13 @@ def _server_keys(key: str, name: str, value: object) -> Iterator[str]:
             yield from _server_keys(f"{key}.{inner}", inner, inner_value)
 
 
-def _from_environment(environ: Mapping[str, str | None], source: str) -> Iterator[Setting]:
+def _from_environment(environ: Mapping[str, str | None], source: str, file: Path | None = None) -> Iterator[Setting]:
     for key, name in WELL_KNOWN.items():
         if environ.get(key):
-            yield Setting(name, environ[key], key, source)
+            yield Setting(name, environ[key], key, source, file)
     for key, value in environ.items():
         if value and key.startswith(PREFIX) and key not in NOT_OPTIONS:
-            yield Setting(key.removeprefix(PREFIX).lower().replace("__", "."), value, key, source)
+            yield Setting(key.removeprefix(PREFIX).lower().replace("__", "."), value, key, source, file)
 
 
 def _from_toml(file: _File) -> Iterator[Setting]:
@@ -130,7 +130,7 @@ def _from_toml(file: _File) -> Iterator[Setting]:
     if not isinstance(table, dict):
         raise ConfigurationError(f"tool.zorkgpt in {file.path} must be a table")
     for key, value in table.items():
-        yield Setting(key, value, prefix + key, f"in {file.path}")
+        yield Setting(key, value, prefix + key, f"in {file.path}", file.path)
 
 
 def _read(path: Path) -> _File:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from zorkgpt.cli import common_options
 from zorkgpt.cli.printable import columns, printable
+from zorkgpt.cli.streams import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,6 +44,20 @@ def show(
     else:
         for line in columns(map(_cells, options)):
             typer.echo(line)
+
+
+@app.command()
+def trust(
+    file: Annotated[str, typer.Argument(help="zorkgpt.toml, pyproject.toml or .env that gives an address.")],
+) -> None:
+    """Let keys be sent to the addresses in a file.
+
+    A file that came with a folder, such as a clone, gets no key before. The trust ends when the file changes.
+    """
+    from session.key_trust import trust as trust_file
+
+    trust_file(Path(file))
+    print_line(f"Keys may be sent to the addresses in {file}, until it changes.")
 
 
 def table_of(options: Iterable[ShownOption]) -> Table:

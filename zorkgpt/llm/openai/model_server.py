@@ -6,7 +6,6 @@ import time
 import zlib
 from contextlib import contextmanager
 from dataclasses import replace
-from ipaddress import ip_address
 from math import inf
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ import openai
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, WaitInterrupted
+from session.key_trust import is_loopback
 from zorkgpt.llm.openai.chat_chunks import ChatChunk, ChatReply, ReplyBuilder, event_payloads, whole_payload
 from zorkgpt.llm.openai.connections import RequestTime
 from zorkgpt.llm.openai.faults import (
@@ -79,7 +79,7 @@ class ModelServer:
         self._clock = clock
         self._time = RequestTime(clock, stop or Flag())
         connections = openai.DefaultHttpxClient(
-            trust_env=not _is_loopback(url.hostname),
+            trust_env=not is_loopback(url.hostname),
             headers={"Accept-Encoding": "identity"},
             event_hooks={"response": [_stay_with_host, _bound_body]},
         )
@@ -298,13 +298,3 @@ def _sendable(api_key: str | None) -> str | None:
     if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
         raise ConfigurationError("the API key has characters that no key has (a blank, a line break?)")
     return api_key
-
-
-def _is_loopback(host: str | None) -> bool:
-    """Tell whether the host is this machine, which no proxy from the environment can reach."""
-    if host is None or host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -1,0 +1,98 @@
+"""A key goes to no address that came with a folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from session.errors import ConfigurationError
+from session.game_configuration import GameConfiguration
+from session.key_trust import require_named, trust
+from session.resolved_configuration import load_configuration
+from tests.fixtures.typed_command import typed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+THEIRS = "https://models.example/v1"
+KEY = "sk-0123456789abcdef0123"
+IN_ENVIRONMENT = {"OPENAI_API_KEY": KEY}
+
+
+@pytest.fixture(autouse=True)
+def _own_trust(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clean_environment.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A folder that came from somebody else, with an address in it."""
+    folder = tmp_path / "clone"
+    folder.mkdir()
+    (folder / "zorkgpt.toml").write_text(f'[llm]\nbase_url = "{THEIRS}"\n', encoding="utf-8")
+    return folder
+
+
+def test_a_key_from_the_environment_is_not_sent_to_an_address_that_came_with_the_folder(clone: Path) -> None:
+    with pytest.raises(ConfigurationError) as error:
+        load_configuration({}, IN_ENVIRONMENT, clone)
+    assert str(error.value) == (
+        f"{clone / 'zorkgpt.toml'} gives llm.base_url, and llm.api_key comes from elsewhere: no key is sent to an "
+        f"address that may have come with a folder; zorkgpt config trust {clone / 'zorkgpt.toml'} allows it"
+    )
+    assert load_configuration({}, {}, clone).configuration.llm.base_url == THEIRS
+
+
+def test_nor_to_one_of_a_role_or_of_a_parent_folder_or_of_an_env_file(clone: Path) -> None:
+    (clone / ".git").mkdir()
+    (clone / "deeper").mkdir()
+    (clone / "zorkgpt.toml").write_text(f'[llm.critic]\nbase_url = "{THEIRS}"\n', encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=r"gives llm\.critic\.base_url"):
+        load_configuration({"llm.critic.api_key": KEY}, {}, clone / "deeper")
+    (clone / "zorkgpt.toml").unlink()
+    (clone / ".env").write_text(f"OPENAI_BASE_URL={THEIRS}\n", encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=r"\.env gives llm\.base_url"):
+        load_configuration({}, IN_ENVIRONMENT, clone)
+
+
+def test_it_is_sent_to_addresses_of_the_command_line_and_of_the_environment_and_to_this_machine(clone: Path) -> None:
+    own = "https://mine.example/v1"
+    for overrides, environ in (({"llm.base_url": own}, {}), ({}, {"OPENAI_BASE_URL": own})):
+        chosen = load_configuration(overrides, {**IN_ENVIRONMENT, **environ}, clone).configuration
+        assert chosen.llm.base_url == own
+    (clone / "zorkgpt.toml").write_text('[llm]\nbase_url = "http://127.0.0.1:8080/v1"\n', encoding="utf-8")
+    assert load_configuration({}, IN_ENVIRONMENT, clone).configuration.llm.api_key is not None
+
+
+def test_a_key_in_the_same_file_and_the_file_of_the_home_folder_need_no_trust(clone: Path) -> None:
+    assert load_configuration({}, {**IN_ENVIRONMENT, "HOME": str(clone)}, clone).configuration.llm.base_url == THEIRS
+    (clone / "zorkgpt.toml").write_text(f'[llm]\nbase_url = "{THEIRS}"\napi_key = "{KEY}"\n', encoding="utf-8")
+    assert load_configuration({}, {}, clone).configuration.llm.base_url == THEIRS
+
+
+def test_trust_lasts_as_long_as_the_file_stays_the_same(clone: Path, clean_environment: pytest.MonkeyPatch) -> None:
+    clean_environment.chdir(clone)
+    assert typed("config", "trust", "zorkgpt.toml").status == 0
+    assert load_configuration({}, IN_ENVIRONMENT, clone).configuration.llm.base_url == THEIRS
+    (clone / "zorkgpt.toml").write_text('[llm]\nbase_url = "https://other.example/v1"\n', encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="config trust"):
+        load_configuration({}, IN_ENVIRONMENT, clone)
+    clean_environment.setenv("OPENAI_API_KEY", KEY)
+    shown = typed("config", "show")
+    assert (shown.status, shown.err.decode().count("\n")) == (2, 1)
+
+
+def test_a_file_that_is_not_there_cannot_be_trusted(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"cannot read .*none\.toml"):
+        trust(tmp_path / "none.toml")
+
+
+def test_a_run_gets_a_key_only_for_an_address_that_is_named_now(tmp_path: Path) -> None:
+    def with_server(url: str) -> GameConfiguration:
+        return GameConfiguration.model_validate({"llm": {"base_url": url, "api_key": KEY}})
+
+    require_named(with_server(THEIRS), with_server(THEIRS), tmp_path)
+    require_named(with_server("http://localhost:1/v1"), GameConfiguration(), tmp_path)
+    with pytest.raises(ConfigurationError, match=rf"add --base-url {THEIRS}"):
+        require_named(with_server(THEIRS), GameConfiguration(), tmp_path)
