@@ -5,7 +5,7 @@ RUN python -m venv /opt/zorkgpt
 ENV PATH=/opt/zorkgpt/bin:$PATH
 WORKDIR /source
 COPY requirements.lock ./
-RUN pip install --no-cache-dir --require-hashes -r requirements.lock
+RUN pip install --no-cache-dir --no-deps --require-hashes -r requirements.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY session session
 COPY game_interface game_interface

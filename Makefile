@@ -8,10 +8,10 @@ MUTANTS_INSTALL := .mutants-venv/bin/python -m pip install --quiet --disable-pip
 PYTEST := $(BIN)/python -m pytest
 
 COMPILE := .lock-venv/bin/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes \
-	--no-emit-index-url --no-header --no-annotate $(LOCK_FLAGS)
+	--excludes excludes.txt --no-emit-index-url --no-header --no-annotate $(LOCK_FLAGS)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup model play test test-slow check mutants format lock docs story page pictures clean
+.PHONY: help setup model play smoke test test-slow check mutants format lock docs story page pictures clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
@@ -19,13 +19,15 @@ help:  ## this list
 setup: $(VENV)/.complete  ## build .venv with the tools of developers and every extra
 
 $(VENV)/.playable: requirements.lock pyproject.toml
+	@echo "Installing ZorkGPT and the packages of requirements.lock into $(VENV): this takes a minute or two."
 	$(PYTHON) -m venv $(VENV)
-	$(PIP_INSTALL) --require-hashes -r requirements.lock
+	$(PIP_INSTALL) --no-deps --require-hashes -r requirements.lock
 	$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.complete: requirements-dev.lock $(VENV)/.playable
-	$(PIP_INSTALL) --require-hashes -r requirements-dev.lock
+	@echo "Installing the tools of developers, those of requirements-dev.lock, into $(VENV): this takes another minute."
+	$(PIP_INSTALL) --no-deps --require-hashes -r requirements-dev.lock
 	@touch $@
 
 model: $(VENV)/.playable  ## fetch the embedded model, once
@@ -33,6 +35,9 @@ model: $(VENV)/.playable  ## fetch the embedded model, once
 
 play: model  ## play three short episodes, watched live: what does the first one teach the others?
 	$(BIN)/zorkgpt run --episodes 3 --max-turns 40
+
+smoke: setup model  ## a short run, its resume, replay and report on each Python from 3.10 to 3.13 that this machine has
+	tests/smoke.sh
 
 test: setup model  ## the tests of every day, on every core (JOBS=1: one after the other)
 	$(PYTEST) -m "not slow" -n $(or $(JOBS),logical) --dist loadscope
@@ -48,8 +53,8 @@ check: setup  ## format, lint, types, layers
 
 .mutants-venv/.complete: requirements-dev.lock requirements.lock
 	$(PYTHON) -m venv .mutants-venv
-	$(MUTANTS_INSTALL) --require-hashes -r requirements.lock
-	$(MUTANTS_INSTALL) --require-hashes -r requirements-dev.lock
+	$(MUTANTS_INSTALL) --no-deps --require-hashes -r requirements.lock
+	$(MUTANTS_INSTALL) --no-deps --require-hashes -r requirements-dev.lock
 	$(MUTANTS_INSTALL) $(MUTMUT)
 	$(MUTANTS_INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@

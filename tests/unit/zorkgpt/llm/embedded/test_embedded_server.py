@@ -6,7 +6,7 @@ import json
 import struct
 from typing import TYPE_CHECKING
 
-import httpx
+import httpx2
 import pytest
 
 from session.errors import ConfigurationError
@@ -43,7 +43,7 @@ def server(gguf: Path) -> Iterator[EmbeddedServer]:
         yield opened
 
 
-def _ask(server: EmbeddedServer, system: str, seed: int = 1, *, cached: bool = True) -> httpx.Response:
+def _ask(server: EmbeddedServer, system: str, seed: int = 1, *, cached: bool = True) -> httpx2.Response:
     body = {
         "messages": [
             {"role": "system", "content": system},
@@ -56,14 +56,14 @@ def _ask(server: EmbeddedServer, system: str, seed: int = 1, *, cached: bool = T
         "cache_prompt": cached,
     }
     key = {"Authorization": f"Bearer {server.api_key}"}
-    return httpx.post(f"{server.base_url}/chat/completions", json=body, headers=key, timeout=120)
+    return httpx2.post(f"{server.base_url}/chat/completions", json=body, headers=key, timeout=120)
 
 
-def _answer(response: httpx.Response) -> str:
+def _answer(response: httpx2.Response) -> str:
     return str(response.json()["choices"][0]["message"]["content"])
 
 
-def _cached(response: httpx.Response) -> int:
+def _cached(response: httpx2.Response) -> int:
     return int(response.json()["usage"]["prompt_tokens_details"]["cached_tokens"])
 
 
@@ -100,11 +100,11 @@ class TestServer:
         assert all(_cached(_ask(server, system)) > 60 for system in roles)
 
     def test_without_the_key_nothing_is_answered(self, server: EmbeddedServer) -> None:
-        assert httpx.get(f"{server.base_url}/models").status_code == 401
+        assert httpx2.get(f"{server.base_url}/models").status_code == 401
 
     def test_it_listens_on_loopback_alone_and_names_its_model(self, server: EmbeddedServer) -> None:
         assert server.base_url.startswith("http://127.0.0.1:")
-        models = httpx.get(f"{server.base_url}/models", headers={"Authorization": f"Bearer {server.api_key}"})
+        models = httpx2.get(f"{server.base_url}/models", headers={"Authorization": f"Bearer {server.api_key}"})
         assert [model["id"] for model in models.json()["data"]] == [server.model]
 
     def test_a_prompt_past_the_context_is_refused_in_words(self, server: EmbeddedServer) -> None:
@@ -116,8 +116,8 @@ class TestServer:
         """Closed at once, too, before anything was asked."""
         with EmbeddedServer(gguf, proven=True, threads=1) as opened:
             address = opened.base_url
-        with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{address}/models")
+        with pytest.raises(httpx2.ConnectError):
+            httpx2.get(f"{address}/models")
         with pytest.raises(ConfigurationError, match="not open"):
             _ = opened.base_url
         captured = capfd.readouterr()
