@@ -7,15 +7,20 @@ import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
+from threading import Event as Flag
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
 from game_interface.core.isolated import IsolatedGame
+from game_interface.core.machine.story import Story
+from game_interface.core.machine.vocabulary_reader import read_vocabulary
+from orchestration.opening import Parts
+from orchestration.run import open_run
 from orchestration.story import choose_story
 from session.configuration.options import options_of
-from session.errors import ConfigurationError, GameError, LanguageModelUnavailable, StoryError
+from session.errors import ConfigurationError, GameError, LanguageModelUnavailable, StoryError, ZorkGPTError
 from session.game_configuration import GameConfiguration
 from session.invocation import program
 from session.values import ROLES
@@ -66,7 +71,7 @@ def examine(resolved: ResolvedConfiguration, folder: Path, store: ModelStore) ->
     yield _python()
     yield _jericho()
     yield _work_folder(folder / resolved.configuration.zork_game_workdir)
-    yield _story(resolved.configuration, folder)
+    yield from _story(resolved.configuration, folder)
     yield _keys(resolved)
     roles_by_model = _roles_by_model(resolved.configuration)
     keys = [server.api_key for server in roles_by_model if server]
@@ -104,16 +109,28 @@ def _work_folder(folder: Path) -> Finding:
     return Finding("Work folder", well=True, words=f"{folder} {words}")
 
 
-def _story(configuration: GameConfiguration, folder: Path) -> Finding:
+def _story(configuration: GameConfiguration, folder: Path) -> Iterator[Finding]:
     choice = choose_story(configuration, folder)
     options = configuration.game
     try:
         with IsolatedGame(choice.path, seed=options.seed, time_limit=options.time_limit) as game:
-            facts = game.facts
+            yield Finding("Story", well=True, words=f"{choice.describe()}, version {game.facts.version}, opens")
+            yield _run(configuration, Parts(game, None, choice, read_vocabulary(Story.load(choice.path))))
     except (StoryError, GameError) as error:
         words = str(error).rstrip(".")
-        return Finding("Story", well=False, words=words, mend="name a story file with --game or game.file")
-    return Finding("Story", well=True, words=f"{choice.describe()}, version {facts.version}, opens")
+        yield Finding("Story", well=False, words=words, mend="name a story file with --game or game.file")
+
+
+def _run(configuration: GameConfiguration, parts: Parts) -> Finding:
+    """Put a run without turns together, in a folder that is gone afterwards."""
+    with TemporaryDirectory() as folder:
+        alone = configuration.model_copy(update={"zork_game_workdir": Path(folder)})
+        try:
+            with open_run(alone, parts, episodes=0, show=lambda _event: None, stop=Flag()) as run:
+                run.play()
+        except ZorkGPTError as error:
+            return Finding("Run", well=False, words=str(error), mend="change the option that it names")
+    return Finding("Run", well=True, words="can be put together")
 
 
 def _keys(resolved: ResolvedConfiguration) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +14,6 @@ from zorkgpt.cli.doctor import doctor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from typer.testing import Result
 
@@ -32,9 +32,18 @@ def server() -> Iterator[MisbehavingServer]:
 def test_all_well_is_status_0_and_a_tick_a_line(server: MisbehavingServer, own_story: Path) -> None:
     result = _run("--base-url", server.base_url, "--model", "big", "--game", str(own_story))
     lines = result.output.splitlines()
-    subjects = ("Python", "Jericho", "Work folder", "Story", "Key", "Server", "Model")
+    subjects = ("Python", "Jericho", "Work folder", "Story", "Run", "Key", "Server", "Model")
     assert [line[:13].rstrip() for line in lines] == [f"✓ {subject}" for subject in subjects]
     assert result.exit_code == 0
+
+
+def test_a_run_that_cannot_be_put_together_is_status_1(server: MisbehavingServer, own_story: Path) -> None:
+    Path("zorkgpt.toml").write_text('knowledge_file = "lexicon.json"\n', encoding="utf-8")
+    result = _run("--base-url", server.base_url, "--model", "big", "--game", str(own_story))
+    (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
+    assert failed.startswith("✗ Run ")
+    assert "two files of the work folder would be called lexicon.json" in result.output
+    assert result.exit_code == 1
 
 
 def test_a_need_that_is_not_met_is_status_1_with_its_mend(server: MisbehavingServer, tmp_path: Path) -> None:
