@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from session.files.markdown import (
     COMMENT,
     MarkdownBlock,
     MarkdownDocument,
+    MarkdownProblem,
     MarkdownReader,
     MarkdownSection,
     escape,
@@ -63,6 +65,17 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
             for block in section.blocks
             if block.content is not None
         )
+
+    def doubts(self) -> list[MarkdownProblem]:
+        """Return the headings that are probably misspelled; what is below them is in a section of its own."""
+
+        def message(section: KnowledgeSection, block: KnowledgeBlock) -> str:
+            if block is not section.blocks[0] or section.heading in _ORDER:
+                return ""
+            closest = get_close_matches(text_key(section.heading), _KNOWN_TITLES, n=1, cutoff=0.8)
+            return f"{section.heading} is probably {_KNOWN_TITLES[closest[0]]}, misspelled." if closest else ""
+
+        return self._marked(message)
 
     def add(self, entry: KnowledgeEntry) -> KnowledgeDocument:
         """Return the document with the line as the last of its section, which is made where there is none.

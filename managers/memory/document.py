@@ -21,6 +21,7 @@ from session.files.markdown import (
     COMMENT,
     MarkdownBlock,
     MarkdownDocument,
+    MarkdownProblem,
     MarkdownReader,
     MarkdownSection,
     escape,
@@ -101,6 +102,22 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
             if location_id is not None and memories:
                 found.setdefault(location_id, []).extend(memories)
         return found
+
+    def doubts(self) -> list[MarkdownProblem]:
+        """Return the memories that are understood but probably a mistake: without text, or with a title used before."""
+        titles: set[tuple[int | None, str]] = set()
+
+        def message(section: MemoriesSection, block: MemoriesBlock) -> str:
+            memory, location_id = block.content, section.heading.location_id
+            if not isinstance(memory, Memory) or memory.status == MemoryStatus.SUPERSEDED:
+                return ""
+            title = (location_id, text_key(memory.title))
+            if title in titles:
+                return f"Location {location_id} has another memory of this title: give one of them another title."
+            titles.add(title)
+            return "" if memory.text.strip() else "This memory has no text: write it below the header."
+
+        return self._marked(message)
 
     def memories_at(self, location_id: int) -> list[Memory]:
         """Return the memories of one location, superseded ones too, in the order of the file."""

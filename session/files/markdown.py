@@ -76,7 +76,7 @@ class MarkdownSection(Generic[Heading, Content]):
 
 @dataclass(frozen=True, slots=True)
 class MarkdownProblem:
-    """A place of the file that was not understood.
+    """A place of the file that was not understood, or that is probably a mistake.
 
     line: where it begins, counted from 1
     message: one sentence that says how to mend it
@@ -103,14 +103,20 @@ class MarkdownDocument(Generic[Heading, Content]):
 
     def problems(self) -> list[MarkdownProblem]:
         """Return what could not be understood, in the order of the file."""
+        return self._marked(lambda _section, block: block.problem)
+
+    def _marked(
+        self, message: Callable[[MarkdownSection[Heading, Content], MarkdownBlock[Content]], str]
+    ) -> list[MarkdownProblem]:
+        """Return a problem for each block that has a message, with the line in which the block begins."""
         text, line, counted, start = self.render(), 1, 0, 0
         found = []
         for section in self.sections:
             for block in section.blocks:
-                if block.problem:
+                if words := message(section, block):
                     line += len(_LINE_END.findall(text, counted, start))
                     counted = start
-                    found.append(MarkdownProblem(line, block.problem))
+                    found.append(MarkdownProblem(line, words))
                 start += len(block.text)
         return found
 

@@ -19,6 +19,7 @@ from zorkgpt.cli import (
     compare,
     config,
     doctor,
+    knowledge,
     map_command,
     memories,
     model,
@@ -56,6 +57,7 @@ app.command()(doctor.doctor)
 app.command()(status.status)
 app.command("map")(map_command.draw)
 app.add_typer(config.app, name="config")
+app.add_typer(knowledge.app, name="knowledge")
 app.add_typer(memories.app, name="memories")
 app.add_typer(model.app, name="model")
 app.add_typer(routes.app, name="routes")

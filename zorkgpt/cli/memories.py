@@ -81,7 +81,7 @@ def check(as_json: common_options.AsJson = False, story: OfStory = None, workdir
     """Print the problems of the memory file, line by line. Exit status 1 if there are any."""
     path = _files(workdir, story).memories
     document = _document(path)
-    problems = document.problems()
+    problems = sorted([*document.problems(), *document.doubts()], key=lambda problem: problem.line)
     memories = document.memories()
     count = sum(map(len, memories.values()))
     if as_json:

@@ -138,6 +138,20 @@ def test_check_prints_each_problem_with_its_line_and_exits_1(workdir: Path) -> N
     assert result.output.count("\n") == 1
 
 
+def test_check_names_a_title_that_a_location_has_twice_and_a_memory_without_text(workdir: Path) -> None:
+    header = "**[NOTE - PERMANENT] Mind the step** *(Ep1, T4, +0)*\n"
+    (workdir / "Memories.md").write_text(
+        f"## Location 31: Blue Vats\n\n{header}It creaks.\n\n{header.replace('Mind', 'mind')}It broke.\n\n"
+        f"**[NOTE - PERMANENT] Empty** *(Ep1, T5, +0)*\n\n## Location 32: Loft\n\n{header}Another one.\n"
+    )
+    result = CliRunner().invoke(memories.app, ["check"])
+    assert result.exit_code == 1
+    assert [line.partition(": ")[0] for line in result.output.splitlines()] == [
+        "game_files/Memories.md:6",
+        "game_files/Memories.md:9",
+    ]
+
+
 def test_check_of_a_file_that_is_understood_counts_what_it_has() -> None:
     assert _run("check") == "game_files/Memories.md: 3 memories at 2 locations, all understood\n"
 

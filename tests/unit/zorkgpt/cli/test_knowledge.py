@@ -1,0 +1,64 @@
+"""``zorkgpt knowledge`` as typed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.fixtures.typed_command import typed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KNOWLEDGE = """# Knowledge Base
+
+## DANGERS & THREATS
+
+- Fumes kill. *(Ep1, T12-14)*
+
+## PUZZEL SOLUTIONS
+
+- Turn the wheel.
+
+## My own heading
+
+- Mind the otter.
+"""
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+    clean_environment.chdir(tmp_path)
+    (tmp_path / "game_files").mkdir()
+    (tmp_path / "game_files" / "knowledgebase.md").write_text(KNOWLEDGE, encoding="utf-8")
+    return tmp_path / "game_files"
+
+
+def test_it_is_shown_by_its_headings() -> None:
+    assert typed("knowledge", "show").out.decode() == (
+        "Knowledge, game_files/knowledgebase.md:\n"
+        "DANGERS & THREATS\n  Fumes kill.\nPUZZEL SOLUTIONS\n  Turn the wheel.\nMy own heading\n  Mind the otter.\n"
+    )
+    lines = json.loads(typed("knowledge", "show", "--json").out)
+    assert lines[0] == {
+        "section": "DANGERS & THREATS",
+        "line": {"text": "Fumes kill.", "sources": [{"episode": 1, "first_turn": 12, "last_turn": 14}]},
+    }
+
+
+def test_a_heading_that_is_probably_misspelled_is_named_and_one_of_the_users_own_is_not() -> None:
+    checked = typed("knowledge", "check")
+    assert checked.status == 1
+    assert checked.out.decode() == (
+        "game_files/knowledgebase.md:7: PUZZEL SOLUTIONS is probably PUZZLE SOLUTIONS, misspelled.\n"
+    )
+    assert [each["line"] for each in json.loads(typed("knowledge", "check", "--json").out)["problems"]] == [7]
+
+
+def test_a_knowledge_base_without_problems_is_status_0(work: Path) -> None:
+    (work / "knowledgebase.md").write_text(KNOWLEDGE.replace("PUZZEL", "Puzzle"), encoding="utf-8")
+    assert typed("knowledge", "check").status == 0
+    (work / "knowledgebase.md").unlink()
+    assert typed("knowledge", "show").out == b"Nothing is known in game_files/knowledgebase.md.\n"

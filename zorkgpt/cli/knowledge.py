@@ -1,0 +1,70 @@
+"""``zorkgpt knowledge``: what was learnt of the game as a whole, for people to read and check."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from session.text import counted
+from zorkgpt.cli import common_options
+from zorkgpt.cli.latest_run import OfStory, latest_folder, of_story
+from zorkgpt.cli.streams import print_line
+
+if TYPE_CHECKING:
+    from managers.knowledge.document import KnowledgeDocument
+
+app = typer.Typer(help="What was learnt of the game as a whole.", no_args_is_help=True)
+
+KnowledgeFolder = Annotated[
+    Path | None, typer.Option(help="Folder of the knowledge base.", metavar="DIR", parser=common_options.folder)
+]
+
+
+@app.command()
+def show(as_json: common_options.AsJson = False, story: OfStory = None, workdir: KnowledgeFolder = None) -> None:
+    """Print the knowledge base by its headings."""
+    path, document = _document(workdir, story)
+    entries = document.entries()
+    if as_json:
+        typer.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
+        return
+    if not entries:
+        print_line(f"Nothing is known in {path}.")
+        return
+    print_line(f"Knowledge{of_story(path.parent)}, {path}:")
+    heading = None
+    for entry in entries:
+        if entry.section != heading:
+            heading = entry.section
+            print_line(heading or "(without a heading)")
+        print_line(f"  {entry.line.text}")
+
+
+@app.command()
+def check(as_json: common_options.AsJson = False, story: OfStory = None, workdir: KnowledgeFolder = None) -> None:
+    """Print headings that look misspelled, line by line. Exit status 1 if there are any."""
+    path, document = _document(workdir, story)
+    problems, entries = document.doubts(), document.entries()
+    if as_json:
+        found = [asdict(problem) for problem in problems]
+        typer.echo(json.dumps({"file": str(path), "lines": len(entries), "problems": found}, indent=2))
+    else:
+        for problem in problems:
+            print_line(f"{path}:{problem.line}: {problem.message}")
+        if not problems:
+            print_line(f"{path}: {counted(len(entries), 'line')} of knowledge, all headings understood")
+    if problems:
+        raise typer.Exit(1)
+
+
+def _document(workdir: Path | None, story: str | None) -> tuple[Path, KnowledgeDocument]:
+    from managers.knowledge.document import parse_knowledge
+    from session.files.document_store import DocumentStore
+
+    configuration = common_options.configuration_in(workdir)
+    path = latest_folder(configuration.zork_game_workdir, story) / configuration.knowledge_file
+    return path, DocumentStore(path, parse_knowledge).document
