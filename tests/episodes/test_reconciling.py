@@ -27,7 +27,7 @@ LATE = 0.45
 
 @pytest.fixture(scope="module")
 def effects(tmp_path_factory: pytest.TempPathFactory) -> int:
-    return effects_of_a_run(tmp_path_factory.mktemp("counted"))
+    return effects_of_a_run(tmp_path_factory.mktemp("counted")).total
 
 
 def titles_in(folder: Path) -> list[str]:
