@@ -25,7 +25,7 @@ Group = TypeVar("Group", bound=Options)
 _MODELS = frozenset(f"{role}_model" for role in ROLES)
 _SAMPLING = frozenset(f"{role}_sampling" for role in ROLES)
 _BUDGETS = "budgets."
-_HANDED_OVER = ("agent.player", "extractor.mode", "max_turns_per_episode")
+_HANDED_OVER = ("agent.player", "agent.reasoning_length", "extractor.mode", "max_turns_per_episode")
 _IN_PROMPTS = frozenset({"memory_sampling.memory_history_window"})
 
 
@@ -78,6 +78,7 @@ def handed_over(then: GameConfiguration, now: GameConfiguration, turns: int) -> 
     """
     values = {
         "agent.player": "model",
+        "agent.reasoning_length": now.agent.reasoning_length,
         "extractor.mode": now.extractor.mode,
         "max_turns_per_episode": min(then.max_turns_per_episode, turns + now.max_turns_per_episode),
     }

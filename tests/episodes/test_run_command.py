@@ -91,9 +91,12 @@ def test_a_run_tells_what_plays_what_and_shows_every_turn(tmp_path: Path) -> Non
     assert "> north" in result.stdout
     assert "It may help." in result.stdout
     assert "Forecourt" in result.stdout
-    *_, end, gained = result.stdout.splitlines()
+    *_, end, gained, next_steps = result.stdout.splitlines()
     assert "after 2 turns" in end
     assert re.match(r"Learnt so far: 2 locations, \d routes?, 0 memories\. Episode 1: 0 of 100 points\. Cost: ", gained)
+    assert all(f"zorkgpt {command} --workdir " in next_steps for command in ("report", "status", "memories show"))
+    with MisbehavingServer(proposes("north")) as server:
+        assert "memories show" not in played(tmp_path, server, "--max-turns", "1").stdout
 
 
 def test_manifest_and_journal_hold_the_run(tmp_path: Path) -> None:

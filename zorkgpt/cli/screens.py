@@ -67,7 +67,7 @@ class PlainScreen:
 
     def __init__(self, out: TextIO | None = None, *, quiet: bool = False) -> None:
         self._out = out
-        self._quiet = quiet
+        self.is_quiet = quiet
 
     def show(self, event: Event) -> None:
         """Print the event if it concerns a reader."""
@@ -75,7 +75,7 @@ class PlainScreen:
             print(printable(line), file=self._out, flush=True)
 
     def _lines(self, event: Event) -> list[str]:
-        if self._quiet and not isinstance(event, RunStarted | OptionsChanged | EpisodeEnded | RunPaused):
+        if self.is_quiet and not isinstance(event, RunStarted | OptionsChanged | EpisodeEnded | RunPaused):
             return []
         if isinstance(event, EpisodeStarted):
             return [f"\n=== Episode {event.episode}, seed {event.seed} ===\n", event.opening.text.strip()]

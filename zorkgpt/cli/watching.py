@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import time
@@ -36,6 +37,7 @@ from zorkgpt.telemetry.listener import open_listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from orchestration.run import Run
     from orchestration.turn import Review
@@ -130,6 +132,10 @@ class Watching:
             raise
         if self.is_for_people and (line := self._gained(run)):
             _print_wrapped(self.screen.screen, line)
+        is_quiet = isinstance(self.screen.screen, PlainScreen) and self.screen.screen.is_quiet
+        is_first = len([*run.folder.parent.iterdir()]) == 1
+        if self.is_for_people and not is_quiet and is_first and end == "done":
+            _print_wrapped(self.screen.screen, _next_steps(self.configuration.zork_game_workdir))
         if end != "done":
             self._tell("", run)
         raise typer.Exit(EXIT_STATUS[end])
@@ -173,6 +179,15 @@ class Watching:
             return
         command = resume_command(run.folder, run.model.spending, self.repeated)
         print_line(f"{news}{command} goes on from here.")
+
+
+def _next_steps(workdir: Path) -> str:
+    """Return what can be typed after the first run in a work folder."""
+    where = "" if workdir == GameConfiguration().zork_game_workdir else f" --workdir {shlex.quote(str(workdir))}"
+    return (
+        f"{program()} report{where} makes a page of this run, {program()} status{where} shows the latest state, "
+        f"{program()} memories show{where} prints what is remembered."
+    )
 
 
 def _print_wrapped(screen: Screen, line: str) -> None:
