@@ -29,7 +29,6 @@ smoke() {
     "$zorkgpt" report --to "$name.html" --workdir "$name"
     grep -q "</html>" "$name.html"
     printf 'look\nnorth\n' | "$zorkgpt" play --workdir "$name-person" >/dev/null
-    "$zorkgpt" ablate --dry-run --pairs 1 --episodes 1 --max-turns 3 >/dev/null
     "$1/bin/python" -c "
 from zorkgpt import api
 run = api.play(agent=lambda situation: 'look', max_turns=3, workdir='$name-api')
