@@ -158,7 +158,8 @@ def open_resumed_run(
 
     asked: called before a model is asked
     repeated: called after each repeated turn, with the number of repeated turns and of all that are to be repeated
-    forked_from: the run that a new fork comes from, which is named if its turns are not repeated
+    forked_from: the run that a new fork comes from, which is named if its turns are not repeated; all events of a new
+        fork are shown
     Raises ``StoreError`` if the run has ended, is being played, or is damaged; ``GameError``; ``Diverged``, also while
     it is played, if recorded turns are played differently.
     """
@@ -176,13 +177,15 @@ def open_resumed_run(
         stack.callback(journal.close)
         keep_budgets(folder, configuration.budgets)
         stack.callback(shared_files(configuration).copy_to, folder / AT_END)
-        inputs = Inputs(show, journal, lines[done:], repeated)
+        inputs = Inputs(show, journal, lines[done:], repeated, shows_repeated=forked_from is not None)
         run = stack.enter_context(
             assemble(configuration, parts, manifest, inputs, stop, journal, copies=checkpoint.copies, asked=asked)
         )
         for line in lines[:done]:
             if line.event is not None:
                 run.model.count(line.event)
+                if forked_from is not None:
+                    show(line.event)
         if not lines:
             begin(configuration, parts, manifest, inputs, folder)
         yield replace(run, position=_position(lines, done))

@@ -113,13 +113,11 @@ def open_run(
 ) -> Iterator[Run]:
     """Make a run folder and put the run together; every event goes to the journal, then to ``show``.
 
-    The agent's model is tried out first. If the run cannot begin, no folder is left behind, and no episode number is
-    used up.
+    The agent's model is tried out before the run begins. If it cannot begin, no folder is left behind, and no episode
+    number is used up.
     asked: called before a model is asked
     """
     workdir = configuration.zork_game_workdir
-    if parts.model is not None:
-        parts.model.try_out()
     with ExitStack() as stack:
         undoing = stack.enter_context(ExitStack())
         if not workdir.exists():
@@ -131,10 +129,12 @@ def open_run(
         undoing.callback(rmtree, journal.folder, ignore_errors=True)
         stack.enter_context(claimed(journal.folder))
         stack.callback(journal.close)
+        if parts.model is not None:
+            parts.model.try_out()
         inputs = Inputs(show, journal)
         run = stack.enter_context(assemble(configuration, parts, manifest, inputs, stop, journal, asked=asked))
-        stack.callback(shared_files(configuration).copy_to, journal.folder / AT_END)
         begin(configuration, parts, manifest, inputs, journal.folder)
+        stack.callback(shared_files(configuration).copy_to, journal.folder / AT_END)
         undoing.pop_all()
         yield run
 

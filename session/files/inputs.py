@@ -65,7 +65,7 @@ class Inputs:
     """Repeats the recorded events of a run in order, then takes live ones and appends them to the journal.
 
     recorded: the journal lines to repeat; a pause at their end is ignored
-    show: called with each new event; a replay shows the repeated ones
+    show: called with each new event, and with the repeated ones in a replay or if ``shows_repeated``
     journal: receives new events; ``None`` for a replay, which ends when the recording does
     count: called with every event, repeated or new
     repeated: called after each repeated turn of a run that is resumed, with the number of repeated turns and of all
@@ -77,7 +77,10 @@ class Inputs:
         journal: Journal | None = None,
         recorded: Iterable[JournalLine] = (),
         repeated: Callable[[int, int], None] = lambda _done, _all: None,
+        *,
+        shows_repeated: bool = False,
     ) -> None:
+        self._shows_repeated = shows_repeated or journal is None
         self.count: Callable[[Event], None] = lambda _event: None
         self._show = show
         self._journal = journal
@@ -189,7 +192,7 @@ class Inputs:
         if self._journal is not None:
             self._journal.skip(line)
         self.count(event)
-        if self._journal is None:
+        if self._shows_repeated:
             self._show(event)
         if isinstance(event, TurnPlayed):
             self.turns -= 1

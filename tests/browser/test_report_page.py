@@ -83,7 +83,7 @@ def test_a_search_leaves_the_turns_that_have_the_words(open_report: OpenReport) 
 def test_what_a_search_finds_in_several_episodes_names_the_episode(open_report: OpenReport) -> None:
     page = open_report(report_of(run_of(300)))
     page.get_by_role("searchbox", name="Search the turns").fill("you are at 12 of")
-    rows = page.get_by_label("Turns", exact=True).get_by_role("option")
+    rows = page.get_by_role("listbox", name="Turns").get_by_role("option")
     expect(rows.nth(0)).to_contain_text("e1 t12")
     expect(rows.nth(1)).to_contain_text("e2 t12")
 

@@ -59,8 +59,8 @@ def test_two_episodes_write_a_memory_and_the_second_is_shown_it_at_its_location(
                 model.prompts.append([])
             elif isinstance(event, EpisodeEnded) and event.episode == 1 and file.exists():
                 after_first.update(parse_memories(file.read_text(encoding="utf-8")).memories())
-            elif isinstance(event, TurnPlayed) and event.record.episode == EPISODES and event.record.before.location:
-                visited.add(event.record.before.location.num)
+            elif isinstance(event, TurnPlayed) and event.record.episode == EPISODES and not event.record.is_of_route:
+                visited.update([event.record.before.location.num] if event.record.before.location else [])
 
         overheard = replace(parts, model=replace(parts.model, model=model))
         with open_run(configuration, overheard, episodes=EPISODES, show=watch, stop=Flag()) as run:

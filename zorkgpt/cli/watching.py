@@ -133,8 +133,7 @@ class Watching:
         if self.is_for_people and (line := self._gained(run)):
             _print_wrapped(self.screen.screen, line)
         is_quiet = isinstance(self.screen.screen, PlainScreen) and self.screen.screen.is_quiet
-        is_first = len([*run.folder.parent.iterdir()]) == 1
-        if self.is_for_people and not is_quiet and is_first and end == "done":
+        if end == "done" and self.is_for_people and not is_quiet and len([*run.folder.parent.iterdir()]) == 1:
             _print_wrapped(self.screen.screen, _next_steps(self.configuration.zork_game_workdir))
         if end != "done":
             self._tell("", run)
