@@ -189,7 +189,7 @@ def test_a_fork_in_the_middle_of_a_route_goes_on_along_it(own_story: Path, tmp_p
     play(own_story, tmp_path, ScriptedLLM(Returning()))
     waits = ScriptedLLM(lambda _role, _prompt, _schema: {"action": "wait"})
     fork = fork_of(own_story, tmp_path, Branch(2, 4), waits)
-    assert [turn.is_of_route for turn in fork.played.turns if turn.episode == 2] == [True] * 6 + [False]
+    assert [turn.is_of_route for turn in fork.played.turns if turn.episode == 2] == [True] * 10 + [False]
 
 
 def test_without_routes_nothing_is_learnt_or_offered(own_story: Path, tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ def proposes(action: str, reasoning: str = "It may help.") -> Streams:
     return Streams((json.dumps({"reasoning": reasoning, "action": action}),))
 
 
+NOTICED = 3.0  # seconds after which a process has taken notice of a signal, on a busy machine too
+
+
 class Interrupts:
     """Sends a signal to the process ``pid`` while its model is thinking, then answers, or never does."""
 
@@ -34,6 +37,7 @@ class Interrupts:
 
     def play(self, handler: Handler) -> None:
         os.kill(self.pid, self.number)
+        handler.server.closing.wait(NOTICED)
         self.answer.play(handler)
 
 
