@@ -70,6 +70,7 @@ def test_a_model_plays_on_where_a_person_has_paused(tmp_path: Path, learns: bool
     assert f"is repeated exactly: {end.turns} turns" in typed_without_a_person(tmp_path, "replay")
 
 
+@pytest.mark.slow
 def test_a_model_plays_on_in_a_fork_of_a_persons_run(tmp_path: Path) -> None:
     typed_on_a_terminal(tmp_path, ["n. n. take lamp\r", "quit\r"], "play", "--workdir", "work")
     with MisbehavingServer(Answers()) as server:
@@ -82,6 +83,7 @@ def test_a_model_plays_on_in_a_fork_of_a_persons_run(tmp_path: Path) -> None:
     assert f"is repeated exactly: {len(turns)} turns" in typed_without_a_person(tmp_path, "replay", str(fork))
 
 
+@pytest.mark.slow
 def test_a_run_that_a_model_took_over_is_forked_with_both_players(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
         model = ("--model", "m", "--base-url", server.base_url)

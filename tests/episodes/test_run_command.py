@@ -37,7 +37,8 @@ class Interrupts:
 
     def play(self, handler: Handler) -> None:
         os.kill(self.pid, self.number)
-        handler.server.closing.wait(NOTICED)
+        if isinstance(self.answer, Streams):
+            handler.server.closing.wait(NOTICED)
         self.answer.play(handler)
 
 

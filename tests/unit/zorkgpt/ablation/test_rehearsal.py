@@ -82,6 +82,7 @@ def test_hours_are_those_of_the_calls_and_of_the_program_side_by_side() -> None:
     assert "without a known price" in lines[-1]
 
 
+@pytest.mark.slow
 def test_a_dry_run_needs_no_key_for_the_profile_and_the_price_of_a_named_model(tmp_path: Path) -> None:
     def dollars(*more: str, **variables: str) -> str:
         command = ("ablate", "--dry-run", "--max-turns", "4", "--arms", "full", "--pairs", "2", "--episodes", "3")
