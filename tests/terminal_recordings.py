@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tests.fixtures.misbehaving_server import Handler
 
 FOLDER = Path(__file__).parent / "golden" / "terminal"
-SIZES = ((80, 24), (200, 60))  # columns, rows
+COLUMNS, ROWS = 80, 24
 PATIENCE = 90.0  # seconds
 _DIFFERS = (
     (re.compile(r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] "), "# "),
@@ -37,7 +37,6 @@ _DIFFERS = (
     (re.compile(r"\d+(?:\.\d+)?[ \n]s\b"), "# s"),
     (re.compile(r"(down for # s of 5 min).*"), r"\1 #"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:#"),
-    (re.compile(r"\S*/zorkgpt(?= )|\S*python3? -m zorkgpt"), "zorkgpt"),
     (re.compile(r"(# s) ─+╮"), r"\1 ─╮"),
 )
 
@@ -45,11 +44,11 @@ _DIFFERS = (
 class Terminal:
     """A tmux session in which a command is run."""
 
-    def __init__(self, name: str, columns: int, rows: int, folder: Path, *arguments: str) -> None:
-        self._socket = f"zorkgpt-{name}-{columns}"
-        self._rows = rows
-        command = shlex.join([sys.executable, "-m", "zorkgpt", *arguments])
-        size = ("-x", str(columns), "-y", str(rows))
+    def __init__(self, name: str, folder: Path, *arguments: str) -> None:
+        self._socket = f"zorkgpt-{name}"
+        programs = Path(sys.executable).parent  # there it is called by its name, which is as long on every machine
+        command = f"PATH={shlex.quote(str(programs))}:$PATH {shlex.join(['zorkgpt', *arguments])}"
+        size = ("-x", str(COLUMNS), "-y", str(ROWS))
         self._tmux(
             "-f",
             "/dev/null",
@@ -68,7 +67,7 @@ class Terminal:
         has scrolled off at the top is shown in their place.
         """
         lines = self._tmux("capture-pane", "-p", "-J", "-S", "-").rstrip().splitlines()
-        shown = "\n".join(line.rstrip() for line in lines[-self._rows :])
+        shown = "\n".join(line.rstrip() for line in lines[-ROWS:])
         for pattern, stands in _DIFFERS:
             shown = pattern.sub(stands, shown)
         return shown
@@ -167,15 +166,15 @@ def _wanted(handler: Handler) -> dict[str, Any]:
     return dict(form["properties"])
 
 
-Scene = Callable[[ExitStack, Path, int, int], list[str]]
+Scene = Callable[[ExitStack, Path], list[str]]
 """Plays something in an empty folder and returns the screens that were seen."""
 
 
-def first_play(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
+def first_play(stack: ExitStack, folder: Path) -> list[str]:
     """What ``make play`` shows: how it begins, its twelfth turn, how it ends."""
     model = Plays(waits_at=1)
     server = stack.enter_context(MisbehavingServer(model))
-    shown = _opened(stack, "first", columns, rows, folder, "run", "--episodes", "3", "--max-turns", "20", *_at(server))
+    shown = _opened(stack, "first", folder, "run", "--episodes", "3", "--max-turns", "20", *_at(server))
     model.wait_until_asked()
     begun = shown.wait_for("the agent thinks")
     model.go_on(12)
@@ -186,33 +185,33 @@ def first_play(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[
     return [begun, playing, shown.wait_for("Learnt so far: ")]
 
 
-def dying_server(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
+def dying_server(stack: ExitStack, folder: Path) -> list[str]:
     """The server dies over the fourth turn, and comes back."""
     model = Plays()
     server = MisbehavingServer(_DiesAt(model, 4))
     server.__enter__()
-    shown = _opened(stack, "dying", columns, rows, folder, "run", "--max-turns", "6", *_at(server))
+    shown = _opened(stack, "dying", folder, "run", "--max-turns", "6", *_at(server))
     down = shown.wait_for("waiting for it, at most")
     stack.enter_context(MisbehavingServer(model, port=server.server_port))
     return [down, shown.wait_for("Learnt so far: ")]
 
 
-def watched(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
+def watched(stack: ExitStack, folder: Path) -> list[str]:
     """Another terminal watches a run."""
     model = Plays(waits_at=5)
     server = stack.enter_context(MisbehavingServer(model))
-    player = _opened(stack, "played", columns, rows, folder, "run", "--max-turns", "6", *_at(server))
+    player = _opened(stack, "played", folder, "run", "--max-turns", "6", *_at(server))
     model.wait_until_asked()
     player.wait_for("Turn 4 of 6")
-    shown = _opened(stack, "watch", columns, rows, folder, "watch", "--workdir", "work")
+    shown = _opened(stack, "watch", folder, "watch", "--workdir", "work")
     begun = shown.wait_for("the agent thinks")
     model.go_on()
     return [begun, shown.wait_for("The run is done.")]
 
 
-def person(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
+def person(stack: ExitStack, folder: Path) -> list[str]:
     """A person plays."""
-    shown = _opened(stack, "person", columns, rows, folder, "play", "--workdir", "work")
+    shown = _opened(stack, "person", folder, "play", "--workdir", "work")
     screens = [shown.wait_for("\n>")]
     for command, seen in (("north. north", "Turn 2 "), ("take lamp", "Turn 3 "), ("save", "saved by itself")):
         shown.type(command)
@@ -223,10 +222,10 @@ def person(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]
     return [*screens, shown.wait_for("Learnt so far: ")]
 
 
-def steps(stack: ExitStack, folder: Path, columns: int, rows: int) -> list[str]:
+def steps(stack: ExitStack, folder: Path) -> list[str]:
     """A person plays the first proposal, refuses the second and edits the third."""
     server = stack.enter_context(MisbehavingServer(Plays()))
-    shown = _opened(stack, "steps", columns, rows, folder, "run", "--step", "--max-turns", "3", *_at(server))
+    shown = _opened(stack, "steps", folder, "run", "--step", "--max-turns", "3", *_at(server))
     screens = [shown.wait_for("Proposed: north")]
     shown.type("")
     shown.wait_for("Turn 1 of 3")
@@ -261,8 +260,8 @@ def _at(server: MisbehavingServer) -> tuple[str, ...]:
     return "--base-url", server.base_url, "--workdir", "work"
 
 
-def _opened(stack: ExitStack, name: str, columns: int, rows: int, folder: Path, *arguments: str) -> Terminal:
-    terminal = Terminal(name, columns, rows, folder, *arguments)
+def _opened(stack: ExitStack, name: str, folder: Path, *arguments: str) -> Terminal:
+    terminal = Terminal(name, folder, *arguments)
     stack.callback(terminal.close)
     return terminal
 
@@ -276,19 +275,18 @@ SCENES: dict[str, Scene] = {
 }
 
 
-def record(name: str, columns: int, rows: int) -> str:
-    """The screens of a scene in a terminal of that size, as one text."""
+def record(name: str) -> str:
+    """The screens of a scene, as one text."""
     with tempfile.TemporaryDirectory(prefix="zorkgpt-screens-") as folder, ExitStack() as stack:
-        screens = SCENES[name](stack, Path(folder), columns, rows)
-    return f"\n{'=' * columns}\n".join(screens)
+        screens = SCENES[name](stack, Path(folder))
+    return f"\n{'=' * COLUMNS}\n".join(screens)
 
 
 def main() -> None:
-    """Record every scene in every size; with arguments, only the scenes of these names."""
+    """Record every scene; with arguments, only the scenes of these names."""
     FOLDER.mkdir(exist_ok=True)
     for name in sys.argv[1:] or SCENES:
-        for columns, rows in SIZES:
-            (FOLDER / f"{name}_{columns}x{rows}.txt").write_text(record(name, columns, rows) + "\n", encoding="utf-8")
+        (FOLDER / f"{name}.txt").write_text(record(name) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from managers.prompting import as_many_as_fit
 from session.memory import Memory, MemoryStatus
-from session.text import one_line
+from session.text import cut_middle, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -87,7 +87,9 @@ def _laid_out(memories: Sequence[Memory], lines: dict[int, str], kept: Collectio
 
 def _line(memory: Memory, tokens: TokenCounter, longest: int, *, show_markers: bool) -> str:
     marker = MARKERS.get(memory.persistence, "") if show_markers else ""
-    return tokens.cut(f"[{memory.category}] {memory.title}: {one_line(memory.text)}", longest) + marker
+    characters = tokens.characters(longest)
+    head = cut_middle(f"[{memory.category}] {memory.title}: ", characters)
+    return head + cut_middle(one_line(memory.text), characters - len(head)) + marker
 
 
 def _place(location_id: int, seed: Seed) -> bytes:

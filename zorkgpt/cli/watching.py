@@ -184,7 +184,7 @@ def _next_steps(workdir: Path) -> str:
     """Return what can be typed after the first run in a work folder."""
     where = "" if workdir == GameConfiguration().zork_game_workdir else f" --workdir {shlex.quote(str(workdir))}"
     return (
-        f"{program()} report{where} makes a page of this run, {program()} status{where} shows the latest state, "
+        f"{program()} report{where} makes a page of this run,\n{program()} status{where} shows the latest state,\n"
         f"{program()} memories show{where} prints what is remembered."
     )
 

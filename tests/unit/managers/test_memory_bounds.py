@@ -95,6 +95,14 @@ def test_no_memory_takes_more_than_a_quarter_of_what_the_agent_is_shown(tmp_path
         manager.add_memory(VATS.num, VATS.name, memory(title, text="x" * 900))
     lines = manager.get_location_memory(VATS.num).splitlines()
     assert [len(line) for line in lines] == [100, 100, 100]
+    assert [line[:15] for line in lines] == ["[NOTE] one: xxx", "[NOTE] two: xxx", "[NOTE] three: x"]
+
+
+def test_a_memory_that_is_cut_keeps_its_title(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, simple_memory={"max_tokens": 100})
+    title = "`open drawer`: a can of oil, a brass key and a tobacco tin, and a letter"
+    manager.add_memory(VATS.num, VATS.name, memory(title, text="A drawer, and what it contains. " * 20))
+    assert f"[NOTE] {title}: " in manager.get_location_memory(VATS.num)
 
 
 def test_a_title_is_known_whatever_its_case_and_spaces(tmp_path: Path) -> None:
