@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,6 +15,10 @@ STORIES_VARIABLE = "ZORKGPT_STORIES"
 
 settings.register_profile("untimed", deadline=None)  # how long an example takes tells of the machine, not of the law
 settings.load_profile("untimed")
+
+# The tests start the program hundreds of times. Compiling all of its modules takes longer than most commands do.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # A shell without job control lets what it starts in the background ignore Ctrl-C, and so would the programs under test.
 signal.signal(signal.SIGINT, signal.default_int_handler)
