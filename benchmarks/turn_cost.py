@@ -6,8 +6,8 @@ plays the walkthrough of STORY (Zork I in the folder ZORKGPT_STORIES, else the s
 does, with the interpreter in a process of its own and all files on a disk, and with a model that plausibly answers
 every role and takes no time. Once cold, in an empty work folder, and once warm: with 8 memories at each of 100
 locations and 12 kB of knowledge. Tokens are estimated at four characters each. The growth is that of a turn's time
-over 2,000 turns which repeat the same commands. The steps are those of Jericho alone, of the same commands. Temporary
-files only; no network. Exit status 1: a bar that does not depend on the machine is missed.
+over 2,000 turns which repeat the same commands. Times are without the model's. Temporary files only; no network. Exit
+status 1: a bar that does not depend on the machine is missed.
 """
 
 from __future__ import annotations
@@ -17,18 +17,13 @@ import re
 import sys
 import tempfile
 import time
-import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, median, quantiles
 from threading import Event as Flag
 from typing import TYPE_CHECKING, get_args
-
-from jericho import FrotzEnv
-from jericho.jericho import UnsupportedGameWarning
 
 from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
 from benchmarks.tables import Row, show
@@ -46,7 +41,7 @@ from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import FrameType
 
     from pydantic import BaseModel
@@ -78,8 +73,8 @@ BARS: Mapping[str, Bar] = {
     "model calls": Bar(1.4, 1.3),
     "prompt tokens": Bar(2500, 3600),
     "prompt tokens, p95": Bar(5000, 8000),
-    "time, p50, in Jericho steps": Bar(100, 100, is_time=True),
-    "time, p95, in Jericho steps": Bar(250, 250, is_time=True),
+    "time, ms, p50": Bar(5, 5, is_time=True),
+    "time, ms, p95": Bar(15, 15, is_time=True),
     "forced writes": Bar(1.3, 1.3),
     "file replacements": Bar(2, 2),
     "journal, bytes": Bar(2600, 2600),
@@ -355,33 +350,17 @@ class Measured:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """How long each turn of a walkthrough took, without the model's time, and a step of Jericho alone, in seconds."""
-
-    turns: Sequence[float]
-    step: float
-
-    def figures(self) -> dict[str, float]:
-        """Return the figures of a turn that have a bar."""
-        return {
-            "time, p50, in Jericho steps": median(self.turns) / self.step,
-            "time, p95, in Jericho steps": percentile_95(self.turns) / self.step,
-        }
-
-
 def measure(walkthrough: Walkthrough, rooms: Mapping[int, str] | None = None) -> Measured:
     """Play the walkthrough cold, or warm with memories of these rooms, and count."""
     with work_folder(rooms) as folder, DiskCalls() as disk:
         return Measured(play(walkthrough, folder), disk.forced_writes, disk.replacements)
 
 
-def measure_times(walkthrough: Walkthrough, rooms: Mapping[int, str] | None = None) -> Times:
-    """Play the walkthrough cold or warm, and Jericho alone before and after, and take the time."""
-    before = step_seconds(walkthrough)
+def measure_times(walkthrough: Walkthrough, rooms: Mapping[int, str] | None = None) -> dict[str, float]:
+    """Play the walkthrough cold or warm, and return the time of a turn without the model's."""
     with work_folder(rooms) as folder:
         seconds = play(walkthrough, folder).seconds
-    return Times(seconds, fmean((before, step_seconds(walkthrough))))
+    return {"time, ms, p50": median(seconds) * 1000, "time, ms, p95": percentile_95(seconds) * 1000}
 
 
 def growth(walkthrough: Walkthrough, rooms: Mapping[int, str] | None = None) -> float:
@@ -401,22 +380,6 @@ def work_folder(rooms: Mapping[int, str] | None) -> Iterator[Path]:
         yield Path(name)
 
 
-def step_seconds(walkthrough: Walkthrough) -> float:
-    """Return how long Jericho alone takes for one of the commands, the median of five rounds."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnsupportedGameWarning)
-        game = FrotzEnv(str(walkthrough.story), seed=walkthrough.seed)
-    rounds = []
-    for _ in range(5):
-        game.reset()
-        start = time.perf_counter()
-        for command in walkthrough.commands:
-            game.step(command)
-        rounds.append((time.perf_counter() - start) / len(walkthrough.commands))
-    game.close()
-    return median(rounds)
-
-
 def percentile_95(values: Sequence[float]) -> float:
     """Return the value that 95 of 100 do not exceed."""
     return quantiles(values, n=100)[94]
@@ -428,15 +391,13 @@ def main() -> int:
     cold = measure(walkthrough)
     rooms = cold.cost.rooms
     warm = measure(walkthrough, rooms)
-    times = {"cold": measure_times(walkthrough), "warm": measure_times(walkthrough, rooms)}
     found = {
-        "cold": {**cold.figures(), **times["cold"].figures(), GROWTH: growth(walkthrough)},
-        "warm": {**warm.figures(), **times["warm"].figures(), GROWTH: growth(walkthrough, rooms)},
+        "cold": {**cold.figures(), **measure_times(walkthrough), GROWTH: growth(walkthrough)},
+        "warm": {**warm.figures(), **measure_times(walkthrough, rooms), GROWTH: growth(walkthrough, rooms)},
     }
     print(f"{walkthrough.story.stem}: {cold.cost.turns} turns, score {cold.cost.score}; warm score {warm.cost.score}\n")
     show([_row(name, found["cold"][name], found["warm"][name]) for name in BARS], "A turn")
     show([*_role_rows("cold", cold.cost), *_role_rows("warm", warm.cost)], "Models, a turn")
-    show([_time_row(kind, each) for kind, each in times.items()], "Time of a turn, without the model's")
     missed = [
         name
         for name, bar in BARS.items()
@@ -469,15 +430,6 @@ def _role_rows(kind: str, cost: Cost) -> Iterator[Row]:
         "prompt tokens": fmean(cost.all_tokens),
         "p95": percentile_95(cost.all_tokens),
         "prefix shared with the prompt before": cost.shared_on_average,
-    }
-
-
-def _time_row(kind: str, times: Times) -> Row:
-    return {
-        "": kind,
-        "p50, ms": median(times.turns) * 1000,
-        "p95, ms": percentile_95(times.turns) * 1000,
-        "Jericho's step, ms": times.step * 1000,
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import platform
 import sys
 from collections.abc import Callable
@@ -94,11 +93,10 @@ class Run:
 
     def play(self) -> RunEnd:
         """Play the run to its end, or until it is paused. Raises ``StoreError``."""
-        with _full_collections_seldom():
-            end = self.orchestrator.play(self.position.index)
-            self.orchestrator.learning.show()
-            self.orchestrator.inputs.sync()
-            return end
+        end = self.orchestrator.play(self.position.index)
+        self.orchestrator.learning.show()
+        self.orchestrator.inputs.sync()
+        return end
 
 
 @contextmanager
@@ -242,19 +240,3 @@ def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) 
         versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
         assistance=tuple(sorted(configuration.assist)),
     )
-
-
-@contextmanager
-def _full_collections_seldom() -> Iterator[None]:
-    """Let the garbage collector skip what was made before, and look through all the rest a tenth as often.
-
-    Modules and managers outlive the run, and a full collection takes the time of thirty turns.
-    """
-    thresholds = gc.get_threshold()
-    gc.freeze()
-    gc.set_threshold(*thresholds[:2], 10 * thresholds[2])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()

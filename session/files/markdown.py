@@ -6,18 +6,16 @@ loses a byte of what people wrote (docs/specification.md, Files that people edit
 
 from __future__ import annotations
 
-import gc
 import re
 import sys
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from typing_extensions import Self
 
@@ -212,14 +210,13 @@ class MarkdownReader(ABC, Generic[Heading, Content]):
         """Read the whole text."""
         sections: list[MarkdownSection[Heading, Content]] = []
         blocks = list(_block_of(self._mark))
-        with _without_collections():
-            while self.at < len(self.lines):
-                begun = self.take_heading()
-                if begun is None:
-                    blocks.append(self.take_block())
-                else:
-                    sections.append(MarkdownSection(self.heading, tuple(blocks)))
-                    self.heading, blocks = begun.heading, list(begun.blocks)
+        while self.at < len(self.lines):
+            begun = self.take_heading()
+            if begun is None:
+                blocks.append(self.take_block())
+            else:
+                sections.append(MarkdownSection(self.heading, tuple(blocks)))
+                self.heading, blocks = begun.heading, list(begun.blocks)
         return (*sections, MarkdownSection(self.heading, tuple(blocks)))
 
     def take(self, end: int, content: Content | None = None, problem: str = "") -> MarkdownBlock[Content]:
@@ -233,7 +230,7 @@ class MarkdownReader(ABC, Generic[Heading, Content]):
         start = self.at
         while self.at < len(self.bare) and not self.bare[self.at]:
             self.at += 1
-        return _space("".join(self.lines[start : self.at]))
+        return MarkdownBlock("".join(self.lines[start : self.at]))
 
     def take_comment(self, problem: str = "") -> MarkdownBlock[Content]:
         """Take the comment that begins with the next line; where nothing closes it, that line with the ``problem``.
@@ -326,21 +323,3 @@ def _start_of_closing(blocks: tuple[MarkdownBlock[Content], ...]) -> int:
 
 def _block_of(text: str) -> tuple[MarkdownBlock[Any], ...]:
     return (MarkdownBlock(text),) if text else ()
-
-
-@lru_cache(maxsize=64)
-def _space(text: str) -> MarkdownBlock[Any]:
-    """Return one block for all places with the same space, which is every other block of a file."""
-    return MarkdownBlock(text)
-
-
-@contextmanager
-def _without_collections() -> Iterator[None]:
-    """Let the collector wait: a document is many objects without a cycle, which it would walk again and again."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -9,7 +9,6 @@ from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from game_interface.core.machine.checksum import TwoPartChecksum
 from game_interface.core.machine.story import read_word
 from game_interface.core.machine.zstring import TextDecoder
 
@@ -79,9 +78,7 @@ class ObjectTable:
         self._tree = slice(0, entries_end)
         starts = range(self._entries, self._entries + layout.attributes)
         self._attributes = [slice(start, entries_end, layout.entry) for start in starts]
-        self._hashed = (b"", "")  # attributes and their hash, which most commands leave as they were
-        self._world = slice(self._entries, min(end, story.dynamic_size))
-        self._sum = TwoPartChecksum(max(0, self._world.stop - entries_end))
+        self._world = slice(self._entries, max(entries_end, min(end, story.dynamic_size)))
         self._text = TextDecoder(story)
         self._names: dict[int, str] = {}
 
@@ -205,15 +202,11 @@ class ObjectTable:
 
     def world_hash(self, memory: DynamicMemory) -> str:
         """Return 8 hex digits that are equal while tree, attributes and properties are; globals do not count."""
-        end = self._tree.stop
-        return f"{self._sum.of(memory[self._entries : end], memory[end : self._world.stop]):08x}"
+        return f"{crc32(memory[self._world]):08x}"
 
     def attributes_hash(self, tree: bytes) -> str:
         """Return 8 hex digits that are equal while every object has the same attributes, wherever it is."""
-        attributes = b"".join([tree[each] for each in self._attributes])
-        if attributes != self._hashed[0]:
-            self._hashed = attributes, f"{crc32(attributes):08x}"
-        return self._hashed[1]
+        return f"{crc32(b''.join([tree[each] for each in self._attributes])):08x}"
 
     def world(self, memory: DynamicMemory) -> DynamicMemory:
         """Return the part of ``memory`` that holds the tree, the attributes and the properties."""
