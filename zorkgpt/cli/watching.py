@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import shlex
 import signal
 import sys
@@ -33,7 +35,6 @@ from zorkgpt.cli.run_standing import resume_command
 from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen, Screen
 from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_error, print_line
 from zorkgpt.report.gains import Gains
-from zorkgpt.telemetry.listener import open_listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from orchestration.turn import Review
     from zorkgpt.llm.language_model import Prompt, Role
 
+
+OTEL_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_LOG = logging.getLogger(__name__)
 
 FIRST_PROGRESS, PROGRESS_INTERVAL = 1.0, 5.0
 """Seconds of repeating recorded turns before the first line about it, and between two of them."""
@@ -226,11 +230,27 @@ def watching(
     stop = Flag()
     screen = WatchedScreen(screen_for(quiet=quiet, as_json=as_json), stop)
     try:
-        with DownloadBar(quiet=quiet or as_json) as bar, open_listener(configuration) as trace:
+        with DownloadBar(quiet=quiet or as_json) as bar, spans_of(configuration) as trace:
             again = tuple(str(part) for option in repeated if option[1] is not None for part in option)
             yield Watching(configuration, screen, trace, stop, Keyboard(stop), bar, again)
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
+
+
+@contextmanager
+def spans_of(configuration: GameConfiguration) -> Iterator[Callable[[Event], None]]:
+    """Open the listener that sends the run to an OpenTelemetry collector, if the environment names one."""
+    if not os.environ.get(OTEL_ENDPOINT):
+        yield lambda _: None
+        return
+    try:
+        from zorkgpt.telemetry import open_spans
+    except ImportError:
+        _LOG.warning("%s is set, but no span is sent: pip install 'zorkgpt[otel]' is needed for that", OTEL_ENDPOINT)
+        yield lambda _: None
+        return
+    with open_spans(configuration) as show:
+        yield show
 
 
 @contextmanager

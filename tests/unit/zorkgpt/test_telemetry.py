@@ -14,7 +14,7 @@ from session.events import EpisodeStarted, Event, RunEnded, RunPaused, TurnPlaye
 from session.game_configuration import GameConfiguration
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.run_events import answered, episode_ended, failed, run_started, turn_played
-from zorkgpt.telemetry.spans import SpanListener
+from zorkgpt.telemetry import RunSpans
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
@@ -33,7 +33,7 @@ class Watched:
         self.kept = InMemorySpanExporter()
         self.provider.add_span_processor(SimpleSpanProcessor(self.kept))
         self.tracer = self.provider.get_tracer("test")
-        self.listener = SpanListener(self.tracer, configuration, lambda: round(self.at * SECOND))
+        self.listener = RunSpans(self.tracer, configuration, lambda: round(self.at * SECOND))
 
     def show(self, at: float, event: Event) -> None:
         self.at = at

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import subprocess
 import sys
 
@@ -14,23 +13,23 @@ from session.events import RunEnded
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import answered, run_started, turn_played
 from tests.fixtures.trace_collector import TraceCollector
-from zorkgpt.telemetry.export import Exporter
-from zorkgpt.telemetry.listener import ENDPOINT, open_listener
+from zorkgpt.cli.watching import OTEL_ENDPOINT, spans_of
+from zorkgpt.telemetry import Exporter
 
 LOOK_AT_IMPORTS = (
-    "import sys; from zorkgpt.telemetry import listener; from session.game_configuration import GameConfiguration\n"
-    "with listener.open_listener(GameConfiguration()): print([m for m in sys.modules if m.startswith('opentelemetry')])"
+    "import sys; from zorkgpt.cli.watching import spans_of; from session.game_configuration import GameConfiguration\n"
+    "with spans_of(GameConfiguration()): print([m for m in sys.modules if m.startswith('opentelemetry')])"
 )
 
 
 @pytest.fixture(autouse=True)
 def _without_a_collector(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (ENDPOINT, "OTEL_SERVICE_NAME", "OTEL_SDK_DISABLED", "OTEL_TRACES_SAMPLER"):
+    for name in (OTEL_ENDPOINT, "OTEL_SERVICE_NAME", "OTEL_SDK_DISABLED", "OTEL_TRACES_SAMPLER"):
         monkeypatch.delenv(name, raising=False)
 
 
 def show_turns(turns: int) -> None:
-    with open_listener(GameConfiguration()) as show:
+    with spans_of(GameConfiguration()) as show:
         show(run_started())
         for turn in range(turns):
             show(answered("named", seconds=0.001, prompt=10))
@@ -39,14 +38,14 @@ def show_turns(turns: int) -> None:
 
 
 def start_a_run_and_fail() -> None:
-    with open_listener(GameConfiguration()) as show:
+    with spans_of(GameConfiguration()) as show:
         show(run_started())
         raise OSError("the disk is full")
 
 
 def test_every_span_has_reached_the_collector_when_the_block_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     with TraceCollector() as collector:
-        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
         show_turns(600)
     names = sorted({span.name for span in collector.spans})
     assert (len(collector.spans), names) == (1201, ["chat named", "run", "turn"])
@@ -65,7 +64,7 @@ def test_what_the_environment_gets_wrong_is_not_quoted_where_it_may_hold_a_key(
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Bearer sk-nobody-may-see-this")
     with TraceCollector() as collector:
-        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
         show_turns(1)
     assert collector.spans
     assert "sk-nobody" not in caplog.text
@@ -73,7 +72,7 @@ def test_what_the_environment_gets_wrong_is_not_quoted_where_it_may_hold_a_key(
 
 @pytest.mark.parametrize(("name", "value"), [("OTEL_BSP_MAX_QUEUE_SIZE", "-1"), ("OTEL_BSP_SCHEDULE_DELAY", "0")])
 def test_what_cannot_be_is_one_line(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
-    monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:1")
+    monkeypatch.setenv(OTEL_ENDPOINT, "http://127.0.0.1:1")
     monkeypatch.setenv(name, value)
     with pytest.raises(
         ConfigurationError, match=r"OpenTelemetry cannot be set up as the environment says: .* positive"
@@ -86,7 +85,7 @@ def test_the_service_is_ours_unless_the_environment_says_otherwise(
     monkeypatch: pytest.MonkeyPatch, given: str | None, name: str
 ) -> None:
     with TraceCollector() as collector:
-        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
         if given:
             monkeypatch.setenv("OTEL_SERVICE_NAME", given)
         show_turns(1)
@@ -98,41 +97,37 @@ def test_the_service_is_ours_unless_the_environment_says_otherwise(
 def test_a_collector_that_takes_nothing_is_warned_of_once_and_by_nobody_else(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    level = logging.getLogger("opentelemetry").level
     with TraceCollector(status=400) as collector:
-        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
         show_turns(1200)
     assert caplog.messages == ["spans are lost: the collector of OTEL_EXPORTER_OTLP_ENDPOINT does not take them"]
     assert collector.requests
-    assert logging.getLogger("opentelemetry").level == level
 
 
 def test_a_failing_collector_is_tried_again_and_again_but_not_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     with TraceCollector(status=400) as collector:
-        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
         exporter = Exporter()
         results = [exporter.export(()) for _ in range(2)]
         exporter.closing = True
         results += [exporter.export(()) for _ in range(2)]
-        exporter.shutdown()
     assert results == [SpanExportResult.FAILURE] * 4
     assert len(collector.requests) == 2
 
 
 def test_at_the_end_a_collector_that_did_not_fail_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     with TraceCollector() as collector:
-        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
         exporter = Exporter()
         exporter.closing = True
         results = [exporter.export(()) for _ in range(2)]
-        exporter.shutdown()
     assert results == [SpanExportResult.SUCCESS] * 2
     assert len(collector.requests) == 2
 
 
 def test_a_run_that_ends_in_an_error_is_sent_too(monkeypatch: pytest.MonkeyPatch) -> None:
     with TraceCollector() as collector:
-        monkeypatch.setenv(ENDPOINT, collector.endpoint)
+        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
         with pytest.raises(OSError, match="the disk is full"):
             start_a_run_and_fail()
     (span,) = collector.spans
@@ -149,8 +144,8 @@ def test_a_collector_without_the_extra_is_warned_of_and_the_run_goes_on(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with TraceCollector() as collector:
-        monkeypatch.setenv(ENDPOINT, collector.endpoint)
-        monkeypatch.delitem(sys.modules, "zorkgpt.telemetry.export", raising=False)
+        monkeypatch.setenv(OTEL_ENDPOINT, collector.endpoint)
+        monkeypatch.delitem(sys.modules, "zorkgpt.telemetry", raising=False)
         monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
         show_turns(1)
     assert caplog.messages == [
