@@ -25,7 +25,7 @@ from orchestration.opening import open_story
 from orchestration.run import open_run
 from session.files.journal import JOURNAL_FILE
 from session.game_configuration import GameConfiguration
-from zorkgpt.cli.report import write_report
+from zorkgpt.cli.pages import write_report
 from zorkgpt.llm.run_model import ChosenModel
 
 TURNS, OF_EPISODE = 1000, 100

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from zorkgpt.cli.printable import columns
+from zorkgpt.cli.terminal import columns
 
 TABLES_VARIABLE = "ZORKGPT_BENCHMARK_TABLES"
 """Names the file to which the report wants the tables added, a line of JSON each."""

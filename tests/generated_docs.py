@@ -14,7 +14,7 @@ import typer
 from typer.testing import CliRunner
 
 from tests.fixtures.command_line import COMMAND, environment
-from zorkgpt.cli.config import markdown_table
+from zorkgpt.cli.commands.config import markdown_table
 from zorkgpt.cli.main import app
 
 if TYPE_CHECKING:

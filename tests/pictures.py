@@ -25,7 +25,7 @@ from session.events import TurnPlayed
 from session.files.journal import read_journal, read_manifest
 from session.game_configuration import GameConfiguration
 from tests.fixtures.report_data import data_in
-from zorkgpt.cli.live_view import LiveView
+from zorkgpt.cli.screen import LiveView
 from zorkgpt.llm.budget import Spending
 from zorkgpt.report.html_page import page_of
 

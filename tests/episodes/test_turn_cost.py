@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING
 
 import pytest
 
 from benchmarks.stories import walkthrough_of
 from benchmarks.turn_cost import BARS, Measured, measure
-from tests.fixtures.whole_run import play_run
-from zorkgpt.llm.scripted import ScriptedLLM
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from zorkgpt.llm.language_model import Prompt, Role
 
 pytestmark = pytest.mark.stories
 COUNTED = [name for name, bar in BARS.items() if not bar.is_time]
@@ -48,18 +44,3 @@ def test_a_turn_costs_no_more_than_its_bar_with_much_to_remember(warm: Measured,
 
 def test_most_of_a_prompt_is_a_prefix_that_the_server_knows(cold: Measured) -> None:
     assert cold.cost.shared_on_average >= 0.60
-
-
-def test_the_collector_of_garbage_passes_over_what_was_there_before_the_run_and_only_while_it_is_played(
-    zork1: Path, tmp_path: Path
-) -> None:
-    passed_over = []
-
-    def reply(role: Role, _prompt: Prompt, _schema: object) -> dict[str, object]:
-        passed_over.append(gc.get_freeze_count())
-        return {"reasoning": "", "action": "wait"} if role == "agent" else {}
-
-    before = gc.get_freeze_count()
-    play_run(zork1, ScriptedLLM(reply), tmp_path, max_turns_per_episode=2)
-    assert min(passed_over) > before + 10_000
-    assert gc.get_freeze_count() <= before

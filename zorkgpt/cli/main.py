@@ -14,13 +14,12 @@ from typing import Annotated, NoReturn, TextIO
 import typer
 
 from session.errors import ZorkGPTError
-from zorkgpt.cli import (
+from zorkgpt.cli.commands import (
     ablate,
     compare,
     config,
     doctor,
     knowledge,
-    map_command,
     memories,
     model,
     play,
@@ -34,7 +33,8 @@ from zorkgpt.cli import (
     status,
     watch,
 )
-from zorkgpt.cli.streams import LogToStderr, discard_stdout, open_missing_streams, print_error
+from zorkgpt.cli.commands import map as map_command
+from zorkgpt.cli.terminal import LogToStderr, discard_stdout, open_missing_streams, print_error
 
 app = typer.Typer(
     name="zorkgpt",

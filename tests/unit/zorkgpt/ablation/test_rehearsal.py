@@ -15,7 +15,7 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import environment, ran
 from zorkgpt.ablation.plan import AblationPlan
 from zorkgpt.ablation.rehearsal import Estimate, estimates
-from zorkgpt.cli.ablation_views import cost_lines
+from zorkgpt.cli.commands.ablate import cost_lines
 from zorkgpt.llm.random_model import RandomModel
 from zorkgpt.llm.run_model import ChosenModel
 

@@ -18,8 +18,9 @@ from tests.fixtures.troubled_server import Answers
 from zorkgpt.ablation.comparison import compare
 from zorkgpt.ablation.plan import WrittenPlan
 from zorkgpt.ablation.results import UNIT, Results
-from zorkgpt.cli import ablate, common_options
-from zorkgpt.cli.ablation_views import comparison_table
+from zorkgpt.cli import common_options
+from zorkgpt.cli.commands import ablate
+from zorkgpt.cli.commands.ablate import comparison_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from session.files.run_folders import AT_END, AT_START
 from tests.fixtures.run_events import answered
 from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
-from zorkgpt.cli.run_views import NOTHING
+from zorkgpt.cli.terminal import NOTHING
 
 if TYPE_CHECKING:
     from pathlib import Path

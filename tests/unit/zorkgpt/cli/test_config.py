@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import ShownOption, load_configuration
-from zorkgpt.cli import config
+from zorkgpt.cli.commands import config
 from zorkgpt.cli.main import app
 
 KEY = "sk-nobody-may-see-this"

@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from tests.fixtures.misbehaving_server import MisbehavingServer, says_error
-from zorkgpt.cli.doctor import doctor
+from zorkgpt.cli.commands.doctor import doctor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from tests.fixtures.misbehaving_server import MisbehavingServer, Silent
 from tests.fixtures.run_events import answered
 from tests.fixtures.troubled_server import Answers
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, played, started, turn, write_run
-from zorkgpt.cli.live_view import LiveView
+from zorkgpt.cli.screen import LiveView
 from zorkgpt.llm.budget import Spending
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.mapping.map_graph import MapGraph

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.cli.printable import hanging, printable
+from zorkgpt.cli.terminal import hanging, printable
 
 
 def test_an_escape_sequence_is_shown_not_run() -> None:

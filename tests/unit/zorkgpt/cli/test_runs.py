@@ -18,7 +18,7 @@ from tests.fixtures.command_line import environment, ran_on_a_terminal
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.cli.main import app
-from zorkgpt.cli.printable import columns
+from zorkgpt.cli.terminal import columns
 
 if TYPE_CHECKING:
     from session.events import Event

@@ -25,7 +25,7 @@ from session.events import (
 )
 from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
 from session.values import Location, Observation, Proposal, StoryFacts, TurnRecord, Verdict
-from zorkgpt.cli.screens import JsonScreen, LiveScreen, PlainScreen
+from zorkgpt.cli.screen import JsonScreen, LiveScreen, PlainScreen
 
 STORY = StoryFacts("p/mill.z5", "mill", "0" * 64, 5, 1, "260101", known=False)
 STARTED = RunStarted("run-1", "w/runs/run-1", STORY, "mill.z5 (asked for)", "a model", ("valid-actions",), 2, 9)

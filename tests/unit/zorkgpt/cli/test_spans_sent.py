@@ -13,11 +13,11 @@ from session.events import RunEnded
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import answered, run_started, turn_played
 from tests.fixtures.trace_collector import TraceCollector
-from zorkgpt.cli.watching import OTEL_ENDPOINT, spans_of
+from zorkgpt.cli.playing import OTEL_ENDPOINT, spans_of
 from zorkgpt.telemetry import Exporter
 
 LOOK_AT_IMPORTS = (
-    "import sys; from zorkgpt.cli.watching import spans_of; from session.game_configuration import GameConfiguration\n"
+    "import sys; from zorkgpt.cli.playing import spans_of; from session.game_configuration import GameConfiguration\n"
     "with spans_of(GameConfiguration()): print([m for m in sys.modules if m.startswith('opentelemetry')])"
 )
 

@@ -20,7 +20,7 @@ from session.game_state import GameState
 from session.values import Location, Observation
 from tests.unit.zorkgpt.report.dye_runs import played as turn_played
 from tests.unit.zorkgpt.report.dye_runs import started, turn, write_run
-from zorkgpt.cli.status import status
+from zorkgpt.cli.commands.status import status
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,12 +12,12 @@ from tests.fixtures.command_line import COMMAND, environment
 
 FULL = Path("/dev/full")
 pytestmark = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-PRINT_ERROR = "import sys; from zorkgpt.cli.streams import print_error; print_error(sys.argv[1])"
+PRINT_ERROR = "import sys; from zorkgpt.cli.terminal import print_error; print_error(sys.argv[1])"
 INTERRUPTED_WRITE = """
 import io, os, signal, sys
 from threading import Event
-from zorkgpt.cli.keyboard import Keyboard
-from zorkgpt.cli.watching import _stopping_on_interrupt
+from zorkgpt.cli.playing import Keyboard
+from zorkgpt.cli.playing import _stopping_on_interrupt
 
 class Interrupting(io.RawIOBase):
     def writable(self):

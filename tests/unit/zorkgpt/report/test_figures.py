@@ -14,7 +14,7 @@ from session.files.journal import JOURNAL_FILE
 from session.values import Observation, TurnRecord, Verdict
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
-from zorkgpt.cli.run_views import show_lines
+from zorkgpt.cli.commands.runs import show_lines
 from zorkgpt.report.figures import Milestone, RunFigures, figures_of
 from zorkgpt.report.played_run import read_run
 

@@ -8,7 +8,7 @@ import typer
 
 from session.errors import LanguageModelUnavailable
 from session.invocation import program
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.terminal import print_line
 
 if TYPE_CHECKING:
     from zorkgpt.llm.embedded.model_store import ModelStore
@@ -21,7 +21,7 @@ def pull(
     quiet: Annotated[bool, typer.Option("--quiet", help="No bar, no word unless it fails.")] = False,
 ) -> None:
     """Fetch the embedded model unless it is there. Prints where it is."""
-    from zorkgpt.cli.download_bar import DownloadBar
+    from zorkgpt.cli.screen import DownloadBar
 
     with DownloadBar(quiet=quiet) as bar:
         path = _store().pull(bar)

@@ -1,4 +1,4 @@
-"""``zorkgpt map``: the map of a story as it is known, in characters, for Mermaid, or as a picture."""
+"""``zorkgpt map``: the map of a story, drawn."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rich.cells import cell_len
 from session.errors import ConfigurationError, StoreError
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
-from zorkgpt.cli.streams import print_error, print_line, terminal_width
+from zorkgpt.cli.common_options import OfStory, heading, latest_folder
+from zorkgpt.cli.terminal import print_error, print_line, terminal_width
 
 if TYPE_CHECKING:
     from zorkgpt.mapping.map_graph import MapGraph
@@ -85,7 +85,7 @@ def _drawn(graph: MapGraph, here: int | None, form: MapFormat, to: Path | None) 
     if form == MapFormat.MERMAID:
         return graph.render_mermaid().encode()
     if form == MapFormat.TEXT:
-        from zorkgpt.cli.map_view import draw_text, list_rooms
+        from zorkgpt.cli.map_text import draw_text, list_rooms
 
         drawn = draw_text(graph, here)
         width = terminal_width() if to is None else None

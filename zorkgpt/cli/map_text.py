@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len, set_cell_size
 
 from session.text import one_line
-from zorkgpt.cli.printable import printable
+from zorkgpt.cli.terminal import printable
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import direction, lay_out
 from zorkgpt.mapping.navigation import neighbourhood

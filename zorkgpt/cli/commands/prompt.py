@@ -13,9 +13,8 @@ from session.invocation import program
 from session.text import counted
 from session.values import ROLES
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import TURN, StoryOfRun, chosen_run, of_story, read_turn, story_file
-from zorkgpt.cli.printable import printable
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.common_options import TURN, StoryOfRun, chosen_run, of_story, read_turn, story_file
+from zorkgpt.cli.terminal import print_line, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +35,7 @@ def prompt(
     A run keeps the checksums of its prompts. They are rebuilt by playing the run again without a model, and compared.
     """
     from session.files.journal import read_manifest
-    from zorkgpt.cli.replay import repeat
+    from zorkgpt.cli.pages import repeat
     from zorkgpt.report.exports import call_as_object
     from zorkgpt.report.transcript import call_lines
 

@@ -13,16 +13,15 @@ import typer
 
 from session.invocation import program
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, story_file
-from zorkgpt.cli.run_standing import standing
-from zorkgpt.cli.streams import EXIT_STATUS, WatchedScreen, print_line
+from zorkgpt.cli.common_options import StoryOfRun, chosen_run, standing, story_file
+from zorkgpt.cli.terminal import EXIT_STATUS, print_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from session.events import Event
     from session.game_configuration import GameConfiguration
-    from zorkgpt.cli.live_view import LiveView
+    from zorkgpt.cli.screen import LiveView
 
 TURNS_BEFORE = 2  # so many of those that were played already are shown
 POLL, SILENCE = 0.2, 2.0  # seconds between looks at the files, and after which is asked whether anybody plays yet
@@ -69,7 +68,8 @@ class _WatchedRun:
         from session.files.growing_file import GrowingFile
         from session.files.journal import JournalFollower
         from session.files.run_folders import RUN_LOG
-        from zorkgpt.cli.watching import screen_for
+        from zorkgpt.cli.playing import screen_for
+        from zorkgpt.cli.screen import WatchedScreen
         from zorkgpt.llm.budget import Spending
 
         self._folder = folder
@@ -85,8 +85,7 @@ class _WatchedRun:
 
     def draw_below(self, stack: ExitStack) -> None:
         """Show below the story what goes on, if that is drawn in a terminal."""
-        from zorkgpt.cli.live_view import LiveView
-        from zorkgpt.cli.screens import LiveScreen
+        from zorkgpt.cli.screen import LiveScreen, LiveView
 
         screen = self._screen.screen
         if isinstance(screen, LiveScreen):

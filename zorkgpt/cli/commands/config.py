@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zorkgpt.cli import common_options
-from zorkgpt.cli.printable import columns, printable
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.terminal import columns, print_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zorkgpt.cli import common_options
-from zorkgpt.cli.run import Workdir, play_run
 
 if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
@@ -21,7 +20,7 @@ def play(
     game: common_options.StoryToPlay = None,
     seed: Annotated[str | None, typer.Option(help="Seed of the story's chance, 1 or more.", metavar="N")] = None,
     max_turns: common_options.MaxTurns = None,
-    workdir: Workdir = None,
+    workdir: common_options.NewWorkdir = None,
     model: common_options.Model = None,
     base_url: common_options.BaseUrl = None,
     set_: common_options.Settings = None,
@@ -31,6 +30,8 @@ def play(
     The map and routes are learnt from what you do; memories and knowledge, too, where a model is configured. The
     commands come from standard input, one a line, where that is no terminal.
     """
+    from zorkgpt.cli.playing import play_run
+
     options = {
         "max_turns_per_episode": max_turns or PERSONS_TURNS,
         "game.file": game,

@@ -1,4 +1,4 @@
-"""``zorkgpt memories``: what was learnt at each location, for people to read, check and mend."""
+"""``zorkgpt memories``: what is remembered, shown, checked and edited."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from session.errors import ConfigurationError, StoreError
-from session.text import counted, text_key
+from session.text import counted, one_line, text_key
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import OfStory, chosen_run, latest_folder, of_story
-from zorkgpt.cli.streams import print_error, print_line
+from zorkgpt.cli.common_options import OfStory, chosen_run, latest_folder, of_story
+from zorkgpt.cli.terminal import print_error, print_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from managers.memory.document import MemoriesDocument
     from session.memory import Memory
     from zorkgpt.mapping.map_graph import MapGraph
+
 
 app = typer.Typer(help="What was learnt at each location.", no_args_is_help=True)
 
@@ -55,8 +56,6 @@ def show(
     workdir: MemoriesFolder = None,
 ) -> None:
     """Print what is remembered."""
-    from zorkgpt.cli.memory_views import memory_lines, print_lines
-
     files = _files(workdir, story)
     path = files.memories
     document = _document(path)
@@ -71,7 +70,7 @@ def show(
         typer.echo(json.dumps(_as_json(document, memories), indent=2))
     elif memories:
         print_line(f"Memories{of_story(path.parent)}, {path}:")
-        print_lines(memory_lines(document, memories))
+        _print_memories(document, (_Shown(place, "", each) for place, found in memories.items() for each in found))
     else:
         print_line(f"Nothing is remembered{' there' if location else ''} in {path}.")
 
@@ -168,7 +167,6 @@ def diff(
 ) -> None:
     """Print what a run added, superseded and invalidated."""
     from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
-    from zorkgpt.cli.memory_views import change_lines, print_lines
 
     configuration = common_options.configuration_in(workdir)
     folder = chosen_run(configuration.zork_game_workdir, run, story)
@@ -180,9 +178,15 @@ def diff(
     found = after.changes_since(_document(start))
     print_line(f"What run {folder.name}{of_story(folder.parent.parent)} taught:")
     if found:
-        print_lines(change_lines(after, found))
+        _print_memories(after, (_Shown(each.location_id, f"{each.kind} ", each.memory) for each in found))
     else:
         typer.echo("No memory has changed.")
+
+
+class _Shown(NamedTuple):
+    location_id: int
+    mark: str
+    memory: Memory
 
 
 class _Files(NamedTuple):
@@ -263,3 +267,36 @@ def _as_json(document: MemoriesDocument, memories: dict[int, list[Memory]]) -> l
         }
         for location_id, each in memories.items()
     ]
+
+
+def _print_memories(document: MemoriesDocument, found: Iterable[_Shown]) -> None:
+    """Print memories below their locations, with colours on a terminal; superseded ones are struck through."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from session.memory import MemoryStatus
+
+    styles = {MemoryStatus.ACTIVE: "bold", MemoryStatus.TENTATIVE: "yellow", MemoryStatus.SUPERSEDED: "dim strike"}
+    console = Console(highlight=False, soft_wrap=True)
+    names, latest = document.names(), None
+    for location_id, mark, memory in found:
+        if location_id != latest:
+            name = one_line(names.get(location_id, ""))
+            heading = printable(f"Location {location_id}{f': {name}' if name else ''}")
+            console.print(Text(heading, style="bold cyan"))
+            latest = location_id
+        markers = [memory.category, memory.persistence.upper()]
+        markers += [memory.status] if memory.status != MemoryStatus.ACTIVE else []
+        headline = Text(printable(f"[{' - '.join(markers)}] {memory.title}"), style=styles[memory.status])
+        console.print(Text(f"  {mark}").append_text(headline))
+        for line in (*_reasons(memory), *printable(memory.text).split("\n")):
+            console.print(Text(f"    {line}"))
+
+
+def _reasons(memory: Memory) -> Sequence[str]:
+    from session.memory import INVALIDATION_MARKER
+
+    at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
+    if memory.superseded_by == INVALIDATION_MARKER:
+        return [printable(f"Invalidated{at}: {memory.invalidation_reason or 'no reason given'}")]
+    return [] if memory.superseded_by is None else [printable(f'Superseded{at} by "{memory.superseded_by}"')]

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import StoryOfRun, resumable_run, story_file
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.common_options import StoryOfRun, resumable_run, story_file
+from zorkgpt.cli.terminal import print_line
 
 
 def resume(
@@ -36,7 +36,7 @@ def resume(
     from orchestration.opening import open_parts
     from session.changed_options import updated
     from session.files.journal import read_manifest
-    from zorkgpt.cli.watching import watching
+    from zorkgpt.cli.playing import watching
 
     settings = common_options.settings(set_)
     given: dict[str, object] = {

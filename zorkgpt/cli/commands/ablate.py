@@ -1,4 +1,4 @@
-"""``zorkgpt ablate``: what memory, knowledge or map are worth, measured."""
+"""``zorkgpt ablate``: measures what a part of the program is worth."""
 
 from __future__ import annotations
 
@@ -13,17 +13,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError, StoreError
+from session.invocation import program
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.streams import EXIT_STATUS, print_error, print_line
+from zorkgpt.cli.terminal import EXIT_STATUS, columns, print_error, print_line, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from rich.table import Table
+    from rich.text import Text
 
     from session.game_configuration import GameConfiguration
     from zorkgpt.ablation.ablation import Ablation
     from zorkgpt.ablation.arms import Arm
     from zorkgpt.ablation.plan import AblationPlan
+    from zorkgpt.ablation.rehearsal import Estimate
+    from zorkgpt.ablation.results import Results
     from zorkgpt.ablation.runners import Runner
 
 
@@ -82,7 +88,6 @@ def ablate(
     from zorkgpt.ablation.plot import write_plot
     from zorkgpt.ablation.report import write_report
     from zorkgpt.ablation.results import results_of, write_results
-    from zorkgpt.cli.ablation_views import print_results
 
     options = {
         "max_turns_per_episode": max_turns,
@@ -145,7 +150,6 @@ def _configuration(arm: Arm, options: Mapping[str, object]) -> GameConfiguration
 
 def _print_costs(plan: AblationPlan, workers: int | None, call_seconds: float) -> None:
     from zorkgpt.ablation.rehearsal import estimates
-    from zorkgpt.cli.ablation_views import cost_lines
     from zorkgpt.llm.embedded.cores import available_cores
 
     size = workers or available_cores()
@@ -189,7 +193,7 @@ def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> R
         return DaskRunner(scheduler)
     from orchestration.opening import open_parts
     from zorkgpt.ablation.runners import LocalRunner
-    from zorkgpt.cli.download_bar import DownloadBar
+    from zorkgpt.cli.screen import DownloadBar
     from zorkgpt.llm.embedded.cores import available_cores
     from zorkgpt.llm.embedded.model_store import ModelStore
 
@@ -227,3 +231,99 @@ def _interrupted_by_termination() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, previous)
+
+
+PIPED_WIDTH = 140  # columns, where no terminal says how many there are
+_COUNTS = ("turns", "calls", "prompt_tokens", "answer_tokens")
+OTHER_FILES = ("results.csv", "episodes.csv", "results.json", "plot.png", "plot.svg")
+
+
+def print_results(results: Results, out: Path) -> None:
+    """Print what the arms scored, how they differ, what follows from it, and where the files are."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from zorkgpt.ablation.report import REPORT_FILE
+
+    console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, width=PIPED_WIDTH)
+    console.print(score_table(results))
+    if results.comparisons:
+        console.print("", comparison_table(results), sep="\n")
+    for sentence in results.conclusions:
+        console.print(Text(printable(sentence)))
+    stories, models = ", ".join(results.plan.stories), ", ".join(results.models)
+    console.print(Text(printable(f"Story: {stories}. Model: {models}. Assistance: {results.assistance}.")))
+    console.print(Text(f"{results.unit.capitalize()}."))
+    console.print(Text(printable(f"Files: {', '.join([f'{out}/{REPORT_FILE}', *OTHER_FILES])}")))
+
+
+def score_table(results: Results) -> Table:
+    """Draw what each arm scored."""
+    from zorkgpt.ablation.measures import SCORES
+    from zorkgpt.ablation.report import score_rows
+
+    drawn = _table("Scores", "Story", "Arm", right=(*SCORES, "95 % interval of the score"))
+    for row in score_rows(results.scores):
+        drawn.add_row(*map(_cell, row))
+    return drawn
+
+
+def comparison_table(results: Results) -> Table:
+    """Draw every measure of every arm against the first one."""
+    from zorkgpt.ablation.conclusions import interval, number
+
+    title = f"Differences, first arm minus other (assistance: {results.assistance})"
+    figures = ("pairs", "difference", "95 % interval", "p", "pairs to see it", "to see --detect")
+    drawn = _table(title, "Story", "Against", "Measure", right=figures)
+    for each in results.comparisons:
+        cells = (
+            *(each.story, each.other, f"{each.measure}, %" if each.is_share else each.measure, str(each.pairs)),
+            *(number(each.difference, sign=True), interval(each), number(each.p)),
+            *(number(each.pairs_needed), number(each.pairs_to_detect)),
+        )
+        drawn.add_row(*map(_cell, cells), style="bold" if each.is_shown else "")
+    return drawn
+
+
+def _table(title: str, *left: str, right: Sequence[str]) -> Table:
+    from rich.table import Table
+
+    drawn = Table(*left, box=None, pad_edge=False, title=_cell(title), title_justify="left")
+    for column in right:
+        drawn.add_column(column, justify="right")
+    return drawn
+
+
+def _cell(text: str) -> Text:
+    from rich.text import Text
+
+    return Text(printable(text))
+
+
+def cost_lines(estimates: Sequence[Estimate], seconds_a_call: float, workers: int) -> Iterator[str]:
+    """Yield a line for each arm and story, their sum, and what the figures rest on."""
+    rows = [_cost_row(each.story, each.arm, [each], seconds_a_call, workers) for each in estimates]
+    heading = ("STORY", "ARM", "TURNS", "CALLS", "PROMPT TOKENS", "ANSWER TOKENS", "DOLLARS", "HOURS")
+    yield from columns([heading, *rows, _cost_row("all", "", estimates, seconds_a_call, workers)])
+    yield ""
+    yield f"Hours: {seconds_a_call:g} seconds a call (--call-seconds), {workers} runs side by side (--workers)."
+    yield (
+        "Tokens: as many as a rehearsal without a model takes, four characters each; what a model thinks before it "
+        "answers comes on top, what the server has in its cache costs less."
+    )
+    if any(each.dollars is None for each in estimates):
+        yield f"Dollars: a model without a known price; the option prices names it ({program()} config show)."
+
+
+def _cost_row(
+    story: str, arm: str, estimates: Sequence[Estimate], seconds_a_call: float, workers: int
+) -> tuple[str, ...]:
+    dollars = [each.dollars for each in estimates]
+    known = [each for each in dollars if each is not None]
+    return (
+        story,
+        arm,
+        *(f"{sum(getattr(each, name) for each in estimates):,}" for name in _COUNTS),
+        f"{sum(known):.2f}" if len(known) == len(dollars) else "-",
+        f"{sum(each.hours(seconds_a_call, workers) for each in estimates):.1f}",
+    )

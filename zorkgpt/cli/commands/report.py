@@ -10,17 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError, StoreError
-from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, story_file
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.common_options import REPORT_FILE, StoryOfRun, chosen_run, story_file
+from zorkgpt.cli.terminal import print_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from session.game_configuration import GameConfiguration
 
-REPORT_FILE = Path("report.html")
 LOOK = 1.0  # seconds between looks at the journals of runs that are followed
 
 
@@ -42,6 +40,7 @@ def report(
 ) -> None:
     """Write a page for the browser that shows runs turn by turn. It needs no network."""
     from zorkgpt.ablation.plan import PLAN_FILE
+    from zorkgpt.cli.pages import write_report
 
     if port and not watch:
         raise ConfigurationError("--port says where --watch serves: add --watch")
@@ -60,33 +59,11 @@ def report(
         print_line(line)
 
 
-def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> list[str]:
-    """Write the page of these runs, and return what there is to say of it, line by line. Raises ``StoreError``."""
-    from zorkgpt.cli.run_pages import RunPages
-
-    data = RunPages(folders, now).data()
-    page = _written(data, to)
-    notes = [f"Run {run.id}: {note.text}" for run in data.runs for note in run.notes]
-    return [*notes, f"{counted(len(data.runs), 'run')} in {to}, {page / 1e6:.1f} MB: open it in a browser."]
-
-
-def _written(data: object, to: Path) -> int:
-    """Write the page with these data, and return how many bytes it has."""
-    from zorkgpt.report.html_page import page_with
-
-    page = page_with(data).encode()
-    try:
-        to.write_bytes(page)
-    except OSError as error:
-        raise StoreError(f"cannot write {to}: {error.strerror}") from error
-    return len(page)
-
-
 def _report_ablation(named: list[str], to: Path, now: GameConfiguration, *, with_runs: bool, watch: bool) -> None:
     """Write the page of the ablation in the one folder that is named."""
     common_options.require_packages("scipy")
     from zorkgpt.ablation.page import AblationData, page_of_ablation, read_results, run_folders_of
-    from zorkgpt.cli.run_pages import program
+    from zorkgpt.cli.pages import program, write_page, write_report
 
     if len(named) > 1 or watch:
         raise ConfigurationError(f"{named[0]} is an ablation: it has a page of its own, and none to watch")
@@ -97,7 +74,7 @@ def _report_ablation(named: list[str], to: Path, now: GameConfiguration, *, with
     for run in run_folders_of(results, folder) if with_runs else ():
         for line in write_report([run], run / REPORT_FILE, now) if run else ():
             print_line(line)
-    page = _written(AblationData(program(), page_of_ablation(results, folder, to, REPORT_FILE.name)), to)
+    page = write_page(AblationData(program(), page_of_ablation(results, folder, to, REPORT_FILE.name)), to)
     print_line(f"The ablation {folder} is in {to}, {page / 1e6:.1f} MB: open it in a browser.")
 
 
@@ -107,7 +84,7 @@ def _serve(chosen: Callable[[], list[Path]], now: GameConfiguration, port: int, 
     chosen: returns the folders of the runs
     follows_latest: whether another run may be chosen later
     """
-    from zorkgpt.cli.run_pages import RunPages
+    from zorkgpt.cli.pages import RunPages
     from zorkgpt.report.html_page import as_json
     from zorkgpt.report.server import Edition, ReportServer
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from zorkgpt.cli import common_options
-from zorkgpt.cli.printable import folded
-from zorkgpt.cli.streams import print_line, terminal_width
+from zorkgpt.cli.terminal import folded, print_line, terminal_width
 
 if TYPE_CHECKING:
     from zorkgpt.health import Finding

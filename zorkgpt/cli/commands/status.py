@@ -12,10 +12,8 @@ import typer
 from session.invocation import program
 from session.text import counted, one_line
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import OfStory, heading, latest_folder
-from zorkgpt.cli.printable import hanging
-from zorkgpt.cli.run_standing import standing
-from zorkgpt.cli.streams import print_folded, print_line, terminal_width
+from zorkgpt.cli.common_options import OfStory, heading, latest_folder, standing
+from zorkgpt.cli.terminal import hanging, print_folded, print_line, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,20 +1,162 @@
-"""The lines that show runs and their figures, the same in a terminal and in a pipe."""
+"""``zorkgpt runs``: the runs of a work folder, their figures and their transcripts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shutil
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from session.errors import ConfigurationError, StoreError
 from session.text import counted, cut_at, one_line
-from zorkgpt.cli.printable import by_line, columns, fitted, folded, hanging, printable
+from zorkgpt.cli import common_options
+from zorkgpt.cli.common_options import OfStory, chosen_run, folders_of
+from zorkgpt.cli.terminal import (
+    NOTHING,
+    as_count,
+    by_line,
+    columns,
+    fitted,
+    folded,
+    hanging,
+    of_maximum,
+    print_error,
+    print_line,
+    printable,
+    terminal_width,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from zorkgpt.llm.run_model import RepeatedCall
     from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures
     from zorkgpt.report.run_summary import RunSummary
     from zorkgpt.report.usage import RoleUsage
 
-NOTHING = "\N{EN DASH}"  # what was not there to be measured; never 0
+
+app = typer.Typer(help="The runs that were played.", no_args_is_help=True)
+
+
+class Format(str, Enum):
+    """What an export looks like."""
+
+    MARKDOWN = "markdown"
+    JSON = "json"
+    CSV = "csv"
+
+
+RunsFolder = Annotated[
+    Path | None, typer.Option(help="Folder of the runs.", metavar="DIR", parser=common_options.folder)
+]
+
+
+@app.command("list")
+def list_runs(story: OfStory = None, as_json: common_options.AsJson = False, workdir: RunsFolder = None) -> None:
+    """Print every run of every story, the newest first."""
+    from session.files.run_folders import run_folders
+    from zorkgpt.report.run_summary import summaries_as_json, summarise
+
+    folder = common_options.configuration_in(workdir).zork_game_workdir
+    summaries = [summarise(each) for each in run_folders(each.path for each in folders_of(folder, story))]
+    if as_json:
+        typer.echo(summaries_as_json(summaries))
+    elif summaries:
+        typer.echo("\n".join(list_lines(summaries, terminal_width())))
+    else:
+        print_line(f"No run yet in {folder}.")
+
+
+@app.command()
+def show(
+    run: common_options.RunOrLatest = None,
+    story: OfStory = None,
+    as_json: common_options.AsJson = False,
+    workdir: RunsFolder = None,
+) -> None:
+    """Print the episodes, metrics and model usage of a run."""
+    from zorkgpt.report.exports import figures_as_json
+    from zorkgpt.report.figures import figures_of
+    from zorkgpt.report.played_run import read_run
+
+    now = common_options.configuration_in(workdir)
+    figures = figures_of(read_run(chosen_run(now.zork_game_workdir, run, story)), now.prices)
+    if as_json:
+        typer.echo(figures_as_json(figures))
+    else:
+        typer.echo("\n".join(show_lines(figures, terminal_width())))
+
+
+@app.command()
+def delete(
+    run: common_options.RunOrLatest = None,
+    story: OfStory = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    workdir: RunsFolder = None,
+) -> None:
+    """Delete the folder of a run, and of a fork all that is its own. What a run taught the work folder stays."""
+    from session.files.run_folders import claimed, is_fork, require_run_folder
+
+    folder = chosen_run(common_options.configuration_in(workdir).zork_game_workdir, run, story)
+    require_run_folder(folder)
+    doomed = folder.parent.parent if is_fork(folder) else folder
+    if not yes:
+        typer.confirm(printable(f"Delete {doomed}?"), abort=True)
+    try:
+        with claimed(folder):
+            shutil.rmtree(doomed)
+    except OSError as error:
+        raise StoreError(f"cannot delete {doomed}: {error.strerror or error}") from error
+    print_line(f"Deleted {doomed}.")
+
+
+@app.command()
+def export(
+    run: common_options.RunOrLatest = None,
+    story: OfStory = None,
+    to: Annotated[Path | None, typer.Option(help="File to write instead of printing.", metavar="FILE")] = None,
+    form: Annotated[
+        Format,
+        typer.Option("--format", help="markdown: to read; json: all figures and turns; csv: one line a turn."),
+    ] = Format.MARKDOWN,
+    prompts: Annotated[
+        bool, typer.Option("--prompts", help="With every prompt and its answer, rebuilt by playing the run again.")
+    ] = False,
+    workdir: RunsFolder = None,
+) -> None:
+    """Write down a whole run: what was seen, thought and played."""
+    from zorkgpt.cli.pages import repeat
+    from zorkgpt.report.exports import as_csv, as_json
+    from zorkgpt.report.played_run import read_run
+    from zorkgpt.report.transcript import as_markdown
+
+    now = common_options.configuration_in(workdir)
+    folder = chosen_run(now.zork_game_workdir, run, story)
+    played = read_run(folder)
+    calls: list[RepeatedCall] = []
+    if prompts:
+        if form == Format.CSV:
+            raise ConfigurationError("--prompts: a CSV has no room for prompts; --format markdown or json has")
+        replayed = repeat(folder, now, asked=calls.append)
+        if replayed.difference is not None:
+            print_error(
+                f"This version plays run {folder.name} differently after {counted(replayed.turns, 'turn')}: "
+                "no prompt after that can be rebuilt."
+            )
+    written = {Format.MARKDOWN: as_markdown, Format.JSON: as_json}.get(form)
+    text = printable(written(played, calls) if written else as_csv(played))
+    if to is None:
+        typer.echo(text, nl=False)
+        return
+    try:
+        to.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"cannot write {to}: {error.strerror}") from error
+    print_line(f"Run {folder.name} is written to {to}.")
+
+
 LIST_WIDTH = 80  # columns into which the list fits
 LONGEST_STORY, LONGEST_MODEL = 11, 10  # characters there
 
@@ -148,18 +290,8 @@ def _cut(text: str, longest: int) -> str:
     return cut_at(one_line(text), longest, "…") or NOTHING
 
 
-def of_maximum(score: int | None, most: int | None) -> str:
-    """Return a score, of the most there is where that is known."""
-    return as_count(score) if score is None or most is None else f"{score}/{most}"
-
-
 def _share(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.1%}"
-
-
-def as_count(value: int | None) -> str:
-    """Return a whole number as people read it."""
-    return NOTHING if value is None else f"{value:,}"
 
 
 def _number(value: float | None, digits: int = 0) -> str:

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from session.errors import ConfigurationError, StoreError
-from session.text import counted
+from session.text import counted, cut_at
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import StoryOfRun, chosen_run, read_turn, story_file
+from zorkgpt.cli.common_options import StoryOfRun, chosen_run, read_turn, story_file
+from zorkgpt.cli.terminal import print_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Iterator
 
-    from managers.base_manager import BaseManager
     from orchestration.history import Branch, Replayed
     from session.events import Event
+    from session.files.inputs import Difference
     from session.game_configuration import GameConfiguration
-    from zorkgpt.llm.run_model import RepeatedCall
+
+
+LONGEST_SHOWN = 400  # characters of a value
+MOST_SHOWN = 12  # differing values
 
 
 def replay(
@@ -52,6 +57,8 @@ def replay(
     as_json: Annotated[bool, typer.Option("--json", help="Of the fork: every event as a line of JSON.")] = False,
 ) -> None:
     """Play a run again without a model, or fork it at a turn. A fork plays on differently from that turn."""
+    from zorkgpt.cli.pages import repeat
+
     if sum((verify, from_actions, fork_at is not None)) > 1:
         raise ConfigurationError("--verify, --from-actions and --fork-at are three ways: choose one")
     of_fork = {
@@ -66,8 +73,6 @@ def replay(
     options = {"zork_game_workdir": workdir, "game.file": story_file(game), **of_fork}
     now = common_options.resolve(options).configuration
     if from_actions and run is not None and Path(run).is_file():
-        from zorkgpt.cli.command_script import play_script
-
         play_script(Path(run), now)
         return
     try:
@@ -83,41 +88,12 @@ def replay(
         _report(folder, repeat(folder, now, from_actions=from_actions))
 
 
-def repeat(
-    folder: Path,
-    now: GameConfiguration,
-    *,
-    from_actions: bool = False,
-    show: Callable[[Event], None] | None = None,
-    asked: Callable[[RepeatedCall], None] | None = None,
-    meet: Callable[[Sequence[BaseManager]], None] | None = None,
-    salvages: bool = False,
-) -> Replayed:
-    """Play the run of that folder again without a model, and compare.
-
-    show, asked, meet: told of every event and every prompt, and given the managers, as in ``verify``
-    salvages: repeat a damaged run as far as it goes, as in ``verify``
-    Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
-    """
-    from orchestration.history import configuration_of, verify, verify_actions
-    from orchestration.opening import open_story
-    from session.files.journal import read_manifest
-
-    configuration = configuration_of(read_manifest(folder), folder, now)
-    with open_story(configuration) as parts:
-        if from_actions:
-            return verify_actions(parts, folder, _nothing)
-        return verify(configuration, parts, folder, show or _nothing, asked, meet, salvages=salvages)
-
-
 def _report(folder: Path, replayed: Replayed) -> None:
     from session.files.journal import read_manifest
 
     turns = counted(replayed.turns, "turn")
     run = f"Run {folder.name} of {read_manifest(folder).story}"
     if replayed.difference is not None:
-        from zorkgpt.cli.difference_view import print_side_by_side
-
         print_side_by_side(replayed.difference)
         typer.echo(f"{run} differs after {turns}: line {replayed.difference.line} of its journal")
         raise typer.Exit(1)
@@ -146,7 +122,7 @@ def _fork(
     from orchestration.history import configuration_of, open_fork, require_player, with_keys, with_model
     from orchestration.opening import open_parts
     from session.files.journal import read_manifest
-    from zorkgpt.cli.watching import watching
+    from zorkgpt.cli.playing import watching
 
     manifest = read_manifest(folder)
     require_player(manifest, ["agent_model"] if now.agent_model else [])
@@ -177,5 +153,78 @@ def _fork(
         watch.play(forked)
 
 
-def _nothing(_event: Event) -> None:
-    """Verifying shows what differs, not what is the same."""
+def print_side_by_side(difference: Difference) -> None:
+    """Print the values in which the two events differ, each as it was recorded and as it is now."""
+    from rich.console import Console
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    columns = [Column(header, overflow="fold") for header in ("", "recorded", "now")]
+    table = Table(*columns, title=f"Line {difference.line} of the journal", show_lines=True)
+    expected = _values(difference.expected)
+    found = _values(difference.found)
+    names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
+    for name in names[:MOST_SHOWN]:
+        cells = (name, expected.get(name, "-"), found.get(name, "-"))
+        table.add_row(*(Text(cut_at(printable(cell), LONGEST_SHOWN)) for cell in cells))
+    if len(names) > MOST_SHOWN:
+        table.add_row(f"and {len(names) - MOST_SHOWN} more", "", "")
+    Console(highlight=False).print(table)
+
+
+def _values(event: Event | str | None) -> dict[str, str]:
+    """Return the values of an event by their places in it; ``None`` stands for the end of a journal."""
+    from session.events import EVENTS
+    from session.files.inputs import timeless
+
+    if event is None:
+        return {"kind": "the journal ends"}
+    if isinstance(event, str):
+        return {"kind": event}
+    fields = EVENTS.dump_python(timeless(event), mode="json")
+    return dict(_leaves("", {"kind": fields["kind"], **fields}))
+
+
+def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(f"{name}.{key}" if name else key, inner)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for place, inner in enumerate(value):
+            yield from _leaves(f"{name}[{place}]", inner)
+    else:
+        yield name, value if isinstance(value, str) else json.dumps(value)
+
+
+def play_script(path: Path, configuration: GameConfiguration) -> None:
+    """Play the commands of a file, in which ``#`` begins a line of remarks, and show what the story answers.
+
+    Raises ``ConfigurationError`` where the file is no text, and what opening a story raises.
+    """
+    from orchestration.opening import open_story
+    from session.events import EpisodeStarted, TurnPlayed
+    from session.values import Proposal, TurnRecord, Verdict
+    from zorkgpt.cli.screen import PlainScreen
+
+    screen, seed = PlainScreen(), configuration.game.seed
+    commands = _commands(path)
+    with open_story(configuration) as parts:
+        before = parts.game.reset(seed)
+        screen.show(EpisodeStarted(1, seed, before))
+        for turn, command in enumerate(commands, start=1):
+            after = parts.game.step(command)
+            screen.show(
+                TurnPlayed(TurnRecord(1, turn, before, (Proposal(command),), (Verdict(accepted=True),), after), 0.0)
+            )
+            before = after
+    place = f" at {before.location.label}" if before.location else ""
+    score = "" if before.score is None else f", score {before.score}"
+    print_line(f"{counted(len(commands), 'command')} played: it ends{place}{score}")
+
+
+def _commands(path: Path) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} is no script of commands: {error}") from error
+    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]

@@ -1,4 +1,4 @@
-"""Makes pages of runs: reads each, and plays it again to rebuild its prompts."""
+"""Plays runs again to prove them and to rebuild their prompts, and makes pages of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from session.errors import StoreError, ZorkGPTError
 from session.files.journal import JOURNAL_FILE
-from zorkgpt.cli.replay import repeat
+from session.text import counted
 from zorkgpt.report.files_at_end import NOTHING_LEFT, read_end
 from zorkgpt.report.page_data import Note, PageData
 from zorkgpt.report.played_run import read_run
@@ -18,12 +18,17 @@ from zorkgpt.report.repetition import Repetition
 from zorkgpt.report.run_page import page_of_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from managers.base_manager import BaseManager
+    from orchestration.history import Replayed
+    from session.events import Event
     from session.game_configuration import GameConfiguration
+    from zorkgpt.llm.run_model import RepeatedCall
     from zorkgpt.report.page_data import PageRun
     from zorkgpt.report.played_run import PlayedRun
+
 
 SHARE = 4
 """A run that is being played is repeated anew when so many times as long has passed as its repetition took."""
@@ -120,3 +125,54 @@ def _size(folder: Path) -> int:
         return (folder / JOURNAL_FILE).stat().st_size
     except OSError as error:
         raise StoreError(f"{folder / JOURNAL_FILE} cannot be read: {error.strerror}") from error
+
+
+def repeat(
+    folder: Path,
+    now: GameConfiguration,
+    *,
+    from_actions: bool = False,
+    show: Callable[[Event], None] | None = None,
+    asked: Callable[[RepeatedCall], None] | None = None,
+    meet: Callable[[Sequence[BaseManager]], None] | None = None,
+    salvages: bool = False,
+) -> Replayed:
+    """Play the run of that folder again without a model, and compare.
+
+    show, asked, meet: told of every event and every prompt, and given the managers, as in ``verify``
+    salvages: repeat a damaged run as far as it goes, as in ``verify``
+    Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
+    """
+    from orchestration.history import configuration_of, verify, verify_actions
+    from orchestration.opening import open_story
+    from session.files.journal import read_manifest
+
+    configuration = configuration_of(read_manifest(folder), folder, now)
+    with open_story(configuration) as parts:
+        if from_actions:
+            return verify_actions(parts, folder, _nothing)
+        return verify(configuration, parts, folder, show or _nothing, asked, meet, salvages=salvages)
+
+
+def _nothing(_event: Event) -> None:
+    """Verifying shows what differs, not what is the same."""
+
+
+def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> list[str]:
+    """Write the page of these runs, and return what there is to say of it, line by line. Raises ``StoreError``."""
+    data = RunPages(folders, now).data()
+    page = write_page(data, to)
+    notes = [f"Run {run.id}: {note.text}" for run in data.runs for note in run.notes]
+    return [*notes, f"{counted(len(data.runs), 'run')} in {to}, {page / 1e6:.1f} MB: open it in a browser."]
+
+
+def write_page(data: object, to: Path) -> int:
+    """Write the page with these data, and return how many bytes it has."""
+    from zorkgpt.report.html_page import page_with
+
+    page = page_with(data).encode()
+    try:
+        to.write_bytes(page)
+    except OSError as error:
+        raise StoreError(f"cannot write {to}: {error.strerror}") from error
+    return len(page)

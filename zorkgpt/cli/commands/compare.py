@@ -1,20 +1,45 @@
-"""The table that shows runs side by side, within 80 columns."""
+"""``zorkgpt compare``: runs side by side."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from session.text import counted, cut_at, one_line
-from zorkgpt.cli.printable import fitted
-from zorkgpt.cli.run_views import NOTHING, as_count, of_maximum
+from zorkgpt.cli import common_options
+from zorkgpt.cli.terminal import NOTHING, as_count, fitted, of_maximum, print_error, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from zorkgpt.report.compared_runs import ComparedRun, KnownOfStory, PointsReached, RunComparison
+
+
+def compare(
+    one: Annotated[str, typer.Argument(metavar="RUN", help="Id of a run, or its folder.")],
+    other: Annotated[str, typer.Argument(metavar="RUN", help="Another one.")],
+    as_json: common_options.AsJson = False,
+    workdir: common_options.Workdir = None,
+) -> None:
+    """Print two runs side by side. Shows milestones, usage, and what each run knew and learnt."""
+    from session.files.run_folders import find_run
+    from zorkgpt.report.compared_runs import compare as compare_runs
+
+    now = common_options.configuration_in(workdir)
+    folders: list[Path] = [find_run(now.zork_game_workdir, run) for run in (one, other)]
+    comparison = compare_runs(folders, now.prices)
+    if as_json:
+        typer.echo(comparison_as_json(comparison))
+        return
+    typer.echo("\n".join(comparison_lines(comparison, terminal_width())))
+    if not comparison.is_of_one_story:
+        print_error("zorkgpt: these are runs of different stories: neither points nor turns can be compared")
+
 
 WIDEST = 27
 """Characters of a cell: two of them and the names of the rows fit into 80 columns."""

@@ -12,9 +12,8 @@ import typer
 from session.errors import ConfigurationError
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import OfStory, latest_folder, of_story
-from zorkgpt.cli.printable import columns, printable
-from zorkgpt.cli.streams import print_folded, print_line
+from zorkgpt.cli.common_options import OfStory, latest_folder, of_story
+from zorkgpt.cli.terminal import columns, print_folded, print_line, printable
 
 if TYPE_CHECKING:
     from managers.route_manager import RouteStore

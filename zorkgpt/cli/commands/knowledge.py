@@ -11,8 +11,8 @@ import typer
 
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.latest_run import OfStory, latest_folder, of_story
-from zorkgpt.cli.streams import print_line
+from zorkgpt.cli.common_options import OfStory, latest_folder, of_story
+from zorkgpt.cli.terminal import print_line
 
 if TYPE_CHECKING:
     from managers.knowledge.document import KnowledgeDocument

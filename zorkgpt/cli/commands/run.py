@@ -1,0 +1,55 @@
+"""``zorkgpt run``: plays episodes, watched as they happen."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from zorkgpt.cli import common_options
+
+
+def run(
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes to play, one after the other.")] = 1,
+    max_turns: common_options.MaxTurns = None,
+    game: common_options.StoryToPlay = None,
+    seed: Annotated[
+        str | None,
+        typer.Option(
+            help="Seed of the story's chance and of the models' sampling, 1 or more; in each further episode the "
+            "story takes the next. jericho: that of Jericho's walkthrough, for all of them.",
+            metavar="N|jericho",
+        ),
+    ] = None,
+    workdir: common_options.NewWorkdir = None,
+    model: common_options.Model = None,
+    base_url: common_options.BaseUrl = None,
+    assist: common_options.Assist = None,
+    max_cost: common_options.MaxCost = None,
+    max_tokens: common_options.MaxTokens = None,
+    max_time: common_options.MaxTime = None,
+    patience: common_options.Patience = None,
+    set_: common_options.Settings = None,
+    step: common_options.Step = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it began and how it ended.")] = False,
+    as_json: common_options.EventsAsJson = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="At the end write report.html into the run folder, for the browser.")
+    ] = False,
+) -> None:
+    """Play a story with a language model and watch it."""
+    options = {
+        "max_turns_per_episode": max_turns,
+        "game.file": game,
+        "game.seed": seed,
+        "zork_game_workdir": workdir,
+        "agent_model": model,
+        "llm.base_url": base_url,
+        "assist": assist,
+        "llm.patience": patience,
+        **common_options.budgets(max_cost, max_tokens, max_time),
+    }
+    resolved = common_options.resolve(common_options.with_settings(options, set_))
+    from zorkgpt.cli.playing import play_run
+
+    play_run(resolved, episodes=episodes, step=step, quiet=quiet, as_json=as_json, report=report)
