@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -23,8 +24,8 @@ from benchmarks.tables import Row, show
 from benchmarks.turn_cost import TOUR, Player, play
 from orchestration.history import configuration_of, open_resumed_run, verify
 from orchestration.opening import open_story
-from session.events import TurnPlayed
-from session.files.journal import read_manifest
+from session.events import RunPaused, TurnPlayed
+from session.files.journal import read_journal, read_manifest
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from zorkgpt.llm.run_model import ChosenModel
@@ -36,14 +37,15 @@ STOPPED_AT = (220, 1764)
 REPLAYED = 1200
 
 
-def stopped_run(walkthrough: Walkthrough, folder: Path, turn: int, **options: object) -> None:
-    """Play an episode in that work folder, and interrupt it after that turn."""
+def stopped_run(walkthrough: Walkthrough, folder: Path, turn: int, **options: object) -> bool:
+    """Play an episode in that work folder and interrupt it after that turn; return false if the story ended before."""
 
     def is_there(event: object) -> bool:
         return isinstance(event, TurnPlayed) and event.record.turn == turn
 
     played = replace(walkthrough, commands=TOUR)
     play(played, folder, turns=turn + 1, stop=is_there, **options)
+    return any(isinstance(line.event, RunPaused) for line in read_journal(find_run(folder)))
 
 
 def resume_seconds(folder: Path) -> float:
@@ -91,9 +93,11 @@ def main() -> int:
     rows: list[Row] = []
     for label, options in (("", {}), (", valid actions shown", {"assist": ["valid-actions"]})):
         for turn in STOPPED_AT:
-            with tempfile.TemporaryDirectory() as name:
-                stopped_run(walkthrough, Path(name), turn, **options)
-                rows.append({"what": f"resume at turn {turn:,}{label}", "seconds": resume_seconds(Path(name))})
+            for seed in count(max(1, walkthrough.seed)):  # some commands that would do something end the story
+                with tempfile.TemporaryDirectory() as name:
+                    if stopped_run(replace(walkthrough, seed=seed), Path(name), turn, **options):
+                        rows.append({"what": f"resume at turn {turn:,}{label}", "seconds": resume_seconds(Path(name))})
+                        break
     with tempfile.TemporaryDirectory() as name:
         stopped_run(walkthrough, Path(name), REPLAYED)
         rows.append({"what": f"replay of {REPLAYED:,} turns", "seconds": replay_seconds(Path(name))})
