@@ -38,7 +38,7 @@ from session.knowledge import SECTIONS, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import Memory
 from session.token_counter import FIRST_GUESS
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

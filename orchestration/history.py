@@ -65,8 +65,8 @@ from session.invocation import program
 from session.key_trust import require_named
 from session.text import counted
 from session.values import ROLES
-from zorkgpt.llm.function_model import function_in
 from zorkgpt.llm.run_model import PLAYING_ROLES, Asked, RepeatedCall, unwatched
+from zorkgpt.llm.stand_ins import function_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

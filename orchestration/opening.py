@@ -15,8 +15,8 @@ from orchestration.story import ChosenStory, choose_story
 from orchestration.turn import Review
 from session.errors import ConfigurationError
 from session.vocabulary import Vocabulary
-from zorkgpt.llm.person import PERSON, PersonModel
 from zorkgpt.llm.run_model import ChosenModel
+from zorkgpt.llm.stand_ins import PERSON, AgentStandIn, person
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -66,11 +66,11 @@ def open_parts(
         if player != "person-alone":
             model = stack.enter_context(choose_model(configuration, progress, stop))
         if player != "model" and read_line is not None:
-            model = _with_person(PersonModel(read_line, parts.vocabulary, model.model if model else None), model)
+            model = _with_person(person(read_line, parts.vocabulary, model.model if model else None), model)
         yield replace(parts, model=model, review=review)
 
 
-def _with_person(person: PersonModel, others: ChosenModel | None) -> ChosenModel:
+def _with_person(person: AgentStandIn, others: ChosenModel | None) -> ChosenModel:
     if others is None:
         return ChosenModel(person, PERSON)
     return ChosenModel(person, f"{PERSON}, with {others.description} to learn from it,", others.waits)

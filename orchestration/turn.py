@@ -19,7 +19,7 @@ from session.events import ProposalReviewed
 from session.files.inputs import Inputs
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from session.vocabulary import Vocabulary
-from zorkgpt.llm.person import LEAVING
+from zorkgpt.llm.stand_ins import LEAVING
 from zorkgpt.players.agent import Agent, told_ways
 from zorkgpt.players.critic import Critic
 from zorkgpt.players.extractor import Extractor

@@ -46,8 +46,8 @@ from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import load_configuration
 from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
-from zorkgpt.llm.function_model import Agent, FunctionModel, Situation
 from zorkgpt.llm.run_model import ChosenModel
+from zorkgpt.llm.stand_ins import Agent, Situation, function
 from zorkgpt.report import played_run
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
@@ -264,7 +264,7 @@ def _parts(configuration: GameConfiguration, agent: Agent | None) -> Iterator[Pa
 
 
 def _played_by(agent: Agent, parts: Parts, learning: ChosenModel | None = None) -> Parts:
-    model = FunctionModel(agent, lambda: parts.game.observation, learning.model if learning else None)
+    model = function(agent, lambda: parts.game.observation, learning.model if learning else None)
     if learning is None:
         return replace(parts, model=ChosenModel(model, model.name))
     return replace(parts, model=ChosenModel(model, f"{model.name}; {learning.description}", learning.waits))

@@ -23,7 +23,7 @@ from managers.objectives.answer import ObjectivesAnswer
 from session.context import AgentContext, OfferedRoute
 from session.token_counter import TokenCounter
 from zorkgpt.llm.openai.schemas import response_format
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 from zorkgpt.players.agent import Agent, told_ways
 from zorkgpt.players.critic import CriticAnswer
 from zorkgpt.players.extractor import ReadingAnswer

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.fixtures.whole_run import WholeRun
-    from zorkgpt.llm.scripted import ScriptedLLM
+    from zorkgpt.llm.stand_ins import ScriptedLLM
 
 TURNS = 8
 

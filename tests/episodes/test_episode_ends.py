@@ -19,7 +19,7 @@ from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.fixtures.whole_run import parts_of, play_run, resume_run
 from zorkgpt.llm.language_model import TokenUsage
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

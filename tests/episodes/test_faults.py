@@ -11,7 +11,7 @@ from session.errors import LanguageModelUnavailable
 from session.events import ModelFailed, RunPaused
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import WholeRun, play_run
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.scripted import Reply
+    from zorkgpt.llm.stand_ins import Reply
 
 TURNS = 25
 DOWN = LanguageModelUnavailable("the server is gone")

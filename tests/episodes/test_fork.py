@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from session.events import Event
     from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.scripted import Reply, ScriptedLLM
+    from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 pytestmark = pytest.mark.slow  # each case plays two runs
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from session.values import Observation
     from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.scripted import Reply, ScriptedLLM
+    from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 TURNS = 12
 

@@ -13,7 +13,7 @@ from session.files.run_folders import find_run
 from tests.fixtures.command_line import COMMAND, environment, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
-from zorkgpt.llm.person import PERSON
+from zorkgpt.llm.stand_ins import PERSON
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ import pytest
 from session.errors import LanguageModelUnavailable
 from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
 from tests.fixtures.whole_run import play_run, resume_run
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.scripted import Reply
+    from zorkgpt.llm.stand_ins import Reply
 
 THERE_AND_BACK = ("look", "north", "look", "south", "look", "north", "south", "north")
 TURNS = len(THERE_AND_BACK)

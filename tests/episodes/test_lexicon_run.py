@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from session.game_state import GameState
 from session.memory import MemoryStatus
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from session.memory import Memory
     from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.scripted import Reply
+    from zorkgpt.llm.stand_ins import Reply
 
 Answer = dict[str, object]
 KITCHEN, LIVING_ROOM = 203, 193

@@ -12,7 +12,7 @@ from session.files.run_folders import find_run
 from tests.fixtures.report_data import data_in, text_of
 from tests.fixtures.typed_command import typed
 from tests.fixtures.whole_run import play_run
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

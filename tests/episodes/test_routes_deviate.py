@@ -12,7 +12,7 @@ import pytest
 from session.text import counted
 from session.values import GameObject, Location
 from tests.fixtures.mill import CELLAR, LOFT, MILL, MILLER, ROPE, ROPED, WAY, YARD, play_mill
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

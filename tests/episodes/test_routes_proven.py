@@ -13,7 +13,7 @@ from session.events import Event, GameFailed, RoutesProven, RunStarted, TurnPlay
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.whole_run import parts_of, play_run, resume_run, verify_run
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,7 +22,7 @@ from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import parts_of, play_run, resume_run, verify_run
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,7 @@ import pytest
 from session.errors import LanguageModelUnavailable
 from session.knowledge import INSIGHTS
 from tests.fixtures.whole_run import play_run, resume_run
-from zorkgpt.llm.scripted import Reply, ScriptedLLM
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 if TYPE_CHECKING:
     from pathlib import Path

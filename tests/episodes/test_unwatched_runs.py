@@ -16,7 +16,7 @@ from session.files.journal import read_journal
 from tests.episodes.test_run_command import environment, proposes, run_folder, zorkgpt
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.whole_run import play_run
-from zorkgpt.llm.scripted import Reply, ScriptedLLM
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

@@ -12,7 +12,7 @@ from session.room_description import description_in
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.fixtures.whole_run import play_run
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run
 from tests.golden.golden_file import assert_golden
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from pathlib import Path

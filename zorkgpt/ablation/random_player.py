@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from orchestration.opening import open_story
 from session.resolved_configuration import EMBEDDED_PROFILE
-from zorkgpt.llm.random_model import RandomModel
 from zorkgpt.llm.run_model import ChosenModel
+from zorkgpt.llm.stand_ins import RandomModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

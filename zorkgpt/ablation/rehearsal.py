@@ -18,8 +18,8 @@ from session.configuration.option_groups import BudgetOptions
 from session.events import EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
 from zorkgpt.ablation.plan import first_seed
 from zorkgpt.llm.budget import cost_of
-from zorkgpt.llm.random_model import RandomModel
 from zorkgpt.llm.run_model import ChosenModel
+from zorkgpt.llm.stand_ins import RandomModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

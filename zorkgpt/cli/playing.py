@@ -32,7 +32,7 @@ from session.text import counted, one_line
 from zorkgpt.cli.common_options import resume_command
 from zorkgpt.cli.screen import DownloadBar, JsonScreen, LiveScreen, LiveView, PlainScreen, Screen, WatchedScreen
 from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_line, printable
-from zorkgpt.llm.person import LEAVING
+from zorkgpt.llm.stand_ins import LEAVING
 from zorkgpt.report.gains import Gains
 
 if TYPE_CHECKING:

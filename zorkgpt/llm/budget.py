@@ -14,7 +14,7 @@ from genai_prices import Usage, calc_price
 from session.changed_options import changed
 from session.events import ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.game_configuration import GameConfiguration
-from zorkgpt.llm.person import PERSON
+from zorkgpt.llm.stand_ins import PERSON
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,13 +10,13 @@ import structlog
 from managers.episode_synthesizer import EpisodeSynthesizer
 from session.knowledge import KnowledgeLine
 from tests.fixtures.dye_works import GATE, OPENING, VATS, Play
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from zorkgpt.llm.scripted import Reply, ReplyFunction
+    from zorkgpt.llm.stand_ins import Reply, ReplyFunction
 
 
 @dataclass

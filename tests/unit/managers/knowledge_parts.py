@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from zorkgpt.llm.scripted import Reply, ReplyFunction
+    from zorkgpt.llm.stand_ins import Reply, ReplyFunction
 
 
 class KnowledgePlay(Play[KnowledgeManager]):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from session.values import Location
-    from zorkgpt.llm.scripted import Reply, ReplyFunction
+    from zorkgpt.llm.stand_ins import Reply, ReplyFunction
 
 
 def memory(title: str = "Mordant first", persistence: str = "permanent", **fields: object) -> Memory:

@@ -14,12 +14,12 @@ from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from session.memory import Memory
 from tests.fixtures.dye_works import Play
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from zorkgpt.llm.scripted import Reply, ReplyFunction
+    from zorkgpt.llm.stand_ins import Reply, ReplyFunction
 
 
 @dataclass

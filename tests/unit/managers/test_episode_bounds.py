@@ -11,7 +11,7 @@ from tests.unit.managers.episode_parts import EpisodePlay
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from zorkgpt.llm.scripted import Reply
+    from zorkgpt.llm.stand_ins import Reply
 
 KNOWN, WORDS = "fumes " * 500, "word " * 100
 

@@ -13,7 +13,7 @@ from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from zorkgpt.llm.scripted import Reply
+    from zorkgpt.llm.stand_ins import Reply
 
 WORDS = "word " * 100
 UNASKED = {"knowledge_update_interval": 900}

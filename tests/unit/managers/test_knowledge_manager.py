@@ -15,7 +15,7 @@ from session.knowledge import INSIGHTS, SECTIONS, KnowledgeLine, Source
 from tests.fixtures.dye_works import BANNER, MORDANT, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from session.memory import Memory
-    from zorkgpt.llm.scripted import Reply
+    from zorkgpt.llm.stand_ins import Reply
 
 MARK = len(" […]")
 

@@ -14,7 +14,7 @@ from tests.unit.managers.objective_parts import Memories, ObjectivePlay
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from zorkgpt.llm.scripted import Reply
+    from zorkgpt.llm.stand_ins import Reply
 
 MARK = len(" […]")
 

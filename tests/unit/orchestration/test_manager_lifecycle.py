@@ -27,7 +27,7 @@ from session.token_counter import TokenCounter
 from session.values import Observation
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.players.dye_works import vocabulary
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

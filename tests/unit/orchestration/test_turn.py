@@ -22,7 +22,7 @@ from session.values import Location, Observation, TurnRecord
 from session.vocabulary import Vocabulary
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import SCRIPTED_STORY, ScriptedGame
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 from zorkgpt.players.agent import Agent
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.scripted import Reply
+    from zorkgpt.llm.stand_ins import Reply
 
 LOFT = Observation("A loft.", Location(1, "Loft"), (), (), moves=0)
 HALL = Observation("A hall.", Location(2, "Hall"), (), (), moves=1)

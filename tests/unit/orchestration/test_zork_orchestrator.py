@@ -25,7 +25,7 @@ from session.values import GameObject, Location, Observation
 from session.vocabulary import Vocabulary
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import ScriptedGame
-from zorkgpt.llm.scripted import Reply, ScriptedLLM
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 from zorkgpt.players.agent import Agent
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from tests.unit.managers.memory_parts import MemoryPlay, memory
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from zorkgpt.llm.scripted import Reply
+    from zorkgpt.llm.stand_ins import Reply
 
 OIL = GameObject(80, "can of oil")
 ROOM = "Blue Vats\nThe vats stand in two rows, and blue runs down the side of each of them into a gutter in the floor."

@@ -26,7 +26,7 @@ from zorkgpt.prompts.loader import fill_prompt
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from zorkgpt.llm.scripted import Reply
+    from zorkgpt.llm.stand_ins import Reply
 
 NOTHING: dict[str, object] = {"memories": []}
 LONG = "The vats stand in two rows, and blue runs down the side of each of them into a gutter in the stone floor."

@@ -20,7 +20,7 @@ from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.golden.golden_file import assert_golden
 from tests.unit.managers.objective_parts import LentModel, Memories, ObjectivePlay, found
 from zorkgpt.llm.language_model import TokenUsage
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,8 +16,8 @@ from tests.fixtures.command_line import environment, ran
 from zorkgpt.ablation.plan import AblationPlan
 from zorkgpt.ablation.rehearsal import Estimate, estimates
 from zorkgpt.cli.commands.ablate import cost_lines
-from zorkgpt.llm.random_model import RandomModel
 from zorkgpt.llm.run_model import ChosenModel
+from zorkgpt.llm.stand_ins import RandomModel
 
 if TYPE_CHECKING:
     from pathlib import Path

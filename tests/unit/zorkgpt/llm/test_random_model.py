@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from session.errors import ResponseInvalid
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
 from zorkgpt.llm.language_model import Prompt
-from zorkgpt.llm.random_model import RandomModel
+from zorkgpt.llm.stand_ins import RandomModel
 
 
 class Chosen(BaseModel):

@@ -23,7 +23,7 @@ from zorkgpt.llm.run_model import (
     prompt_sha256,
     unwatched,
 )
-from zorkgpt.llm.scripted import Reply, ScriptedLLM
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 from zorkgpt.llm.waits import Waits
 
 if TYPE_CHECKING:

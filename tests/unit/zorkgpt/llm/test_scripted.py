@@ -7,7 +7,7 @@ import pytest
 from session.errors import LanguageModelUnavailable, ResponseInvalid
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
 from zorkgpt.llm.language_model import TokenUsage
-from zorkgpt.llm.scripted import Reply, ScriptedCall, ScriptedLLM
+from zorkgpt.llm.stand_ins import Reply, ScriptedCall, ScriptedLLM
 
 WAIT = {"reasoning": "", "action": "wait"}
 

@@ -7,7 +7,7 @@ import pytest
 from session.context import AgentContext, PromptSection
 from session.errors import ResponseInvalid
 from session.values import ObjectiveNote, Proposal, Reading
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 from zorkgpt.players.agent import Agent
 
 SECTIONS = (PromptSection("Past", "You were in the yard."), PromptSection("Present", "You are in the shed."))

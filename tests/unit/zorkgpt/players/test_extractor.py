@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from session.values import Reading
-from zorkgpt.llm.scripted import ScriptedLLM
+from zorkgpt.llm.stand_ins import ScriptedLLM
 from zorkgpt.players.extractor import Extractor
 
 

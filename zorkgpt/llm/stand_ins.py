@@ -1,0 +1,292 @@
+"""What answers in the place of language models: a person, a Python function, chance, and prepared answers."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from random import Random
+from typing import TYPE_CHECKING, Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from session.command_reading import commands_of
+from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
+from session.token_counter import FIRST_GUESS
+from session.values import Observation
+from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role, TokenUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from session.vocabulary import Vocabulary
+
+PERSON = "a person"
+"""Takes the place of the model's name."""
+LEAVING = "quit"
+"""What a person types to end the episode. No story is given it."""
+_FUNCTION = "()"
+"""Ends the name that a function has in the place of a model's."""
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+Choose = Callable[[Prompt, tuple[str, ...]], str]
+"""Returns the command to play. Takes the prompt and the commands to choose from; none if any may be played."""
+
+
+class AgentStandIn:
+    """Answers for the agent with what ``choose`` returns, and passes all other roles on to a model.
+
+    others: ``None`` if no model is configured; then all other roles fail
+    """
+
+    def __init__(self, name: str, choose: Choose, others: LanguageModel | None = None) -> None:
+        self.name = name
+        self._choose = choose
+        self._others = others
+
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        """Return an answer with the chosen command, or the model's answer. Raises what ``choose`` raises."""
+        if role != "agent":
+            if self._others is None:
+                raise LanguageModelUnavailable(f"{role}: no model is configured")
+            return self._others.complete(role, prompt, schema)
+        began = time.monotonic()
+        command = self._choose(prompt, get_args(schema.model_fields["action"].annotation))
+        seconds = time.monotonic() - began
+        value = schema.model_validate({"reasoning": "", "action": command})
+        return Completion(value, "", value.model_dump_json(), self.name, TokenUsage(), seconds, requests=0)
+
+
+def person(read_line: Callable[[], str], vocabulary: Vocabulary, others: LanguageModel | None = None) -> AgentStandIn:
+    """Return a stand-in that plays what a person types. A line of several commands is as many answers.
+
+    read_line: waits until the person has typed a line, and returns it; raises ``WaitInterrupted``
+    """
+    typed: list[str] = []
+
+    def choose(_prompt: Prompt, _choices: tuple[str, ...]) -> str:
+        if not typed:
+            typed.extend(commands_of(read_line(), vocabulary))
+        return typed.pop(0)
+
+    return AgentStandIn(PERSON, choose, others)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a function is given to choose a command (docs/python.md).
+
+    observation: what the story shows, read from the machine
+    prompt: the same and all that was learned, in words: what a language model would read in the agent's place
+    choices: the commands to choose from; empty if any may be played
+    """
+
+    observation: Observation
+    prompt: str
+    choices: tuple[str, ...] = ()
+
+
+Agent = Callable[[Situation], str]
+"""Returns the command to play next."""
+
+
+def function(agent: Agent, observe: Callable[[], Observation], others: LanguageModel | None = None) -> AgentStandIn:
+    """Return a stand-in that plays what a function returns.
+
+    observe: returns the latest observation
+    The stand-in raises what the function raises, ``TypeError`` if it does not return a text, and ``ValueError`` if that
+    is empty, cannot be encoded as UTF-8, or is not one of the commands to choose from.
+    """
+    name = getattr(agent, "__name__", type(agent).__name__) + _FUNCTION
+
+    def choose(prompt: Prompt, choices: tuple[str, ...]) -> str:
+        command = agent(Situation(observe(), prompt.user, choices))
+        if not isinstance(command, str):
+            raise TypeError(f"{name} returned {command!r}; expected a text")
+        if _SURROGATE.search(command):
+            raise ValueError(f"{name} returned {command!r}, which contains half a surrogate pair")
+        if not command.strip() or (choices and command not in choices):
+            raise ValueError(f"{name} returned {command!r}, which is not one of the commands to choose from")
+        return command
+
+    return AgentStandIn(name, choose, others)
+
+
+def function_in(description: str) -> str:
+    """Return the name of the function that played, by the description of a run's model; "" if none did."""
+    name = description.partition(";")[0]
+    return name if name.endswith(_FUNCTION) else ""
+
+
+_WORDS = (
+    "I go on from here to see what lies behind the next turn of the way, for nothing that was tried so far speaks "
+    "against it and what was found there may be of use later on"
+)
+_FOLLOWING = "follow route "
+_ANY_COMMANDS = (
+    *("north", "south", "east", "west", "up", "down", "northeast", "northwest", "southeast", "southwest"),
+    *("look", "inventory", "take all", "enter", "out"),
+)
+_PLACE = re.compile(r"^Location: .*\(ID: (\d+)\)", re.MULTILINE)
+_TURN = re.compile(r"^\W*Turn (\d+)", re.MULTILINE)
+
+
+class RandomModel:
+    """Draws a command from those that the agent may choose from, and fills every other answer with words.
+
+    It draws from those that it has chosen least at the place, in all episodes. A route is followed wherever one is the
+    first choice. Where the agent may type what it likes, it moves at random. A token is reckoned at four characters.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)  # noqa: S311  nothing is kept secret by it
+        self._numbers = count(1)
+        self._tried: Counter[tuple[str, object]] = Counter()
+
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        """Return an answer of that form. Raises ``ResponseInvalid`` where its form has rules that words do not keep."""
+        form = schema.model_json_schema()
+        turns = _TURN.findall(prompt.user)
+        places = _PLACE.findall(prompt.user)
+        draw = partial(self._draw, places[-1] if places else "")
+        filler = _Filler(draw, form.get("$defs", {}), self._numbers, int(turns[-1]) if turns else 1)
+        try:
+            value = schema.model_validate(filler.fill(form))
+        except ValidationError as error:
+            raise ResponseInvalid(f"no random {schema.__name__} for {role}: {error}") from error
+        text = value.model_dump_json()
+        asked = len(prompt.system) + len(prompt.user)
+        usage = TokenUsage(prompt=round(asked * FIRST_GUESS), completion=round(len(text) * FIRST_GUESS))
+        return Completion(value, "", text, "random", usage, seconds=0.0, requests=1)
+
+    def _draw(self, place: str, choices: Sequence[Any]) -> object:
+        if str(choices[0]).startswith(_FOLLOWING):
+            return choices[0]
+        least = min(self._tried[place, choice] for choice in choices)
+        drawn = self._random.choice([choice for choice in choices if self._tried[place, choice] == least])
+        self._tried[place, drawn] += 1
+        return drawn
+
+
+class _Filler:
+    """Makes an instance of a JSON schema.
+
+    draw: chooses from several values
+    numbers: of texts, so that no two say the same
+    turn: the latest that the prompt tells of, which numbers in answers stand for
+    """
+
+    def __init__(
+        self,
+        draw: Callable[[Sequence[Any]], object],
+        definitions: Mapping[str, Any],
+        numbers: Iterator[int],
+        turn: int,
+    ) -> None:
+        self._draw = draw
+        self._definitions = definitions
+        self._numbers = numbers
+        self._turn = turn
+
+    def fill(self, form: Mapping[str, Any], name: str = "") -> object:
+        """Return a value of that form; ``name`` is that of its field. A number that may be missing is."""
+        if "$ref" in form:
+            return self.fill(self._definitions[form["$ref"].rpartition("/")[2]], name)
+        if "anyOf" in form:
+            first, *others = form["anyOf"]
+            is_number_or_none = first.get("type") == "integer" and {"type": "null"} in others
+            return None if is_number_or_none else self.fill(first, name)
+        choices = form.get("enum") or ([form["const"]] if "const" in form else [])
+        return self._draw(choices) if choices else self._free(form, name)
+
+    def _free(self, form: Mapping[str, Any], name: str) -> object:
+        match form["type"]:
+            case "object":
+                return {field: self.fill(each, field) for field, each in form.get("properties", {}).items()}
+            case "array":
+                return [self.fill(form["items"], name) for _ in range(form.get("minItems", 1))]
+            case "string":
+                return self._draw(_ANY_COMMANDS) if name == "action" else self._text(form)
+            case "integer":
+                return min(self._turn, form.get("maximum", self._turn))
+            case kind:
+                return {"boolean": True, "number": 0.5}[kind]
+
+    def _text(self, form: Mapping[str, Any]) -> str:
+        if "pattern" in form:
+            return "I go on from here."
+        return f"{next(self._numbers)}: {_WORDS}"[: form.get("maxLength")]
+
+
+Reply = BaseModel | Mapping[str, object] | LanguageModelError | BudgetSpent
+ReplyFunction = Callable[[Role, Prompt, type[BaseModel]], Reply]
+
+_UNCOUNTED = TokenUsage()
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedCall:
+    """The arguments of one call to a ``ScriptedLLM``."""
+
+    role: Role
+    prompt: Prompt
+    schema: type[BaseModel]
+
+
+class ScriptedLLM:
+    """Answers from a list, in order, or with a function of role, prompt and schema.
+
+    A reply is validated as a real model's would be; a reply that is an error is raised. When the list is used up every
+    call raises ``LanguageModelUnavailable``. ``calls`` holds every call, answered or not.
+    """
+
+    def __init__(
+        self,
+        replies: Iterable[Reply] | ReplyFunction = (),
+        *,
+        usage: TokenUsage = _UNCOUNTED,
+    ) -> None:
+        self.calls: list[ScriptedCall] = []
+        self._usage = usage
+        self._reply = replies if callable(replies) else _in_order(replies)
+
+    def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
+        """Return the next reply as a ``schema``, as if it had taken one request and no time."""
+        self.calls.append(ScriptedCall(role, prompt, schema))
+        reply = self._reply(role, prompt, schema)
+        if isinstance(reply, LanguageModelError | BudgetSpent):
+            raise reply
+        value = _validated(reply, role, schema)
+        return Completion(
+            value=value,
+            reasoning="",
+            text=json.dumps(value.model_dump(mode="json")),  # in ASCII: a reply may hold half a surrogate pair
+            model="scripted",
+            usage=self._usage,
+            seconds=0.0,
+            requests=1,
+            question_tokens=self._usage.prompt,
+        )
+
+
+def _in_order(replies: Iterable[Reply]) -> ReplyFunction:
+    remaining = iter(replies)
+
+    def next_reply(role: Role, _prompt: Prompt, schema: type[BaseModel]) -> Reply:
+        exhausted = LanguageModelUnavailable(f"the script has no reply left for {role} ({schema.__name__})")
+        return next(remaining, exhausted)
+
+    return next_reply
+
+
+def _validated(reply: BaseModel | Mapping[str, object], role: Role, schema: type[Answer]) -> Answer:
+    fields = reply.model_dump() if isinstance(reply, BaseModel) else reply
+    try:
+        return schema.model_validate(fields)
+    except ValidationError as error:
+        raise ResponseInvalid(f"the script's reply for {role} is no {schema.__name__}: {error}") from error
