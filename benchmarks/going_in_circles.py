@@ -21,11 +21,11 @@ from benchmarks.tables import Row, show
 from game_interface.core.jericho_interface import JerichoInterface
 from managers.circling import CIRCLING, CirclingDetector
 from managers.tried_commands import TriedCommands
-from session.command_reading import plain_command
+from session.commands import plain_command
 from session.context import render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.token_counter import FIRST_GUESS
+from session.text import FIRST_GUESS
 from session.values import Proposal, TurnRecord, Verdict
 from zorkgpt.players.repetitions import Repetitions
 from zorkgpt.report.failed_commands import FailedCommands

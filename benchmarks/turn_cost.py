@@ -36,7 +36,7 @@ from session.files.journal import JOURNAL_FILE
 from session.game_configuration import GameConfiguration
 from session.knowledge import SECTIONS, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import Memory
-from session.token_counter import FIRST_GUESS
+from session.text import FIRST_GUESS
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import ScriptedLLM
 

@@ -11,11 +11,11 @@ import structlog
 from structlog.typing import FilteringBoundLogger
 from typing_extensions import TypedDict
 
+from session.commands import Vocabulary
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from session.values import Observation, StoryFacts
-from session.vocabulary import Vocabulary
 from zorkgpt.llm.language_model import LanguageModel
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
-from session.command_reading import is_speech, is_waiting, plain_command
+from session.commands import is_speech, is_waiting, plain_command
 from session.context import Place, PromptSection
 from session.text import one_line
 

@@ -13,9 +13,7 @@ from managers.history import HistoryTeller
 from managers.prompting import CHARACTERS_PER_TOKEN, LONGEST_ACTION, fit_sections
 from managers.things_here import ThingsHere
 from session.context import AgentContext, Place, PromptSection, render_sections
-from session.room_description import prologue_of
-from session.text import counted, cut_at, cut_middle, without_padding
-from session.token_counter import TokenCounter
+from session.text import TokenCounter, counted, cut_at, cut_middle, prologue_of, without_padding
 
 if TYPE_CHECKING:
     import logging
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from managers.base_manager import ManagerParts
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
-    from session.room_description import RoomDescription
+    from session.text import RoomDescription
     from session.values import Observation
 
 REASONED = 3

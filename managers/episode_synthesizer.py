@@ -20,7 +20,7 @@ from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 
 if TYPE_CHECKING:
     import logging

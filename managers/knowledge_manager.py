@@ -26,7 +26,7 @@ from session.errors import LanguageModelError, StoreError
 from session.file_names import archive_name
 from session.files.run_folders import SharedFile
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 
 if TYPE_CHECKING:
     import logging

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from managers.base_manager import ManagerParts
+    from session.commands import Vocabulary
     from session.events import EpisodeEnd
     from session.game_configuration import GameConfiguration
     from session.game_state import GameState
     from session.values import Observation, TurnRecord
-    from session.vocabulary import Vocabulary
 
 LEXICON_FILE = "lexicon.json"
 REFRESH_INTERVAL = 25  # turns

@@ -11,8 +11,7 @@ from typing_extensions import override
 from managers.base_manager import BaseManager, ManagerStatus
 from session.context import Place, PromptSection
 from session.files.run_folders import SharedFile
-from session.room_description import description_in
-from session.text import cut_middle, first_line
+from session.text import cut_middle, description_in, first_line
 from zorkgpt.mapping import map_render, navigation
 from zorkgpt.mapping.local_view import local_view
 from zorkgpt.mapping.map_store import MapStore

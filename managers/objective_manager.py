@@ -32,7 +32,7 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.objective import ObjectivesState
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from zorkgpt.mapping.map_render import adjacent_ids, routing_summary
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from session.token_counter import TokenCounter
+    from session.text import TokenCounter
 
 NONE = "(none)"
 LEFT_OUT = "(left out for want of room)"

@@ -19,7 +19,7 @@ from managers.things_here import scenery_of
 from session.context import Place, PromptSection
 from session.files.run_folders import SharedFile
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, MemoryStatusType, MemorySynthesisResponse
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from session.values import Location
 
 if TYPE_CHECKING:

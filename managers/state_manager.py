@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
 from session.errors import StoreError
-from session.files.atomic_write import write_atomically
+from session.files.shared_files import write_atomically
 
 if TYPE_CHECKING:
     import logging

@@ -18,7 +18,6 @@ from pydantic import ValidationError
 from orchestration.learning import shared_files
 from orchestration.run import Run, RunPosition, assemble, begin, started
 from orchestration.story import bind_to_story
-from session.changed_options import before_hand_over, changed, handed_over
 from session.configuration.option_groups import BudgetOptions
 from session.errors import ConfigurationError, StoreError, ZorkGPTError, first_problem
 from session.events import (
@@ -35,7 +34,7 @@ from session.events import (
     RunStarted,
     TurnPlayed,
 )
-from session.file_owner import writers_besides_user
+from session.file_names import writers_besides_user
 from session.files.inputs import Difference, Diverged, Inputs, RecordingEnded, is_same
 from session.files.journal import (
     JOURNAL_FILE,
@@ -61,8 +60,8 @@ from session.files.run_folders import (
     latest_checkpoint,
 )
 from session.game_configuration import GameConfiguration
-from session.invocation import program
-from session.key_trust import require_named
+from session.processes import program
+from session.resolved_configuration import before_hand_over, changed, handed_over, require_named
 from session.text import counted
 from session.values import ROLES
 from zorkgpt.llm.run_model import PLAYING_ROLES, Asked, RepeatedCall, unwatched

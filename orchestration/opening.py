@@ -13,8 +13,8 @@ from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from orchestration.model_choice import choose_model
 from orchestration.story import ChosenStory, choose_story
 from orchestration.turn import Review
+from session.commands import Vocabulary
 from session.errors import ConfigurationError
-from session.vocabulary import Vocabulary
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import PERSON, AgentStandIn, person
 

@@ -23,7 +23,6 @@ from orchestration.story import bind_to_story
 from orchestration.turn import Turn, build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, ZorkOrchestrator
 from session.events import Event, RunStarted
-from session.files.atomic_write import remove_leftovers
 from session.files.inputs import Inputs
 from session.files.journal import Journal, Manifest, new_run_id
 from session.files.run_folders import (
@@ -38,6 +37,7 @@ from session.files.run_folders import (
     remove_unused,
     take_episode_numbers,
 )
+from session.files.shared_files import remove_leftovers
 from session.game_state import GameState
 from zorkgpt.llm.run_model import Asked, RunModel, unwatched
 

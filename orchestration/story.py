@@ -13,8 +13,7 @@ from pydantic_core import PydanticSerializationError
 from orchestration.learning import shared_files
 from session.errors import ConfigurationError, StoreError, StoryError
 from session.file_names import is_plain_name, is_reserved
-from session.files.atomic_write import write_atomically
-from session.files.shared_files import locked, read_shared
+from session.files.shared_files import locked, read_shared, write_atomically
 from session.files.story_folders import STORY_FILE, BoundStory, story_folders
 
 if TYPE_CHECKING:

@@ -12,13 +12,12 @@ from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
 from orchestration.restoring_game import RestoringGame
-from session.command_reading import first_command
+from session.commands import Vocabulary, first_command
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, ZorkGPTError
 from session.events import ProposalReviewed
 from session.files.inputs import Inputs
 from session.values import Observation, Proposal, TurnRecord, Verdict
-from session.vocabulary import Vocabulary
 from zorkgpt.llm.stand_ins import LEAVING
 from zorkgpt.players.agent import Agent, told_ways
 from zorkgpt.players.critic import Critic

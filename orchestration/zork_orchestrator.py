@@ -12,7 +12,6 @@ from orchestration.learning import Learning
 from orchestration.restoring_game import RestoringGame
 from orchestration.turn import PlayerLeft, Turn
 from session.context import Place
-from session.episode_progress import EpisodeProgress
 from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError, WaitInterrupted
 from session.events import (
     EpisodeEnd,
@@ -25,7 +24,7 @@ from session.events import (
     TurnPlayed,
 )
 from session.files.inputs import Inputs
-from session.game_state import GameState
+from session.game_state import EpisodeProgress, GameState
 from session.values import Seed
 
 if TYPE_CHECKING:

@@ -1,23 +1,133 @@
-"""The configuration that holds in a folder, and where each of its options came from."""
+"""The configuration with its sources, which of its options a run may change, and to which addresses keys are sent."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
-from operator import getitem
+from functools import cache, reduce
+from hashlib import sha256
+from ipaddress import ip_address
+from operator import attrgetter, getitem
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
+from platformdirs import user_config_path
 from pydantic import JsonValue
 
-from session.configuration.options import Setting, files_of, options_of, resolve
+from session.configuration.options import Options, Setting, files_of, options_of, resolve
 from session.configuration.sources import settings_from
+from session.errors import ConfigurationError
+from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration
-from session.key_trust import require_trusted
+from session.processes import program
+from session.values import ROLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+    from session.events import OptionValue
+
+
+_ADDRESS = "llm.base_url"
+
+
+def is_loopback(host: str | None) -> bool:
+    """Return whether a host is this machine, which needs neither trust nor a proxy."""
+    if host is None or host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def require_trusted(configuration: GameConfiguration, files: Mapping[str, Path], home: Path | None) -> None:
+    """Make sure that no key goes to an address from a file that the user may not have written.
+
+    files: those that gave options, by the name of the option; other options come from the command line, the environment
+        or defaults
+    home: a file directly in this folder is the user's own configuration
+    Raises ``ConfigurationError`` in one line that names the file.
+    """
+    for address, key in _pairs(configuration):
+        file = files.get(address)
+        is_users = home is not None and file is not None and file.parent.resolve() == home.resolve()
+        if file is None or file == files.get(key) or is_users or is_trusted(file):
+            continue
+        raise ConfigurationError(
+            f"{file} gives {address}, and {key} comes from elsewhere: no key is sent to an address that may have come "
+            f"with a folder; {program()} config trust {file} allows it"
+        )
+
+
+def require_named(configuration: GameConfiguration, now: GameConfiguration, folder: Path) -> None:
+    """Make sure that the addresses of a run are ones that the present configuration names, too, if keys go there.
+
+    folder: of the run, which may have come with its work folder
+    Raises ``ConfigurationError`` in one line.
+    """
+    named = {server.base_url for server in (now.llm, *(getattr(now.llm, role) for role in ROLES))}
+    for address, _ in _pairs(configuration):
+        url = _address(configuration, address)
+        if url not in named:
+            option = f"--base-url {url}" if address == _ADDRESS else f"--set {address}={url}"
+            raise ConfigurationError(
+                f"the run of {folder} has {address} = {url}: a key is sent there only if you name it yourself; "
+                f"add {option}"
+            )
+
+
+def trust(file: Path) -> None:
+    """Let keys be sent to the addresses in a file, as long as its content stays the same. Raises ``StoreError``."""
+    store = _store()
+    store.parent.mkdir(parents=True, exist_ok=True)
+    trusted = {**_trusted(), str(file.resolve()): _digest(file)}
+    write_atomically(store, json.dumps(trusted, indent=2).encode(), mode=0o600)
+
+
+def is_trusted(file: Path) -> bool:
+    """Return whether the user has trusted a file with its present content."""
+    return _trusted().get(str(file.resolve())) == _digest(file)
+
+
+def _pairs(configuration: GameConfiguration) -> Iterator[tuple[str, str]]:
+    """Yield each address that is not this machine's with each key that is sent to it, by the names of the options."""
+    llm = configuration.llm
+    for role in ROLES:
+        own = getattr(llm, role)
+        key = f"llm.{role}.api_key" if own.api_key else "llm.api_key"
+        address = f"llm.{role}.base_url" if own.base_url else _ADDRESS
+        url, value = (own.base_url, own.api_key) if own.base_url else (llm.base_url, own.api_key or llm.api_key)
+        if url is not None and value is not None and not is_loopback(urlsplit(url).hostname):
+            yield address, key
+
+
+def _address(configuration: GameConfiguration, address: str) -> str | None:
+    *_, group, _name = address.split(".")
+    url: str | None = (configuration.llm if group == "llm" else getattr(configuration.llm, group)).base_url
+    return url
+
+
+def _store() -> Path:
+    return user_config_path("zorkgpt") / "trusted.json"
+
+
+def _trusted() -> dict[str, str]:
+    try:
+        content = json.loads(_store().read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _digest(file: Path) -> str:
+    try:
+        return sha256(file.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {file}: {error.strerror}") from error
+
 
 DEFAULT = "default"
 EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
@@ -92,3 +202,98 @@ def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, st
     home = environ.get("HOME")
     require_trusted(configuration, files_of(GameConfiguration, lowest_first), Path(home) if home else None)
     return ResolvedConfiguration(configuration, origins)
+
+
+Group = TypeVar("Group", bound=Options)
+
+_MODELS = frozenset(f"{role}_model" for role in ROLES)
+_SAMPLING = frozenset(f"{role}_sampling" for role in ROLES)
+_BUDGETS = "budgets."
+_HANDED_OVER = ("agent.player", "agent.reasoning_length", "extractor.mode", "max_turns_per_episode")
+_IN_PROMPTS = frozenset({"memory_sampling.memory_history_window"})
+
+
+@cache
+def changeable_options() -> tuple[str, ...]:
+    """Return the names of the options that may change within a run. Keys are not among them: a run keeps none."""
+    options = (option.name for option in options_of(GameConfiguration) if not option.secret)
+    return tuple(name for name in options if _says_who_answers(name) or name in _HANDED_OVER)
+
+
+def changes_between(before: GameConfiguration, after: GameConfiguration) -> dict[str, OptionValue]:
+    """Return the values that ``after`` has of the options that may change, where ``before`` has others."""
+    return {name: _value(after, name) for name in changeable_options() if _value(before, name) != _value(after, name)}
+
+
+def changed(configuration: GameConfiguration, values: Mapping[str, OptionValue]) -> GameConfiguration:
+    """Return the configuration with these values of options, as :func:`changes_between` names them.
+
+    Raises ``ValueError`` for an option that may not change.
+    """
+    for name, value in values.items():
+        if name not in changeable_options():
+            raise ValueError(f"{name} cannot change within a run")
+        configuration = _with_value(configuration, name.split("."), value)
+    return configuration
+
+
+def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str]) -> GameConfiguration:
+    """Return the configuration ``then`` of a run with the values that ``now`` has of these options, or of budgets.
+
+    Raises ``ConfigurationError`` for an option that would make it another run.
+    """
+    chosen = [type(now).aliases.get(name, name) for name in names]
+    for name in chosen:
+        if name in _HANDED_OVER or (name not in changeable_options() and not name.startswith(_BUDGETS)):
+            raise ConfigurationError(
+                f"{name}: within a run only models, servers, sampling and budgets can change; set it for a new run"
+            )
+    budgets = [name.removeprefix(_BUDGETS) for name in chosen if name.startswith(_BUDGETS)]
+    changes = {name: value for name, value in changes_between(then, now).items() if name in chosen}
+    update = {"budgets": then.budgets.model_copy(update={name: getattr(now.budgets, name) for name in budgets})}
+    return changed(then, changes).model_copy(update=update)
+
+
+def handed_over(then: GameConfiguration, now: GameConfiguration, turns: int) -> GameConfiguration:
+    """Return the configuration ``then`` of a person's run with a model in the place of the person.
+
+    now: says how the model reads, and for how many turns it may play on
+    turns: those of the episode that the person has played
+    """
+    values = {
+        "agent.player": "model",
+        "agent.reasoning_length": now.agent.reasoning_length,
+        "extractor.mode": now.extractor.mode,
+        "max_turns_per_episode": min(then.max_turns_per_episode, turns + now.max_turns_per_episode),
+    }
+    return changed(then, values)
+
+
+def before_hand_over(configuration: GameConfiguration, begun_with: GameConfiguration) -> GameConfiguration:
+    """Return the configuration with the values of ``begun_with`` that change when a model takes over."""
+    return changed(configuration, {name: _value(begun_with, name) for name in _HANDED_OVER})
+
+
+def as_settings(values: Mapping[str, OptionValue]) -> str:
+    """Return values of options in words: ``agent_model = gpt-5, agent_sampling.top_k = unset``."""
+    return ", ".join(f"{name} = {'unset' if value is None else value}" for name, value in values.items())
+
+
+def before_changes(configuration: GameConfiguration, begun_with: GameConfiguration) -> GameConfiguration:
+    """Return the configuration with the values of ``begun_with`` of all options that may change."""
+    return changed(configuration, changes_between(configuration, begun_with))
+
+
+def _says_who_answers(name: str) -> bool:
+    group = name.partition(".")[0]
+    return group == "llm" or group in _MODELS or (group in _SAMPLING and name not in _IN_PROMPTS)
+
+
+def _value(configuration: GameConfiguration, name: str) -> OptionValue:
+    value: OptionValue = attrgetter(name)(configuration)
+    return value
+
+
+def _with_value(group: Group, path: list[str], value: object) -> Group:
+    first, *rest = path
+    return group.model_copy(update={first: _with_value(getattr(group, first), rest, value) if rest else value})

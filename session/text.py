@@ -1,12 +1,16 @@
-"""Small helpers for text that a model or a person reads."""
+"""Plain functions on text, and how many tokens a text has."""
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 
 CUT_MARK = " […]"
 SHORTEST_WITH_END = 60
@@ -98,3 +102,91 @@ def _break_after(text: str, at: int) -> int:
         if found:
             return max(at, found.end())
     return at
+
+
+LONGEST_TITLE = 80
+"""Characters of a line right above the version of a story: shorter ones are its title, longer ones tell the story."""
+
+_SERIAL = re.compile(r"\bserial number \d", re.IGNORECASE)
+_ROOM_NUMBER = re.compile(r" \(#\d+\)$")
+_FIRST_SENTENCE = re.compile(r".*?(?:[.!?][\"'\u2019\u201d)\]]*(?=\s)|$)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class RoomDescription:
+    """The last full description of a room, word for word, and the turn in which the story printed it."""
+
+    text: str
+    turn: int
+
+    def is_repeated_in(self, text: str) -> bool:
+        """Tell whether ``text`` describes the room in full, too: it has the first sentence after the room's name."""
+        _, _, body = self.text.partition("\n")
+        sentence = _FIRST_SENTENCE.match(body.lstrip())
+        return sentence is not None and sentence[0] != "" and sentence[0] in text
+
+
+def description_in(text: str, name: str) -> str | None:
+    """Return the part of a text from the line on that bears the room's name; ``None`` where no line does.
+
+    A name that is a heading itself, of a room whose object has none, has the room's number behind it.
+    """
+    place = 0
+    heading = _ROOM_NUMBER.sub("", name)
+    for line in text.splitlines(keepends=True):
+        told = line.strip()
+        if heading and (told == heading or told.startswith((f"{heading}, ", f"{heading} ("))):
+            return text[place:].strip()
+        place += len(line)
+    return None
+
+
+@lru_cache(maxsize=8)
+def prologue_of(opening: str, first_room: str) -> str:
+    """Return what a story tells before its first room, without the banner of its title, authors and version.
+
+    first_room: the name of the room; where no line bears it, all of the opening is taken for the prologue
+    """
+    room = description_in(opening, first_room)
+    paragraphs = re.split(r"\n\s*\n", opening if room is None else opening.strip().removesuffix(room))
+    banner = next((place for place, text in enumerate(paragraphs) if _SERIAL.search(text)), None)
+    if banner is not None:
+        is_titled = banner > 0 and all(len(line) < LONGEST_TITLE for line in paragraphs[banner - 1].splitlines())
+        del paragraphs[banner - is_titled : banner + 1]
+    return "\n\n".join(paragraphs).strip()
+
+
+FIRST_GUESS = 0.25
+FEWEST_A_CHARACTER, MOST_A_CHARACTER = 0.15, 1.0
+SHARE_OF_NEWEST = 0.2
+
+
+@dataclass(slots=True)
+class TokenCounter:
+    """Estimates tokens from characters, and learns the ratio from the counts of the server.
+
+    tokens_per_character: stays between what texts can have at least and at most, even where a server counts something
+        else, such as only the tokens that were not in its cache
+    """
+
+    tokens_per_character: float = FIRST_GUESS
+
+    def estimate(self, text: str) -> int:
+        """Return how many tokens the text has, rounded up."""
+        return math.ceil(len(text) * self.tokens_per_character)
+
+    def learn(self, characters: int, tokens: int) -> None:
+        """Move the ratio towards that of a prompt which the server has counted; 0 tokens say that it has not."""
+        if characters > 0 and tokens > 0:
+            newest = min(max(tokens / characters, FEWEST_A_CHARACTER), MOST_A_CHARACTER)
+            self.tokens_per_character += SHARE_OF_NEWEST * (newest - self.tokens_per_character)
+
+    def characters(self, tokens: int) -> int:
+        """Return how many characters the longest text of at most so many tokens has."""
+        length = max(0, int(tokens / self.tokens_per_character))
+        is_too_long = math.ceil(length * self.tokens_per_character) > tokens  # by the rounding of floats
+        return max(0, length - is_too_long)
+
+    def cut(self, text: str, tokens: int) -> str:
+        """Return a text of at most so many tokens, or its beginning and its end with a mark between them."""
+        return cut_middle(text, self.characters(tokens))

@@ -29,7 +29,6 @@ from orchestration.model_choice import choose_model
 from orchestration.opening import open_parts, open_story
 from orchestration.run import open_run
 from orchestration.story import choose_story, in_folder_of_story
-from session.changed_options import updated
 from session.errors import (
     BudgetSpent,
     ConfigurationError,
@@ -44,7 +43,7 @@ from session.files.inputs import Difference
 from session.files.journal import read_manifest
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
-from session.resolved_configuration import load_configuration
+from session.resolved_configuration import load_configuration, updated
 from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import Agent, Situation, function

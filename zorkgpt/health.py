@@ -22,7 +22,7 @@ from orchestration.story import choose_story
 from session.configuration.options import options_of
 from session.errors import ConfigurationError, GameError, LanguageModelUnavailable, StoryError, ZorkGPTError
 from session.game_configuration import GameConfiguration
-from session.invocation import program
+from session.processes import program
 from session.values import ROLES
 from zorkgpt.llm.embedded.trial_load import prove_loadable
 from zorkgpt.llm.openai.model_server import served_models

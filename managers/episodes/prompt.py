@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from managers.episodes.summary import Death, EpisodeSummary
     from session.knowledge import KnowledgeEntry
-    from session.token_counter import TokenCounter
+    from session.text import TokenCounter
     from zorkgpt.llm.language_model import Prompt
 
 INSTRUCTIONS_SHARE: Final = 3  # at most one in so many tokens of the prompt

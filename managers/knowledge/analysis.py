@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from managers.knowledge.play import LearntTurn, Played
     from managers.knowledge.prompt import Question
-    from session.token_counter import TokenCounter
+    from session.text import TokenCounter
     from zorkgpt.llm.language_model import LanguageModel
 
 LONGEST_SPAN = 100  # turns

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from managers.knowledge.play import LearntTurn, Played
     from session.game_state import PlayedAction
     from session.memory import Memory
-    from session.token_counter import TokenCounter
+    from session.text import TokenCounter
 
 KNOWLEDGE_SHARE, EPHEMERAL_SHARE, MEMORIES_SHARE = 0.4, 0.15, 0.15
 LEAST_TOLD = 160  # characters of a text that is cut, before others are left out instead

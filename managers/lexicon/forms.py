@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 from managers.lexicon.document import FormTrial
 from managers.memory.outcome import SUBSTANTIAL
-from session.command_reading import passes_time, read_command, words_of
+from session.commands import passes_time, read_command, words_of
 from session.text import cut_at, one_line
 from zorkgpt.mapping.movement_analyzer import repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from session.command_reading import Command
+    from session.commands import Command, Vocabulary
     from session.values import GameObject, Observation, TurnRecord
-    from session.vocabulary import Vocabulary
     from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 OBJECT, DIRECTION, WORDS = "OBJECT", "DIRECTION", "WORDS"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from managers.memory.outcome import ActionOutcome, ZMachineContext
     from managers.memory.tiers import MemoryTiers
     from session.memory import Memory
-    from session.token_counter import TokenCounter
+    from session.text import TokenCounter
     from session.values import Location, TurnRecord
     from zorkgpt.llm.language_model import LanguageModel
 

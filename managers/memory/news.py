@@ -12,9 +12,8 @@ from typing_extensions import override
 
 from managers.memory.outcome import digest
 from session.errors import StoreError
-from session.files.atomic_write import write_atomically
 from session.files.document_store import SharedStore
-from session.files.shared_files import append_whole, locked, open_to_append, read_shared
+from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
 from session.memory import INVALIDATION_MARKER, MemoryStatus
 from session.text import one_line, text_key
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import TypedDict
 
 from managers.memory.arrival import names
-from session.command_reading import is_routine, passes_time
+from session.commands import is_routine, passes_time
 from session.text import one_line
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from managers.prompting import (
     turn_text,
 )
 from session.memory import MemoryStatus
-from session.room_description import description_in, prologue_of
-from session.text import cut_at, one_line, without_padding
+from session.text import cut_at, description_in, one_line, prologue_of, without_padding
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from managers.memory.synthesis import VisitNews
     from session.game_state import GameState
     from session.memory import Memory
-    from session.token_counter import TokenCounter
+    from session.text import TokenCounter
 
 SHARE_OF_MEMORIES = 2  # they take at most one in so many characters of the room
 LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from session.configuration.option_groups import SimpleMemoryOptions
-    from session.token_counter import TokenCounter
+    from session.text import TokenCounter
     from session.values import Seed
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"

@@ -11,8 +11,7 @@ from managers.history import SHORTEST_REPEATED, told_once
 from managers.memory.view import last_turn
 from managers.prompting import LEFT_OUT, NONE, MadeOnce, as_many_as_fit, first_that_fits, fit_prompt, turn_text
 from session.memory import MemoryStatus
-from session.room_description import prologue_of
-from session.text import cut_at, cut_middle, one_line, without_padding
+from session.text import cut_at, cut_middle, one_line, prologue_of, without_padding
 from zorkgpt.mapping.map_render import MAX_ADJACENT, mermaid
 from zorkgpt.mapping.navigation import neighbourhood
 from zorkgpt.prompts.loader import fill_prompt
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from session.game_state import GameState
     from session.memory import Memory
     from session.objective import Evidence, Objective, ObjectivesState
-    from session.token_counter import TokenCounter
+    from session.text import TokenCounter
     from zorkgpt.llm.language_model import Prompt
     from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.mapping.navigation import FrontierRoom

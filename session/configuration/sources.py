@@ -17,7 +17,7 @@ from dotenv import dotenv_values
 
 from session.configuration.options import Setting
 from session.errors import ConfigurationError
-from session.file_owner import writers_besides_user
+from session.file_names import writers_besides_user
 
 if sys.version_info >= (3, 11):
     import tomllib

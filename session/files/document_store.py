@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from session.errors import StoreError
 from session.events import FileEdited, FileWritten
-from session.files.atomic_write import write_atomically
-from session.files.shared_files import locked, read_shared
+from session.files.shared_files import locked, read_shared, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,9 +26,14 @@ from pydantic_core import PydanticSerializationError
 
 from session.errors import StoreError
 from session.events import EVENTS, EpisodeStarted, Event, TurnPlayed
-from session.files.atomic_write import force_to_disk, write_atomically
-from session.files.growing_file import GrowingFile
-from session.files.shared_files import append_whole, open_to_append, read_whole
+from session.files.shared_files import (
+    GrowingFile,
+    append_whole,
+    force_to_disk,
+    open_to_append,
+    read_whole,
+    write_atomically,
+)
 from session.values import Observation, Seed
 
 if TYPE_CHECKING:

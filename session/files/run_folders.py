@@ -19,9 +19,8 @@ from pydantic import ValidationError
 from session.configuration.option_groups import BudgetOptions
 from session.errors import StoreError, first_problem
 from session.file_names import is_plain_name
-from session.files.atomic_write import force_to_disk, permissions, sync_folder, write_atomically
 from session.files.journal import has_turn, last_moment, new_run_id
-from session.files.shared_files import locked, read_shared
+from session.files.shared_files import force_to_disk, locked, permissions, read_shared, sync_folder, write_atomically
 from session.files.story_folders import story_folders
 from session.text import counted
 

@@ -21,7 +21,7 @@ from managers.memory.brief import BriefMemory
 from managers.memory.synthesis import VisitSynthesis
 from managers.objectives.answer import ObjectivesAnswer
 from session.context import AgentContext, OfferedRoute
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from zorkgpt.llm.openai.schemas import response_format
 from zorkgpt.llm.stand_ins import ScriptedLLM
 from zorkgpt.players.agent import Agent, told_ways

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from distributed import Client, KilledWorker, as_completed
 
 from session.errors import ConfigurationError, GameError, StoreError
-from session.files.atomic_write import write_atomically
+from session.files.shared_files import write_atomically
 from zorkgpt.ablation.plan import Task
 from zorkgpt.ablation.run_process import RunProcess
 

@@ -20,7 +20,7 @@ from orchestration.opening import Parts, open_parts
 from orchestration.story import choose_story
 from session.configuration.options import options_of
 from session.errors import ConfigurationError, StoreError, StoryError
-from session.files.atomic_write import write_atomically
+from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration
 from session.text import counted
 from session.values import ROLES

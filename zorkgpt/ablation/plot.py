@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from session.files.atomic_write import write_atomically
+from session.files.shared_files import write_atomically
 from session.text import counted
 from zorkgpt.ablation.measures import DECISIVE
 

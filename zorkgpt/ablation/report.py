@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from session.files.atomic_write import write_atomically
+from session.files.shared_files import write_atomically
 from session.text import counted
 from zorkgpt.ablation.conclusions import interval, number
 from zorkgpt.ablation.measures import DECISIVE, SCORES

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from session.files.atomic_write import write_atomically
+from session.files.shared_files import write_atomically
 from zorkgpt.ablation.comparison import ArmScore, Comparison, arm_scores, compare_all
 from zorkgpt.ablation.conclusions import conclusions
 from zorkgpt.ablation.measures import MEASURES, RunMeasures

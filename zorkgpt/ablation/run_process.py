@@ -18,9 +18,9 @@ from threading import Event as Flag
 from typing import TYPE_CHECKING
 
 from orchestration.run import open_run
-from session.child_processes import NETWORK_VARIABLES, child_environment, python_command
 from session.errors import GameError, LanguageModelUnavailable, ZorkGPTError
 from session.events import RunPaused
+from session.processes import NETWORK_VARIABLES, child_environment, python_command
 from zorkgpt.ablation.plan import Task
 from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE
 from zorkgpt.llm.embedded.trial_load import ENGINE_VARIABLES

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError, StoreError
-from session.invocation import program
+from session.processes import program
 from session.text import one_line
 from zorkgpt.cli.terminal import print_error
 
@@ -273,9 +273,9 @@ def resume_command(folder: Path, spending: Spending, options: Iterable[str] = ()
 def _spending(folder: Path, now: GameConfiguration) -> Spending:
     """Return what the run of ``folder`` has spent. Raises ``StoreError`` for a run that cannot be read."""
     from orchestration.history import configuration_of
-    from session.changed_options import before_changes
     from session.files.journal import read_journal, read_manifest
     from session.game_configuration import GameConfiguration
+    from session.resolved_configuration import before_changes
     from zorkgpt.llm.budget import Spending
 
     manifest = read_manifest(folder)

@@ -26,8 +26,8 @@ from session.errors import ConfigurationError, WaitInterrupted
 from session.events import EpisodeEnded, Event, ProposalReviewed
 from session.files.journal import JOURNAL_FILE, observation_in, read_journal
 from session.game_configuration import GameConfiguration
-from session.invocation import program
 from session.memory import MemoryStatus
+from session.processes import program
 from session.text import counted, one_line
 from zorkgpt.cli.common_options import resume_command
 from zorkgpt.cli.screen import DownloadBar, JsonScreen, LiveScreen, LiveView, PlainScreen, Screen, WatchedScreen

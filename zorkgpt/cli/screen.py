@@ -21,7 +21,6 @@ from rich.table import Table
 from rich.text import Text
 
 from managers.memory.tiers import open_memories
-from session.changed_options import as_settings
 from session.errors import StoreError
 from session.events import (
     EVENTS,
@@ -40,6 +39,7 @@ from session.events import (
     TurnPlayed,
 )
 from session.files.journal import read_manifest
+from session.resolved_configuration import as_settings
 from session.text import counted, cut_at, one_line
 from zorkgpt.cli.map_text import draw_around
 from zorkgpt.cli.terminal import discard_stdout, print_error, printable, set_echo

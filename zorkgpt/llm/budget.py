@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, cast
 
 from genai_prices import Usage, calc_price
 
-from session.changed_options import changed
 from session.events import ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.game_configuration import GameConfiguration
+from session.resolved_configuration import changed
 from zorkgpt.llm.stand_ins import PERSON
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from session.changed_options import before_changes, changes_between
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable
 from session.events import ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.inputs import Diverged, RecordingEnded
 from session.game_configuration import GameConfiguration
-from session.token_counter import TokenCounter
+from session.resolved_configuration import before_changes, changes_between
+from session.text import TokenCounter
 from zorkgpt.llm.budget import Spending
 from zorkgpt.llm.language_model import ROLES, Completion, LanguageModel, Prompt, Role, TokenUsage
 from zorkgpt.llm.waits import Waits

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from session.command_reading import commands_of
+from session.commands import commands_of
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
-from session.token_counter import FIRST_GUESS
+from session.text import FIRST_GUESS
 from session.values import Observation
 from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role, TokenUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from session.vocabulary import Vocabulary
+    from session.commands import Vocabulary
 
 PERSON = "a person"
 """Takes the place of the model's name."""

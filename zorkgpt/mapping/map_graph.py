@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from session.errors import StoreError
-from session.files.atomic_write import write_atomically
+from session.files.shared_files import write_atomically
 from session.values import Location
 from zorkgpt.mapping.map_file import MapFile, NoMap, read_map_file
 from zorkgpt.mapping.map_render import mermaid

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from session.command_reading import passes_time, steps_of
+from session.commands import passes_time, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

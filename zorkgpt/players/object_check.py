@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from session.command_reading import read_command, words_of
-from session.room_description import description_in
-from session.text import cut_at, first_line
-from session.vocabulary import Vocabulary
+from session.commands import Vocabulary, read_command, words_of
+from session.text import cut_at, description_in, first_line
 from zorkgpt.players.repetitions import LONGEST_OUTCOME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from session.command_reading import Command
+    from session.commands import Command
     from session.values import GameObject, Observation, TurnRecord
     from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.mapping.movement_analyzer import MovementAnalyzer

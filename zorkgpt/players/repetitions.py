@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from session.command_reading import plain_command
+from session.commands import plain_command
 from session.text import cut_at, one_line
 
 if TYPE_CHECKING:

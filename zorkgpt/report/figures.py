@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from managers.memory.learner import VisitTracker
 from managers.objectives.answer import FoundObjective, ObjectivesAnswer
-from session.episode_progress import EpisodeProgress, NewBest
 from session.events import EpisodeEnd, EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import Manifest
+from session.game_state import EpisodeProgress, NewBest
 from session.memory import MemoryStatus
 from session.values import Seed
 from zorkgpt.report.failed_commands import FailedCommands

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
-from session.changed_options import as_settings
 from session.errors import StoreError
 from session.events import OptionValue
 from session.files.journal import read_lines, read_manifest, require_known_version
 from session.files.run_folders import is_claimed
+from session.resolved_configuration import as_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

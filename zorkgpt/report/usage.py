@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import SecretStr, ValidationError
 
-from session.changed_options import changed
 from session.events import ModelAnswered, ModelFailed, OptionsChanged
 from session.game_configuration import GameConfiguration
+from session.resolved_configuration import changed
 from session.values import ROLES
 from zorkgpt.llm.budget import cost_of
 

@@ -10,7 +10,7 @@ from game_interface.core.machine.dictionary import Dictionary, read_entries
 from game_interface.core.machine.grammar import free_verbs
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import read_word
-from session.vocabulary import ParserFamily, Vocabulary
+from session.commands import ParserFamily, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -24,8 +24,8 @@ import threading
 
 from game_interface.core.process.messages import receive_message, send_message
 from game_interface.core.process.served_game import serve
-from session.child_processes import child_environment, python_command
 from session.errors import GameError
+from session.processes import child_environment, python_command
 
 _HELLO_LIMIT = 30.0  # seconds; the helper loads the interpreter first
 _END_LIMIT = 5.0  # seconds; the helper removes folders first

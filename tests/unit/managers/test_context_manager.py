@@ -15,8 +15,7 @@ from managers.things_here import ThingsHere
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, PlayedAction
-from session.room_description import RoomDescription
-from session.token_counter import TokenCounter
+from session.text import RoomDescription, TokenCounter
 from session.values import GameObject, Location, Observation
 
 MILL = Observation(

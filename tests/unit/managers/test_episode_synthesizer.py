@@ -17,7 +17,7 @@ from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvali
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, KnowledgeLine, Source
 from session.memory import Memory
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from session.values import Location, Verdict
 from tests.fixtures.dye_works import GATE, VATS
 from tests.fixtures.held_stores import held

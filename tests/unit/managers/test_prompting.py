@@ -18,7 +18,7 @@ from managers.prompting import (
     turn_text,
 )
 from session.context import PromptSection, render_sections
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
 SECTIONS = (

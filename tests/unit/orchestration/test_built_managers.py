@@ -19,7 +19,7 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from orchestration.learning import build_learning
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.mapping.turns import walk
 from tests.unit.zorkgpt.players.dye_works import vocabulary

@@ -23,7 +23,7 @@ from managers.state_manager import StateManager
 from orchestration.learning import MANAGERS, build_learning
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from session.values import Observation
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.players.dye_works import vocabulary

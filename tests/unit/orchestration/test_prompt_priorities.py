@@ -14,7 +14,7 @@ from orchestration.learning import build_learning
 from session.context import PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, PlayedAction
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from session.values import Location, Observation
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.players.dye_works import vocabulary

@@ -15,11 +15,11 @@ from managers.map_manager import MapManager
 from orchestration.learning import build_learning
 from orchestration.restoring_game import RestoringGame
 from orchestration.turn import Turn
+from session.commands import Vocabulary
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from session.values import Location, Observation, TurnRecord
-from session.vocabulary import Vocabulary
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import SCRIPTED_STORY, ScriptedGame
 from zorkgpt.llm.stand_ins import ScriptedLLM

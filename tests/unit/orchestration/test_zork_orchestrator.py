@@ -16,13 +16,13 @@ from orchestration.learning import build_learning
 from orchestration.restoring_game import RestoringGame
 from orchestration.turn import Turn, freshest, freshest_first
 from orchestration.zork_orchestrator import RunPlan, ZorkOrchestrator
+from session.commands import Vocabulary
 from session.errors import GameError, LanguageModelUnavailable
 from session.events import EpisodeEnded, EpisodeStarted, Event, FileWritten, RunEnded, RunPaused, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from session.values import GameObject, Location, Observation
-from session.vocabulary import Vocabulary
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import ScriptedGame
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM

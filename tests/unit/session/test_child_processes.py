@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from session.child_processes import child_environment, python_command
+from session.processes import child_environment, python_command
 
 SOURCE = Path(sys.modules[python_command.__module__].__file__ or "")
 
@@ -44,7 +44,7 @@ def test_our_own_packages_are_found_in_the_current_folder_after_all_others(tmp_p
     (tmp_path / "json.py").write_text("raise SystemExit(9)")
     script = (
         "import subprocess\n"
-        "from session.child_processes import python_command\n"
+        "from session.processes import python_command\n"
         "subprocess.run(python_command('session.child', 'one', 'two'), check=True)\n"
     )
     assert output_of([sys.executable, "-S", "-c", script], tmp_path) == '["one", "two"] __main__\n'

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from session.command_reading import commands_of, first_command, read_command, steps_of, words_of
+from session.commands import commands_of, first_command, read_command, steps_of, words_of
 from tests.unit.zorkgpt.players.dye_works import LOOM, vocabulary
 
 

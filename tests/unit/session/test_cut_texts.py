@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.text import cut_at, cut_middle, shared_room
-from session.token_counter import TokenCounter
+from session.text import TokenCounter, cut_at, cut_middle, shared_room
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session.episode_progress import EpisodeProgress, NewBest
+from session.game_state import EpisodeProgress, NewBest
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 
 MILL, POND = Location(3, "Mill"), Location(8, "Pond")

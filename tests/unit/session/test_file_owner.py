@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from session.file_owner import writers_besides_user
+from session.file_names import writers_besides_user
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,8 +8,7 @@ import pytest
 
 from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
-from session.key_trust import require_named, trust
-from session.resolved_configuration import load_configuration
+from session.resolved_configuration import load_configuration, require_named, trust
 from tests.fixtures.typed_command import typed
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from session.game_state import GameState
-from session.room_description import RoomDescription, description_in, prologue_of
+from session.text import RoomDescription, description_in, prologue_of
 from session.values import Location, Observation, Proposal, Reading, TurnRecord, Verdict
 
 STUDY, STORAGE = Location(32, "Study"), Location(41, "Storage")

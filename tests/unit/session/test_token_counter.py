@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 
 RATES = st.floats(0.15, 1.0)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError, StoreError
-from session.invocation import program
+from session.processes import program
 from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import EXIT_STATUS, columns, print_error, print_line, printable

@@ -53,7 +53,7 @@ def trust(
 
     A file that came with a folder, such as a clone, gets no key before. The trust ends when the file changes.
     """
-    from session.key_trust import trust as trust_file
+    from session.resolved_configuration import trust as trust_file
 
     trust_file(Path(file))
     print_line(f"Keys may be sent to the addresses in {file}, until it changes.")

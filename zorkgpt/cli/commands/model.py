@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import LanguageModelUnavailable
-from session.invocation import program
+from session.processes import program
 from zorkgpt.cli.terminal import print_line
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from session.errors import ConfigurationError
-from session.invocation import program
+from session.processes import program
 from session.text import counted
 from session.values import ROLES
 from zorkgpt.cli import common_options

@@ -34,8 +34,8 @@ def resume(
     """Go on with a run that was paused, interrupted or killed. The result is that of a run that never stopped."""
     from orchestration.history import configuration_of, open_resumed_run, require_player, with_keys, with_model
     from orchestration.opening import open_parts
-    from session.changed_options import updated
     from session.files.journal import read_manifest
+    from session.resolved_configuration import updated
     from zorkgpt.cli.playing import watching
 
     settings = common_options.settings(set_)

@@ -69,7 +69,7 @@ def export(
 ) -> None:
     """Write a route as a script of commands. zorkgpt replay --from-actions FILE plays it."""
     from managers.routes.view import aim
-    from session.files.atomic_write import write_atomically
+    from session.files.shared_files import write_atomically
 
     route = _route(_store(workdir, story), number)
     head = f"# Route {route.number}: {aim(route)} in {counted(len(route.steps), 'command')}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.invocation import program
+from session.processes import program
 from session.text import counted, one_line
 from zorkgpt.cli import common_options
 from zorkgpt.cli.common_options import OfStory, heading, latest_folder, standing

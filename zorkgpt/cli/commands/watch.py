@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from session.invocation import program
+from session.processes import program
 from zorkgpt.cli import common_options
 from zorkgpt.cli.common_options import StoryOfRun, chosen_run, standing, story_file
 from zorkgpt.cli.terminal import EXIT_STATUS, print_line
@@ -65,9 +65,9 @@ class _WatchedRun:
     """Shows what the process that plays a run writes into its folder."""
 
     def __init__(self, folder: Path, configuration: GameConfiguration, *, as_json: bool) -> None:
-        from session.files.growing_file import GrowingFile
         from session.files.journal import JournalFollower
         from session.files.run_folders import RUN_LOG
+        from session.files.shared_files import GrowingFile
         from zorkgpt.cli.playing import screen_for
         from zorkgpt.cli.screen import WatchedScreen
         from zorkgpt.llm.budget import Spending

@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
-from session.child_processes import NETWORK_VARIABLES, child_environment, python_command
 from session.errors import ConfigurationError, LanguageModelUnavailable
-from session.invocation import program
+from session.processes import NETWORK_VARIABLES, child_environment, program, python_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

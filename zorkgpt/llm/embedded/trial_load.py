@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from xllamacpp import CommonParams, Server
 
-from session.child_processes import child_environment, python_command
 from session.errors import ConfigurationError
+from session.processes import child_environment, python_command
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ import openai
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, WaitInterrupted
-from session.key_trust import is_loopback
+from session.resolved_configuration import is_loopback
 from zorkgpt.llm.openai.chat_chunks import ChatChunk, ChatReply, ReplyBuilder, event_payloads, whole_payload
 from zorkgpt.llm.openai.connections import RequestTime
 from zorkgpt.llm.openai.faults import (

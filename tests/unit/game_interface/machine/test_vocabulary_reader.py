@@ -15,7 +15,7 @@ from game_interface.core.machine.vocabulary_reader import read_vocabulary
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from session.vocabulary import Vocabulary
+    from session.commands import Vocabulary
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from session.game_state import PlayedAction
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import Memory
 from session.resolved_configuration import EMBEDDED_PROFILE
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 
 if TYPE_CHECKING:
     from managers.knowledge.prompt import Question

@@ -8,7 +8,7 @@ import pytest
 
 from managers.memory.brief import LONGEST_QUOTE, memory_of
 from managers.memory.outcome import ActionOutcome
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from session.values import GameObject
 from tests.fixtures.dye_works import BANNER, LOFT, MORDANT, VATS
 from tests.unit.managers.memory_parts import MemoryPlay, memory

@@ -16,7 +16,7 @@ from managers.memory.prompt import NO_SIGNALS, TOLD_BELOW, existing_memories, vi
 from managers.memory.synthesis import VisitNews, VisitSynthesis
 from session.errors import LanguageModelUnavailable, StoreError
 from session.game_state import GameState, PlayedAction
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from session.values import GameObject, Location, Observation
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.memory_parts import MemoryPlay, learnt, memory, titles

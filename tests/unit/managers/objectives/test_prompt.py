@@ -14,7 +14,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import Memory
 from session.objective import Objective
-from session.token_counter import TokenCounter
+from session.text import TokenCounter
 from session.values import Location, Observation
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.golden.golden_file import assert_golden

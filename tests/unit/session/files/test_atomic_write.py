@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from session.errors import StoreError
-from session.files.atomic_write import permissions, remove_leftovers, write_atomically
+from session.files.shared_files import permissions, remove_leftovers, write_atomically
 
 SIZE = 300_000
 KILLS = 12
@@ -21,7 +21,7 @@ KILLS = 12
 WRITE_FOREVER = f"""
 import sys
 from itertools import cycle
-from session.files.atomic_write import write_atomically
+from session.files.shared_files import write_atomically
 print("ready", flush=True)
 for letter in cycle(b"abcdefgh"):
     write_atomically(sys.argv[1], bytes([letter]) * {SIZE})
@@ -55,7 +55,7 @@ def test_a_kill_at_any_instant_leaves_one_whole_version(tmp_path: Path) -> None:
 def test_what_a_killed_process_left_is_removed_and_what_a_live_one_writes_is_not(tmp_path: Path) -> None:
     dies = (
         "import resource, signal, sys\n"
-        "from session.files.atomic_write import write_atomically\n"
+        "from session.files.shared_files import write_atomically\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_DFL)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "write_atomically(sys.argv[1], bytes(5000))\n"

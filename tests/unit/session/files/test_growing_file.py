@@ -8,8 +8,8 @@ import pytest
 
 from session.errors import StoreError
 from session.events import RunPaused
-from session.files.growing_file import GrowingFile
 from session.files.journal import JOURNAL_FILE, Journal, JournalFollower, read_journal
+from session.files.shared_files import GrowingFile
 from tests.unit.zorkgpt.report.dye_runs import manifest, played, started, turn
 
 if TYPE_CHECKING:

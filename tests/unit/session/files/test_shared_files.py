@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from session.errors import StoreError
-from session.files.atomic_write import write_atomically
-from session.files.shared_files import LARGEST, locked, read_shared
+from session.files.shared_files import LARGEST, locked, read_shared, write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path

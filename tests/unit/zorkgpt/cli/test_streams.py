@@ -109,7 +109,7 @@ def test_hints_name_a_command_that_works_where_it_is_typed(tmp_path: Path, typed
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "zorkgpt").touch(mode=0o755)
     code = f"import sys; sys.argv[0] = {typed.format(here=tmp_path)!r}; sys.executable = '/bin/python3'\n"
-    code += "from session.invocation import program; print(program())"
+    code += "from session.processes import program; print(program())"
     env = {**environment(), "PATH": path.format(here=tmp_path)}
     shown = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
     assert shown.stdout.decode() == f"{said}\n"

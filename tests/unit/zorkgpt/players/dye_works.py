@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from session.commands import Vocabulary
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
-from session.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from session.vocabulary import ParserFamily
+    from session.commands import ParserFamily
 
 ROOMS, SCENERY, PLAYER, VATS, LOFT, BANNER, LOOM, SPOOL, BASKET, RIVER = range(1, 11)
 PARENTS = (0, 0, 0, VATS, ROOMS, ROOMS, PLAYER, LOFT, BASKET, VATS, SCENERY)

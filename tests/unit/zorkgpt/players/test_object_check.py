@@ -26,8 +26,8 @@ from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.object_check import ObjectCheck
 
 if TYPE_CHECKING:
+    from session.commands import ParserFamily, Vocabulary
     from session.values import Observation, TurnRecord
-    from session.vocabulary import ParserFamily, Vocabulary
 
 
 def check(words: Vocabulary | None = None, graph: MapGraph | None = None) -> ObjectCheck:

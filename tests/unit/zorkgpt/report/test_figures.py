@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from session.episode_progress import NewBest
 from session.errors import StoreError
 from session.events import RunEnded
 from session.files.journal import JOURNAL_FILE
+from session.game_state import NewBest
 from session.values import Observation, TurnRecord, Verdict
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
