@@ -25,7 +25,7 @@ from zorkgpt.llm.embedded.embedded_server import EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.settings import RoleSettings
+from zorkgpt.llm.openai.schemas import RoleSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -28,7 +28,7 @@ from session.game_state import GameState
 from session.text import FIRST_GUESS
 from session.values import Proposal, TurnRecord, Verdict
 from zorkgpt.players.repetitions import Repetitions
-from zorkgpt.report.failed_commands import FailedCommands
+from zorkgpt.report.figures import FailedCommands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -20,7 +20,7 @@ from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation
 from zorkgpt.ablation.comparison import compare_all
 from zorkgpt.ablation.runners import LocalRunner
-from zorkgpt.llm.embedded.cores import available_cores
+from zorkgpt.llm.embedded.embedded_server import available_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,11 +8,25 @@ from typing import TYPE_CHECKING, Protocol
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.episodes.answer import EpisodeAnswer, EpisodeLessons, known_insights
-from managers.episodes.notes import EpisodeNotes, notes_of_opening
-from managers.episodes.prompt import episode_prompt, has_room, nameable
-from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, KeepSummary, Summaries, parse_summaries
-from managers.episodes.texts import handover_text, plain_lesson
+from managers.episodes.prompt import (
+    EpisodeAnswer,
+    EpisodeLessons,
+    episode_prompt,
+    handover_text,
+    has_room,
+    known_insights,
+    nameable,
+    plain_lesson,
+)
+from managers.episodes.summary import (
+    SUMMARIES_FILE,
+    EpisodeNotes,
+    EpisodeSummary,
+    KeepSummary,
+    Summaries,
+    notes_of_opening,
+    parse_summaries,
+)
 from managers.knowledge.view import most_useful
 from managers.knowledge_manager import KNOWLEDGE_TITLE, KnowledgeManager
 from managers.state_manager import StateManager

@@ -16,7 +16,7 @@ from managers.knowledge.analysis import (
     is_ephemeral,
 )
 from managers.knowledge.base import KnowledgeBase, KnowledgeEdit
-from managers.knowledge.play import LearntTurn, ephemeral_turns, is_trivial, learnt_turn, what_was_played
+from managers.knowledge.prompt import LearntTurn, ephemeral_turns, is_trivial, learnt_turn, what_was_played
 from managers.knowledge.view import by_usefulness, laid_out, size, within
 from managers.map_manager import MapManager
 from managers.prompting import CHARACTERS_PER_TOKEN
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from managers.base_manager import ManagerParts
     from managers.knowledge.analysis import KnowledgeUpdate
-    from managers.knowledge.play import Played
+    from managers.knowledge.prompt import Played
     from session.events import EpisodeEnd
     from session.files.document_store import SharedStore
     from session.game_configuration import GameConfiguration

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
-from managers.lexicon.document import FormTrial, Lexicon, parse_lexicon
-from managers.lexicon.forms import form_trial_of
-from managers.lexicon.view import working_forms
+from managers.lexicon.document import FormTrial, Lexicon, form_trial_of, parse_lexicon, working_forms
 from managers.prompting import CHARACTERS_PER_TOKEN
 from session.context import Place, PromptSection
 from session.files.document_store import DocumentStore

@@ -12,10 +12,11 @@ from managers.base_manager import BaseManager, ManagerStatus
 from session.context import Place, PromptSection
 from session.files.run_folders import SharedFile
 from session.text import cut_middle, description_in, first_line
-from zorkgpt.mapping import map_render, navigation
-from zorkgpt.mapping.local_view import local_view
+from zorkgpt.mapping import navigation
+from zorkgpt.mapping.map_graph import routing_summary
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
+from zorkgpt.mapping.navigation import local_view
 
 if TYPE_CHECKING:
     import logging
@@ -170,7 +171,7 @@ class MapManager(BaseManager):
         here = self.game_state.current_room_id
         if here is None:
             return ""
-        return map_render.routing_summary(here, self.game_map.room_names, self.game_map.connections)
+        return routing_summary(here, self.game_map.room_names, self.game_map.connections)
 
     @override
     def get_status(self) -> ManagerStatus:

@@ -13,8 +13,14 @@ from managers.base_manager import BaseManager, ManagerStatus
 from managers.knowledge_manager import KnowledgeManager
 from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager
 from managers.map_manager import MapManager
-from managers.objectives.answer import Moment, ObjectivesAnswer, ObjectiveUpdate, answer_of_player, with_status
-from managers.objectives.evidence import evidence_of
+from managers.objectives.answer import (
+    Moment,
+    ObjectivesAnswer,
+    ObjectiveUpdate,
+    answer_of_player,
+    evidence_of,
+    with_status,
+)
 from managers.objectives.prompt import (
     NO_MEMORIES,
     RECENT_TURNS,
@@ -33,7 +39,7 @@ from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.objective import ObjectivesState
 from session.text import TokenCounter
-from zorkgpt.mapping.map_render import adjacent_ids, routing_summary
+from zorkgpt.mapping.map_graph import adjacent_ids, routing_summary
 
 if TYPE_CHECKING:
     import logging

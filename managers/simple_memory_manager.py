@@ -11,9 +11,9 @@ from managers.map_manager import MapManager
 from managers.memory.learner import MemoryLearner
 from managers.memory.news import NewsLedger
 from managers.memory.outcome import ZMachineContext
-from managers.memory.revision import Revision, require_location_id
+from managers.memory.prompt import last_turn, location_text, shuffled_location
+from managers.memory.synthesis import Revision, require_location_id
 from managers.memory.tiers import MemoryTiers
-from managers.memory.view import last_turn, location_text, shuffled_location
 from managers.route_manager import RouteManager
 from managers.things_here import scenery_of
 from session.context import Place, PromptSection

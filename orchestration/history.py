@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from orchestration.learning import shared_files
+from orchestration.opening import bind_to_story
 from orchestration.run import Run, RunPosition, assemble, begin, started
-from orchestration.story import bind_to_story
 from session.configuration.option_groups import BudgetOptions
 from session.errors import ConfigurationError, StoreError, ZorkGPTError, first_problem
 from session.events import (

@@ -1,29 +1,206 @@
-"""Opens what a run is played with: the story in a process of its own, and the model."""
+"""Opens what a run needs: the story in a process of its own, its folder, and the models."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from threading import Event as Flag
 from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from orchestration.model_choice import choose_model
-from orchestration.story import ChosenStory, choose_story
+from orchestration.learning import shared_files
 from orchestration.turn import Review
 from session.commands import Vocabulary
-from session.errors import ConfigurationError
+from session.errors import ConfigurationError, StoreError, StoryError
+from session.file_names import is_plain_name, is_reserved
+from session.files.shared_files import locked, read_shared, write_atomically
+from session.files.story_folders import STORY_FILE, BoundStory, story_folders
+from session.values import ROLES
+from zorkgpt.llm.budget import Waits
+from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS, EmbeddedServer
+from zorkgpt.llm.embedded.model_store import ModelStore
+from zorkgpt.llm.openai.openai_model import OpenAIModel
+from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import PERSON, AgentStandIn, person
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from threading import Event as Flag
 
-    from session.game_configuration import GameConfiguration
+    from session.game_configuration import GameConfiguration, RoleOptions
+    from session.resolved_configuration import ResolvedConfiguration
+    from session.values import StoryFacts
     from zorkgpt.llm.embedded.model_store import Progress
+
+
+_PATIENCE_ELSEWHERE = 300.0
+"""Seconds, at most, for a model on another server than the agent's: play goes on without it."""
+
+
+@contextmanager
+def choose_model(
+    configuration: GameConfiguration, progress: Progress | None = None, stop: Flag | None = None
+) -> Iterator[ChosenModel]:
+    """Open the configured models, ready to answer; embedded ones run until the end of the block.
+
+    progress: told of a model file that has to be fetched
+    stop: ends a wait between two tries, and cancels a request
+    Raises ``ConfigurationError`` or ``LanguageModelUnavailable``.
+    """
+    with ExitStack() as stack:
+        embedded: dict[str | None, EmbeddedServer] = {}
+        settings = {}
+        for role in ROLES:
+            options = configuration.role(role)
+            if options.engine == "embedded" and options.model not in embedded:
+                file = ModelStore().pull(progress) if options.model is None else Path(options.model).expanduser()
+                server = EmbeddedServer(file, proven=options.model is None, threads=configuration.llm.threads)
+                embedded[options.model] = stack.enter_context(server)
+            settings[role] = _role_settings(configuration, options, embedded)
+        waits = Waits(stop or Flag())
+        model = stack.enter_context(OpenAIModel(settings, sleep=waits.sleep, stop=waits.stop))
+        model.find_names()
+        chosen = ChosenModel(model, _description(configuration, model, embedded), waits)
+        if configuration.role("agent").engine == "openai":
+            chosen = replace(chosen, try_out=partial(model.try_out, "agent"))
+        yield chosen
+
+
+def limits_of(configuration: GameConfiguration, options: RoleOptions) -> Limits:
+    """Return how long the model of a role may take and be waited for, and how often it is asked."""
+    llm, agent = configuration.llm, configuration.role("agent")
+    is_with_agent = (options.engine, options.base_url) == (agent.engine, agent.base_url)
+    return Limits(
+        request=llm.timeout,
+        stall=llm.stall_timeout,
+        total=llm.total_time,
+        patience=llm.patience if is_with_agent else min(llm.patience, _PATIENCE_ELSEWHERE),
+        attempts=llm.max_attempts,
+        answer_length=llm.max_answer_length,
+    )
+
+
+def _role_settings(
+    configuration: GameConfiguration, options: RoleOptions, embedded: dict[str | None, EmbeddedServer]
+) -> RoleSettings:
+    limits, sampling = limits_of(configuration, options), options.sampling
+    if options.engine == "embedded":
+        server = embedded[options.model]
+        return RoleSettings(
+            server.model, server.base_url, server.api_key, sampling, limits, SAMPLING_EXTRAS, compact=True
+        )
+    if options.base_url is None and options.model is None:
+        key_alone = "a key is set, but no model is named for it" if options.api_key else "no model is named"
+        raise ConfigurationError(f"{key_alone}: name one with --model or agent_model")
+    if options.base_url is None and options.api_key is None:
+        raise ConfigurationError(
+            f"no server is configured that could serve {options.model}: set --base-url or OPENAI_API_KEY, "
+            "or name a .gguf file"
+        )
+    key = options.api_key.get_secret_value() if options.api_key else None
+    return RoleSettings(options.model, options.base_url, key, sampling, limits)
+
+
+def _description(
+    configuration: GameConfiguration, model: OpenAIModel, embedded: dict[str | None, EmbeddedServer]
+) -> str:
+    agent = configuration.role("agent")
+    if agent.engine == "openai":
+        return model.describe()
+    server = embedded[agent.model]
+    why = "embedded: no server or key is configured" if agent.model is None else "embedded"
+    return f"{server.model} ({why})"
+
+
+USERS_OWN = Path("infrastructure") / "zork.z5"
+_WORKDIR = "zork_game_workdir"
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenStory:
+    """A story file, and in words why it was chosen. Nobody has looked into the file yet."""
+
+    path: Path
+    why: str
+
+    def describe(self) -> str:
+        """Return the choice in one line."""
+        return f"{self.path.name} ({self.why})"
+
+
+def choose_story(configuration: GameConfiguration, folder: Path = Path()) -> ChosenStory:
+    """Return the story that was asked for, else the user's own copy below ``folder``, else the one that ships."""
+    if configuration.game.file is not None:
+        return ChosenStory(configuration.game.file, "asked for")
+    own_copy = folder / USERS_OWN
+    if own_copy.exists():
+        return ChosenStory(own_copy, f"your copy, in {USERS_OWN.parent}/")
+    shipped = files("game_interface.stories") / "tidehouse.z5"
+    return ChosenStory(Path(str(shipped)), "it ships with ZorkGPT; --game plays another")
+
+
+def folder_for_story(configuration: GameConfiguration, facts: StoryFacts) -> Path:
+    """Return the folder of the work folder that belongs to this story, whatever its file is called now.
+
+    A work folder that belongs to no story yet is this story's. In that of another it gets a folder of its name, or one
+    that is named for its content where no folder can have the name there. Raises ``StoreError``.
+    """
+    workdir = configuration.zork_game_workdir
+    first, *others = story_folders(workdir)
+    if first.story is None:
+        return workdir
+    for folder in (first, *others):
+        if folder.story is not None and folder.story.sha256 == facts.sha256:
+            return folder.path
+    taken = {file.name.casefold() for file in shared_files(configuration).files}
+    taken |= {folder.path.name.casefold() for folder in others}
+    is_free = is_plain_name(facts.name) and not is_reserved(facts.name) and facts.name.casefold() not in taken
+    return workdir / (facts.name if is_free else f"story-{facts.sha256[:8]}")
+
+
+def in_folder_of_story(resolved: ResolvedConfiguration, facts: StoryFacts) -> GameConfiguration:
+    """Return the configuration with a work folder of this story's own.
+
+    A work folder that nobody named and that belongs to another story gives way to one within it. Raises ``StoreError``.
+    """
+    configuration = resolved.configuration
+    if _WORKDIR in resolved.origins:
+        return configuration
+    return configuration.model_copy(update={_WORKDIR: folder_for_story(configuration, facts)})
+
+
+def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
+    """Make the work folder belong to this story, if it belonged to none.
+
+    Raises ``ConfigurationError`` where it belongs to another, ``StoreError`` where that cannot be told, ``StoryError``
+    for a name that cannot be written down.
+    """
+    path = workdir / STORY_FILE
+    this = BoundStory(name=facts.name, sha256=facts.sha256)
+    try:
+        with locked(path):
+            content = read_shared(path)
+            bound = this if content is None else BoundStory.model_validate_json(content)
+            if content is None:
+                write_atomically(path, this.model_dump_json(indent=2).encode() + b"\n")
+    except PydanticSerializationError as error:
+        raise StoryError(f"{facts.name!a}: the name of the story file is not UTF-8: rename it") from error
+    except ValidationError as error:
+        raise StoreError(f"{path} names no story; delete it, and the next run says whose folder this is") from error
+    if bound.sha256 != facts.sha256:
+        other = "another file of the same name" if bound.name == facts.name else facts.name
+        raise ConfigurationError(
+            f"{workdir} holds what was learnt of {bound.name}, this is {other}: give it a folder with --workdir DIR"
+        )
 
 
 @dataclass(frozen=True, slots=True)

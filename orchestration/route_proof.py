@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from game_interface.core.game import Game
 from managers.route_manager import RouteManager
 from managers.routes.document import LONGEST_DETOUR
-from managers.routes.minimising import minimised
+from managers.routes.trail import minimised
 from session.errors import GameError
 from session.events import ProvenRoute, RoutesProven
 from session.files.inputs import Inputs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from threading import Event as Flag
 
     from game_interface.core.machine.saved_state import SavedState
-    from managers.routes.minimising import Commands
+    from managers.routes.trail import Commands
     from orchestration.learning import Learning
     from session.game_configuration import GameConfiguration
     from session.route import KnownRoute

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from managers.base_manager import ManagerParts
 from managers.state_manager import StateManager
 from orchestration.learning import build_learning, shared_files
+from orchestration.opening import bind_to_story
 from orchestration.restoring_game import RestoringGame
 from orchestration.route_proof import build_route_proof
 from orchestration.run_log import logged, open_log
-from orchestration.story import bind_to_story
 from orchestration.turn import Turn, build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, ZorkOrchestrator
 from session.events import Event, RunStarted

@@ -1,4 +1,11 @@
-"""The configuration with its sources, which of its options a run may change, and to which addresses keys are sent."""
+"""The configuration with its sources, which of its options a run may change, and to which addresses keys are sent.
+
+Keys are sent to addresses that the user gave, or that come from a file with its own key or from a trusted file. A file
+may come with a folder, such as a clone or an archive: its owner is then the user, but its author is not.
+
+A run may change who answers, where, and how that is sampled, not what is asked or how the story is played. The one
+exception is a person's run that a model takes over.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Plain functions on text, and how many tokens a text has."""
+"""Plain functions on text: how it is cut, how many tokens it has, and which texts describe a room in full.
+
+A story describes a room in full when the player first comes there and when it is looked at. When the player comes back,
+most stories print only its name and what lies there.
+"""
 
 from __future__ import annotations
 

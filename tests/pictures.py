@@ -27,7 +27,7 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures.report_data import data_in
 from zorkgpt.cli.screen import LiveView
 from zorkgpt.llm.budget import Spending
-from zorkgpt.report.html_page import page_of
+from zorkgpt.report.server import page_of
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "docs" / "example"

@@ -25,10 +25,8 @@ from orchestration.history import (
     with_keys,
     with_model,
 )
-from orchestration.model_choice import choose_model
-from orchestration.opening import open_parts, open_story
+from orchestration.opening import choose_model, choose_story, in_folder_of_story, open_parts, open_story
 from orchestration.run import open_run
-from orchestration.story import choose_story, in_folder_of_story
 from session.errors import (
     BudgetSpent,
     ConfigurationError,

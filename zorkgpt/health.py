@@ -16,9 +16,8 @@ from pydantic import SecretStr
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from orchestration.opening import Parts
+from orchestration.opening import Parts, choose_story
 from orchestration.run import open_run
-from orchestration.story import choose_story
 from session.configuration.options import options_of
 from session.errors import ConfigurationError, GameError, LanguageModelUnavailable, StoryError, ZorkGPTError
 from session.game_configuration import GameConfiguration

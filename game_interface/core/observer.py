@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from game_interface.core.commands import keypress
-from game_interface.core.headings import heading_of, headings_in
 from game_interface.core.machine.attribute_tables import attribute_table
 from game_interface.core.status.learning_reader import LearningReader
 from game_interface.core.status.profile_reader import ProfileReader
-from game_interface.core.story_text import told_text
+from game_interface.core.story_text import heading_of, headings_in, told_text
 from game_interface.core.visibility import Objects, Sight
 from session.values import Location, Observation
 

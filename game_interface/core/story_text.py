@@ -1,4 +1,4 @@
-"""Finds in what the interpreter prints the text that the story tells."""
+"""What a story prints: its words without padding, and its headings."""
 
 from __future__ import annotations
 
@@ -24,3 +24,19 @@ def told_text(printed: str, version: int) -> str:
             printed = _BOX_BELOW.sub(lambda box: "\n" + re.sub(" {3,}", "\n", box[1]), printed)
     told = printed.strip().removesuffix(">").rstrip()
     return told.removeprefix(">").lstrip() if told.startswith(">\n") else told
+
+
+_HEADING = re.compile(r"(?:\A|\n\n)([A-Z0-9\"'][^\n.!?:;]{0,58}[^\n.!?:;, ])(?=\n|\Z)")
+_POSTURE = re.compile(r" \([^)]*\)\Z")
+"""What some stories add to a heading: on what or in what the player is."""
+
+
+def headings_in(text: str) -> list[str]:
+    """Return the lines of ``text`` that are set off as headings, without what is in brackets behind them."""
+    return [_POSTURE.sub("", line) for line in _HEADING.findall(text) if "  " not in line]
+
+
+def heading_of(text: str, looked: str) -> str | None:
+    """Return the heading of the room that ``text`` describes: one that also heads the answer to ``look``."""
+    headings = headings_in(looked)
+    return headings[0] if headings and looked.startswith(headings[0]) and headings[0] in headings_in(text) else None

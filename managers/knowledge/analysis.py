@@ -24,8 +24,7 @@ from session.text import cut_middle, text_key
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from managers.knowledge.play import LearntTurn, Played
-    from managers.knowledge.prompt import Question
+    from managers.knowledge.prompt import LearntTurn, Played, Question
     from session.text import TokenCounter
     from zorkgpt.llm.language_model import LanguageModel
 

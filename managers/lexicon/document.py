@@ -1,17 +1,135 @@
-"""The file ``lexicon.json``, which counts how each form of command fared at each location; all runs add to it."""
+"""Which forms of commands worked in a story: the forms, the file ``lexicon.json``, and the line in prompts."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
+from managers.memory.outcome import SUBSTANTIAL
+from managers.prompting import as_many_as_fit
+from session.commands import passes_time, read_command, words_of
 from session.errors import StoreError, first_problem
+from session.text import cut_at, one_line
+from zorkgpt.mapping.movement_analyzer import repeated
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from session.commands import Command, Vocabulary
+    from session.values import GameObject, Observation, TurnRecord
+    from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
+
+
+OBJECT, DIRECTION, WORDS = "OBJECT", "DIRECTION", "WORDS"
+"""What stands in a form for words that name a thing, for a direction, and for words that the story does not know."""
+SLOTS = (OBJECT, DIRECTION, WORDS)
+
+LONGEST_FORM = 50  # characters
+LONGEST_ANSWER = 60  # characters
+
+_WORD = re.compile(r"[\w'-]+")
+_BLANK = "…"
+
+
+def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementAnalyzer) -> FormTrial | None:
+    """Return the form of the turn's command and how it fared; ``None`` where the turn says nothing of that.
+
+    That is so for whatever led elsewhere (the map knows ways) and for waiting and looking (what changes then is
+    somebody else's doing), unless it won points; for a plain direction, for more than a plain clause, for the answer to
+    a question, for a death, after the end, where the clock ran back (undo, restore, restart), and where a single key
+    was wanted.
+    """
+    before, after, wins = turn.before, turn.after, (turn.score_change or 0) > 0
+    if before.awaits_key or before.ending or after.died or after.lost or _rewound(before, after):
+        return None
+    if turn.moved and not wins:
+        return None
+    action = repeated(turn.action, "")
+    exit_ = movements.exit_of(action)
+    is_left_out = movements.is_direction(exit_) or (passes_time(exit_) and not wins)
+    command = None if is_left_out else read_command(action, vocabulary)
+    if command is None or _is_answer(command, before, vocabulary):
+        return None
+    form = form_of(command, before, vocabulary)
+    if len(form) > LONGEST_FORM:
+        return None
+    return FormTrial(
+        form=form,
+        location_id=before.location.num if before.location else 0,
+        changed=after.refusal is None and turn.did_something,
+        words=_answer(after, command),
+        command="" if form == form.lower() else " ".join(command.words),
+        took_turn=after.refusal is None and _took_turn(before, after),
+    )
+
+
+def form_of(command: Command, observation: Observation, vocabulary: Vocabulary) -> str:
+    """Return the form of a command: verb and prepositions as typed, and a word in capitals for each thing or direction.
+
+    A single word that the parser knows and that names nothing, such as "all", stays as it is.
+    """
+    named = words_of(" ".join(each.name for each in _at_hand(observation)), vocabulary)
+    slots = (" ".join(_slots(phrase, vocabulary, named)) for phrase in command.phrases)
+    return " ".join(part or next(slots) for part in command.frame)
+
+
+def _slots(phrase: tuple[str, ...], vocabulary: Vocabulary, named: frozenset[str]) -> Iterator[str]:
+    def is_direction(word: str) -> bool:
+        return word in vocabulary.directions and word not in vocabulary.objects
+
+    for are_directions, run in groupby(phrase, is_direction):
+        words = list(run)
+        if are_directions:
+            yield DIRECTION
+        elif not vocabulary.objects or any(word in named or _names(word, vocabulary) for word in words):
+            yield OBJECT
+        else:
+            yield words[0] if len(words) == 1 and words[0] in vocabulary.words else WORDS
+
+
+def _names(word: str, vocabulary: Vocabulary) -> bool:
+    return word in vocabulary.objects or word in vocabulary.mentions
+
+
+def _is_answer(command: Command, before: Observation, vocabulary: Vocabulary) -> bool:
+    """Tell whether the story asked something, and what was typed is no verb."""
+    verb = vocabulary.cut(command.words[0])
+    return before.text.rstrip(' )"').endswith("?") and verb in vocabulary.words and verb not in vocabulary.verbs
+
+
+def _answer(after: Observation, command: Command) -> str:
+    """Return the beginning of a short answer with a blank for each word of the command; "" for a long answer."""
+    text = after.text if after.refusal is None else after.refusal
+    if len(text) > SUBSTANTIAL:
+        return ""
+    typed = set(command.words).difference(part for part in command.frame[1:] if part)
+    line = next((line for line in text.splitlines() if line.strip()), "")
+    masked = _WORD.sub(lambda found: _BLANK if found[0].lower() in typed else found[0], one_line(line))
+    return cut_at(masked, LONGEST_ANSWER)
+
+
+def _took_turn(before: Observation, after: Observation) -> bool:
+    """Tell whether the story's clock went on, which it does not where the parser could not read the command.
+
+    True where the story has no clock.
+    """
+    return before.moves is None or after.moves is None or after.moves != before.moves
+
+
+def _rewound(before: Observation, after: Observation) -> bool:
+    return before.moves is not None and after.moves is not None and after.moves < before.moves
+
+
+def _at_hand(observation: Observation) -> tuple[GameObject, ...]:
+    return (*(observation.inventory or ()), *(observation.visible or ()))
+
 
 MOST_FORMS = 300
 MOST_ANSWERS = 8  # of a form at a location
@@ -121,3 +239,90 @@ def parse_lexicon(text: str, path: Path) -> Lexicon:
             f"{path} is no lexicon that this version reads ({first_problem(error)}); "
             "mend it, or move it away to start a new one"
         ) from error
+
+
+WORKING_SHARE = 0.2
+"""A form works if it changed something in so large a share of the turns in which it was not refused.
+
+In fewer of them, it was somebody else in the story who changed something.
+"""
+
+_TITLE = "Worked in this story: "
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingForms:
+    """A command for each form that worked; what a player would hardly guess comes first.
+
+    That is what has most objects and prepositions; of forms alike in this, the one that worked most often.
+    """
+
+    examples: tuple[str, ...] = ()
+
+    def text(self, characters: int) -> str:
+        """Return the examples on a line of at most so many characters; "" where there are none or no room for any."""
+        kept = as_many_as_fit(self.examples, lambda examples: len(_line(examples)) <= characters)
+        return _line(kept) if kept else ""
+
+
+def working_forms(lexicon: Lexicon) -> WorkingForms:
+    """Return what the lexicon knows of forms that worked, at all locations together."""
+    refusals = _Refusals.of(lexicon)
+    found = {form: refusals.record_of(places.values()) for form, places in lexicon.forms.items()}
+    working = [(form, record) for form, record in found.items() if record.works]
+    working.sort(key=lambda each: (-_difficulty(each[0]), -each[1].changed, each[0]))
+    return WorkingForms(tuple(record.example or form for form, record in working))
+
+
+@dataclass(frozen=True, slots=True)
+class _FormRecord:
+    """In how many turns a form changed something and told something, refusals left out, and a command that worked."""
+
+    changed: int
+    told: int
+    example: str
+
+    @property
+    def works(self) -> bool:
+        return self.changed > 0 and self.changed >= WORKING_SHARE * (self.changed + self.told)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusals:
+    """Tells which answers are refusals: those that several commands had and that mostly came without any change, and
+    those that took no turn of the story.
+    """
+
+    asked: Mapping[str, str]
+    totals: Mapping[str, int]
+
+    @classmethod
+    def of(cls, lexicon: Lexicon) -> _Refusals:
+        totals: Counter[str] = Counter()
+        for tally in (tally for places in lexicon.forms.values() for tally in places.values()):
+            for words, answered in tally.answers.items():
+                totals[words] += answered.silent - answered.changed
+        return cls(lexicon.asked, totals)
+
+    def record_of(self, tallies: Iterable[Tally]) -> _FormRecord:
+        changed = told = 0
+        examples: list[str] = []
+        for tally in tallies:
+            taken = [answered for words, answered in tally.answers.items() if not self._is_refusal(words)]
+            changed += tally.changed + sum(answered.changed for answered in taken)
+            told += tally.told + sum(answered.silent for answered in taken)
+            examples += [tally.example, *(answered.example for answered in taken)]
+        return _FormRecord(changed, told, next(filter(None, examples), ""))
+
+    def _is_refusal(self, words: str) -> bool:
+        return self.asked.get(words) == "" and self.totals[words] > 0
+
+
+def _difficulty(form: str) -> int:
+    """Return how many parts a form has besides its verb, what stands for an object counting twice."""
+    _, *parts = form.split()
+    return sum(2 if part in SLOTS else 1 for part in parts)
+
+
+def _line(examples: Iterable[str]) -> str:
+    return _TITLE + "; ".join(examples)

@@ -9,9 +9,15 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from managers.memory.brief import brief_prompt, brief_schema, memory_of, worth_keeping
 from managers.memory.outcome import context_of, outcome_of
-from managers.memory.prompt import visit_prompt, wants_brief_prompt
+from managers.memory.prompt import (
+    brief_prompt,
+    brief_schema,
+    memory_of,
+    visit_prompt,
+    wants_brief_prompt,
+    worth_keeping,
+)
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis
 from session.errors import LanguageModelError
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer

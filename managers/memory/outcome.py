@@ -1,4 +1,4 @@
-"""What came of one command, as the machine and the story tell it."""
+"""What came of an action, as the memories of its location need it, and what the text of arrival tells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import TypedDict
 
-from managers.memory.arrival import names
 from session.commands import is_routine, passes_time
 from session.text import one_line
 
@@ -19,6 +18,36 @@ if TYPE_CHECKING:
     from session.memory import Persistence
     from session.values import GameObject, Location, TurnRecord
     from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
+
+
+LEAST_SHARED = 0.25  # of the words of a title or of a text, for a model uses words of its own, too
+SHORTEST_WORD = 4  # letters; shorter ones say nothing about the matter, and longer ones are compared by so many
+_ARRIVAL_WORD = re.compile(rf"\w{{{SHORTEST_WORD},}}")
+
+
+def names(text: str, things: Collection[str]) -> set[str]:
+    """Return those of the things that the text names, by the last word of their names."""
+    words = set(re.findall(r"\w+", text.casefold()))
+    return {thing for thing in things if thing.split() and words & _forms(thing.split()[-1].casefold())}
+
+
+def was_shown(title: str, text: str, arrival: str) -> bool:
+    """Tell whether the words of a memory are those of a text of arrival, by some of its title or its text.
+
+    It is so, too, where the memory has no words by which to tell.
+    """
+    shown = _stems(arrival)
+    parts = [stems for stems in (_stems(title), _stems(text)) if stems]
+    return not parts or any(len(stems & shown) >= LEAST_SHARED * len(stems) for stems in parts)
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:SHORTEST_WORD] for word in _ARRIVAL_WORD.findall(text.casefold())}
+
+
+def _forms(word: str) -> set[str]:
+    return {word, f"{word}s", f"{word}es"}
+
 
 SUBSTANTIAL = 100  # characters of a response
 

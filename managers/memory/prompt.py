@@ -1,11 +1,21 @@
-"""The prompt that asks a model what to remember of a visit (docs/specification.md, Memory prompts)."""
+"""The questions about a visit, and the memories of a location as prompts show them.
+
+A small model is only asked which turn is worth keeping. The memory is then made of what the machine shows: its title is
+the command and its result; points, deaths, refusals and what was handled decide on tier and category
+(docs/specification.md, Memory prompts).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, create_model
 
 from managers.memory.outcome import signals_of
+from managers.memory.synthesis import VisitMemory
 from managers.prompting import (
     LONGEST_ACTION,
     NONE,
@@ -16,19 +26,213 @@ from managers.prompting import (
     share_out,
     turn_text,
 )
-from session.memory import MemoryStatus
-from session.text import cut_at, description_in, one_line, prologue_of, without_padding
+from session.memory import Memory, MemoryStatus
+from session.text import counted, cut_at, cut_middle, description_in, one_line, prologue_of, text_key, without_padding
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from managers.memory.outcome import ActionOutcome
     from managers.memory.synthesis import VisitNews
+    from session.configuration.option_groups import SimpleMemoryOptions
     from session.game_state import GameState
-    from session.memory import Memory
+    from session.memory import Memory, Persistence
     from session.text import TokenCounter
+    from session.values import Seed
+
+
+TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
+MARKERS = {"core": " [spawn]", "ephemeral": " [session]"}
+LINES_AT_LEAST = 4  # no memory is longer than a quarter of the budget
+
+
+def location_text(
+    memories: Sequence[Memory], options: SimpleMemoryOptions, tokens: TokenCounter, *, show_markers: bool
+) -> str:
+    """Return the memories as text, a line each in their order, tentative ones below a heading of their own.
+
+    Those that were given up are left out; "" where nothing is left. Within ``options.max_tokens`` dangers get room
+    first, then the newest.
+    """
+    lines = {
+        number: _line(memory, tokens, options.max_tokens // LINES_AT_LEAST, show_markers=show_markers)
+        for number, memory in enumerate(memories)
+        if memory.status != MemoryStatus.SUPERSEDED
+    }
+    kept = as_many_as_fit(
+        _by_importance(memories, list(lines), options),
+        lambda kept: tokens.estimate(_listed(memories, lines, kept)) <= options.max_tokens,
+        skips=True,
+    )
+    return _listed(memories, lines, kept)
+
+
+def last_turn(memory: Memory) -> int:
+    """Return the last of the turns in which the memory was learnt, 0 where they are not known."""
+    found: list[str] = re.findall(r"[0-9]+", memory.turns)
+    return int(found[-1]) if found else 0
+
+
+def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) -> int | None:
+    """Return the location whose memories are shown at ``location_id`` instead of its own, for an ablation's control.
+
+    The locations with memories (``known_ids``) form a circle, in an order drawn by ``seed``, and each is shown the
+    memories of the next; one that joins changes what one other is shown. Returns ``None`` for a location without
+    memories, and where no other has any.
+    """
+    circle = sorted(known_ids, key=lambda known: (_place(known, seed), known))
+    if location_id not in known_ids or len(circle) == 1:
+        return None
+    return circle[(circle.index(location_id) + 1) % len(circle)]
+
+
+def _by_importance(memories: Sequence[Memory], numbers: list[int], options: SimpleMemoryOptions) -> list[int]:
+    """Return the numbers of dangers, then of the newest; of successes and failures as many as the options allow."""
+    room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
+    newest_first = sorted(
+        numbers, key=lambda number: (memories[number].episode, last_turn(memories[number]), number), reverse=True
+    )
+    chosen = []
+    for number in newest_first:
+        category = memories[number].category
+        if room.get(category, 1) > 0:
+            chosen.append(number)
+            room[category] = room.get(category, len(memories)) - 1
+    return sorted(chosen, key=lambda number: memories[number].category != "DANGER")
+
+
+def _listed(memories: Sequence[Memory], lines: dict[int, str], kept: Collection[int]) -> str:
+    confirmed = [lines[number] for number in sorted(kept) if memories[number].status == MemoryStatus.ACTIVE]
+    tentative = [f"  {lines[number]}" for number in sorted(kept) if memories[number].status == MemoryStatus.TENTATIVE]
+    if tentative:
+        confirmed += ["", TENTATIVE_HEADING] if confirmed else [TENTATIVE_HEADING]
+    return "\n".join(confirmed + tentative)
+
+
+def _line(memory: Memory, tokens: TokenCounter, longest: int, *, show_markers: bool) -> str:
+    marker = MARKERS.get(memory.persistence, "") if show_markers else ""
+    characters = tokens.characters(longest)
+    head = cut_middle(f"[{memory.category}] {memory.title}: ", characters)
+    return head + cut_middle(one_line(memory.text), characters - len(head)) + marker
+
+
+def _place(location_id: int, seed: Seed) -> bytes:
+    return hashlib.sha256(f"{seed} {location_id}".encode()).digest()
+
+
+LONGEST_QUOTE = 200  # characters
+LONGEST_COMMAND = 60
+LONGEST_RESULT = 50
+LEADS_THERE = "It leads there."
+
+_SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
+
+
+class BriefMemory(BaseModel):
+    """The turn that is most worth remembering."""
+
+    turn: int
+
+
+def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
+    """Return the outcomes of which something may be kept, each by another title, none that is remembered already.
+
+    A text of arrival is not kept, nor a way that is barred: the room shows the one, the map the other.
+    """
+    known = {text_key(memory.title) for memory in visit.memories if memory.status != MemoryStatus.SUPERSEDED}
+    by_title = {text_key(title_of(outcome)): outcome for outcome in visit.outcomes if _is_worth_keeping(outcome)}
+    return [outcome for title, outcome in by_title.items() if title not in known]
+
+
+def brief_prompt(outcomes: Sequence[ActionOutcome]) -> Prompt:
+    """Return the question which of the outcomes, all of one location, is most worth keeping."""
+    place = cut_at(one_line(outcomes[0].location_name), LONGEST_COMMAND) or f"Location #{outcomes[0].location_id}"
+    lines = (turn_text(outcome.turn, f"{title_of(outcome)} {_text(outcome)}") for outcome in outcomes)
+    user = fill_prompt("memory_brief_visit", location=place, outcomes="\n".join(lines))
+    return Prompt(fill_prompt("memory_brief"), user)
+
+
+def brief_schema(outcomes: Sequence[ActionOutcome]) -> type[BriefMemory]:
+    """Return a ``BriefMemory`` that allows only the turns of these outcomes."""
+    turns: Any = Literal[tuple(outcome.turn for outcome in outcomes)]
+    return create_model(BriefMemory.__name__, __base__=BriefMemory, __doc__=BriefMemory.__doc__, turn=(turns, ...))
+
+
+def memory_of(outcome: ActionOutcome) -> VisitMemory:
+    """Return the memory of an outcome."""
+    return VisitMemory(
+        turn=outcome.turn,
+        category=_category(outcome),
+        persistence=_tier(outcome),
+        should_remember=True,
+        memory_title=title_of(outcome),
+        memory_text=_text(outcome),
+    )
+
+
+def title_of(outcome: ActionOutcome) -> str:
+    """Return the command and its result: "`open drawer`: a can of oil"."""
+    results = ", ".join(_results(outcome)) or _first_sentence(outcome)
+    return f"`{cut_at(one_line(outcome.action), LONGEST_COMMAND)}`: {cut_at(results, LONGEST_RESULT)}"
+
+
+def _is_worth_keeping(outcome: ActionOutcome) -> bool:
+    if outcome.had_effect:
+        return bool(outcome.score_change) or outcome.died or not (outcome.moved and outcome.is_direction)
+    if outcome.seems_failed:
+        return not outcome.is_direction
+    is_room = one_line(outcome.response).startswith(outcome.location_name)
+    return outcome.is_substantial and not is_room
+
+
+def _results(outcome: ActionOutcome) -> Iterator[str]:
+    """Yield what came of the command, as far as the machine tells."""
+    if outcome.died:
+        yield "death"
+    if outcome.score_change:
+        yield f"{outcome.score_change:+d} {counted(abs(outcome.score_change), 'point').split()[1]}"
+    if outcome.moved and outcome.destination:
+        yield f"leads to {outcome.destination}"
+    yield from outcome.revealed
+    yield from (f"{name} taken" for name in outcome.taken if name not in outcome.revealed)
+    yield from (f"{name} laid down" for name in outcome.laid_down)
+
+
+def _text(outcome: ActionOutcome) -> str:
+    """Return the story's words, as far as the title has not got them; those about another place do not count."""
+    told = one_line(outcome.response)
+    if outcome.moved and not outcome.died:
+        told = told.partition(outcome.destination)[0] if outcome.destination else ""
+    elif not any(_results(outcome)):
+        told = told.removeprefix(_first_sentence(outcome))
+    if not told.strip():
+        told = "" if outcome.moved else one_line(outcome.response)
+    return f'"{cut_middle(told.strip(), LONGEST_QUOTE)}"' if told.strip() else LEADS_THERE
+
+
+def _first_sentence(outcome: ActionOutcome) -> str:
+    told = one_line(outcome.response)
+    found = _SENTENCE.match(told)
+    return found[0] if found else told
+
+
+def _tier(outcome: ActionOutcome) -> Persistence:
+    """Return ephemeral for what the player moved, took or opened, unless that won or revealed something, or killed."""
+    is_lesson = outcome.score_change or outcome.died or outcome.revealed or outcome.moved or not outcome.had_effect
+    return "permanent" if is_lesson else "ephemeral"
+
+
+def _category(outcome: ActionOutcome) -> str:
+    if outcome.died or (outcome.score_change or 0) < 0:
+        return "DANGER"
+    if outcome.score_change:
+        return "SUCCESS"
+    if outcome.had_effect:
+        return "DISCOVERY" if outcome.revealed or outcome.moved else "NOTE"
+    return "FAILURE" if outcome.seems_failed else "DISCOVERY"
+
 
 SHARE_OF_MEMORIES = 2  # they take at most one in so many characters of the room
 LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from managers.memory.document import parse_memories
-from managers.memory.revision import CountedVisit, MemoryEdit, Removal, Revision
+from managers.memory.synthesis import CountedVisit, MemoryEdit, Removal, Revision
 from session.errors import StoreError
 from session.files.document_store import DocumentStore
 from session.memory import INVALIDATION_MARKER

@@ -8,11 +8,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from managers.history import SHORTEST_REPEATED, told_once
-from managers.memory.view import last_turn
+from managers.memory.prompt import last_turn
 from managers.prompting import LEFT_OUT, NONE, MadeOnce, as_many_as_fit, first_that_fits, fit_prompt, turn_text
 from session.memory import MemoryStatus
 from session.text import cut_at, cut_middle, one_line, prologue_of, without_padding
-from zorkgpt.mapping.map_render import MAX_ADJACENT, mermaid
+from zorkgpt.mapping.map_graph import MAX_ADJACENT, mermaid
 from zorkgpt.mapping.navigation import neighbourhood
 from zorkgpt.prompts.loader import fill_prompt
 

@@ -1,4 +1,4 @@
-"""The commands of an episode so far, and the routes that are in them."""
+"""The trail of an episode, from which routes are learned, and how they are shortened."""
 
 from __future__ import annotations
 
@@ -8,10 +8,37 @@ from typing import TYPE_CHECKING, NamedTuple
 from session.route import Goal, KnownRoute, RouteStep, Waypoint, standings, touched_in
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from session.route import Standing
     from session.values import Observation, TurnRecord
+
+
+Commands = tuple[str, ...]
+PAIR = 2
+
+
+def minimised(commands: Commands, still_works: Callable[[Commands], bool]) -> Commands:
+    """Return the commands that are needed: halves are left out first, then ever less, while the rest still works.
+
+    No single command and no two in a row can be left out of the result, as long as ``still_works`` says yes to what
+    works: there and back again is two commands, neither of which can go alone.
+    """
+    size = len(commands) // 2
+    while size:
+        shorter = _without_chunks(commands, size, still_works)
+        size = min(PAIR, len(shorter) - 1) if size <= PAIR and shorter != commands else size // 2
+        commands = shorter
+    return commands
+
+
+def _without_chunks(commands: Commands, size: int, still_works: Callable[[Commands], bool]) -> Commands:
+    """Return the commands without every chunk of that size that is not needed, the last ones first."""
+    for start in range(len(commands) - size, -size, -(size // 2 or 1)):
+        shorter = commands[: max(start, 0)] + commands[start + size :]
+        if shorter and still_works(shorter):
+            commands = shorter
+    return commands
 
 
 class Trail:

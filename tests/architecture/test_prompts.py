@@ -15,9 +15,9 @@ import pytest
 
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
-from managers.episodes.answer import EpisodeAnswer
+from managers.episodes.prompt import EpisodeAnswer
 from managers.knowledge.analysis import BriefKnowledge, ConsolidationAnswer, KnowledgeAnswer
-from managers.memory.brief import BriefMemory
+from managers.memory.prompt import BriefMemory
 from managers.memory.synthesis import VisitSynthesis
 from managers.objectives.answer import ObjectivesAnswer
 from session.context import AgentContext, OfferedRoute

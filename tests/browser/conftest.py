@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from zorkgpt.report.html_page import page_of
+from zorkgpt.report.server import page_of
 
 PICTURES_VARIABLE = "PICTURES_OF_TESTS"
 """A folder that pictures of the pages are kept in."""

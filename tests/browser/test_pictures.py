@@ -11,7 +11,7 @@ import pytest
 
 from tests.fixtures.report_data import DATA, data_in
 from tests.pictures import EXAMPLE, LENGTH, photograph, picture_of_terminal
-from zorkgpt.report.html_page import page_of
+from zorkgpt.report.server import page_of
 
 RECORDED = Path(__file__).parents[1] / "recorded"
 OF_A_COMPUTER = re.compile(r"[\"' ]/(?:home|root|tmp|usr|work|opt|Users)/")

@@ -13,7 +13,7 @@ from game_interface.core.jericho_interface import JerichoInterface
 from session.values import Proposal, TurnRecord, Verdict
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
-from zorkgpt.report.failed_commands import FailedCommands
+from zorkgpt.report.figures import FailedCommands
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,8 @@ import pytest
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from orchestration.opening import Parts
+from orchestration.opening import ChosenStory, Parts
 from orchestration.run import open_run
-from orchestration.story import ChosenStory
 from session.errors import GameError
 from session.events import Event, GameFailed, RunEnded, RunPaused, TurnPlayed
 from session.game_configuration import GameConfiguration

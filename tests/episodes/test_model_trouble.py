@@ -15,7 +15,7 @@ from tests.fixtures.whole_run import WholeRun, play_run
 from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.settings import Limits, RoleSettings
+from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from managers.memory.document import parse_memories
-from managers.memory.revision import Revision
+from managers.memory.synthesis import Revision
 from managers.memory.tiers import open_memories
 from session.events import FileEdited, RunEnded
 from session.memory import Memory

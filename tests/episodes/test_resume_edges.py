@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from managers.memory.document import parse_memories
-from managers.memory.revision import Revision
+from managers.memory.synthesis import Revision
 from managers.memory.tiers import open_memories
 from managers.simple_memory_manager import NEWS_FILE
 from orchestration.history import configuration_of, open_resumed_run, with_keys

@@ -11,9 +11,9 @@ import pytest
 from tests.fixtures.whole_run import WholeRun, play_run
 from zorkgpt.llm.language_model import TokenUsage
 from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.report.exports import as_markdown
 from zorkgpt.report.figures import RunFigures, figures_of
 from zorkgpt.report.played_run import read_run
-from zorkgpt.report.transcript import as_markdown
 
 if TYPE_CHECKING:
     from pathlib import Path

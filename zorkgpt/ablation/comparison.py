@@ -1,7 +1,8 @@
 """How much two arms differ, how sure that is, and how many pairs it takes to see it.
 
-Of several stories each counts as much as any other, and scores are shares of the story's maximum. SciPy has the power
-of the paired t-test.
+Each of several stories counts as much as any other, and scores are shares of the story's maximum. An interval draws
+stories before it draws their values (a hierarchical bootstrap), so few stories give a wide one. SciPy permutes the
+signs, and has the power of the paired t-test.
 """
 
 from __future__ import annotations
@@ -12,13 +13,53 @@ from itertools import product
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 from scipy import stats
 
 from zorkgpt.ablation.measures import MEASURES, SCORES, TURNS_TO_BEST, RunMeasures, turns_to
-from zorkgpt.ablation.resampling import bootstrap_interval, permutation_p
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+CONFIDENCE = 0.95
+RESAMPLES = 9999
+SEED = 1
+
+
+def bootstrap_interval(stories: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Return the interval (percentiles, 95 %) of the mean of the stories' means; each story has values.
+
+    A resample draws as many stories as there are, and of each story drawn as many values as it has. One story gives the
+    ordinary bootstrap.
+    """
+    draw = np.random.default_rng(SEED)
+    values = [np.asarray(story, dtype=float) for story in stories]
+    total = np.zeros(RESAMPLES)
+    for _ in values:
+        means = np.stack([draw.choice(story, (RESAMPLES, len(story))).mean(axis=1) for story in values])
+        total += means[draw.integers(len(values), size=RESAMPLES), np.arange(RESAMPLES)]
+    tail = 100 * (1 - CONFIDENCE) / 2
+    low, high = np.percentile(total / len(values), [tail, 100 - tail])
+    return float(low), float(high)
+
+
+def permutation_p(stories: Sequence[Sequence[float]]) -> float:
+    """Return how often signs drawn at random give a mean of the stories' means as far from zero, on either side.
+
+    Exact for up to 13 values in all: these have no more than ``RESAMPLES`` signs.
+    """
+    size = sum(map(len, stories))
+    weighted = [value * size / (len(stories) * len(story)) for story in stories for value in story]
+    result = stats.permutation_test(
+        (np.asarray(weighted, dtype=float),),
+        np.mean,
+        permutation_type="samples",
+        n_resamples=RESAMPLES,
+        rng=np.random.default_rng(SEED),
+    )
+    return float(result.pvalue)
+
 
 ALPHA = 0.05
 POWER = 0.8

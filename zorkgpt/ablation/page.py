@@ -14,9 +14,9 @@ from session.errors import StoreError, first_problem
 from session.files.shared_files import read_shared
 from session.text import counted
 from session.values import Seed
-from zorkgpt.ablation.arms import parse_arms
 from zorkgpt.ablation.comparison import ArmScore, ComparedPair, Comparison, compared_pairs
 from zorkgpt.ablation.measures import DECISIVE, MEASURES, finished_run
+from zorkgpt.ablation.plan import parse_arms
 from zorkgpt.ablation.results import RESULTS_FILE, ReachedScore, Results
 from zorkgpt.report.figures import EpisodeFigures
 from zorkgpt.report.page_data import PAGE_FORMAT, Note

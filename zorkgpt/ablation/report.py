@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from session.files.shared_files import write_atomically
 from session.text import counted
-from zorkgpt.ablation.conclusions import interval, number
 from zorkgpt.ablation.measures import DECISIVE, SCORES
+from zorkgpt.ablation.results import interval, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from session.errors import StoreError, ZorkGPTError
 from session.files.journal import JOURNAL_FILE
 from session.text import counted
-from zorkgpt.report.files_at_end import NOTHING_LEFT, read_end
+from zorkgpt.report.learnt import NOTHING_LEFT, read_end
 from zorkgpt.report.page_data import Note, PageData
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.repetition import Repetition
@@ -168,7 +168,7 @@ def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> l
 
 def write_page(data: object, to: Path) -> int:
     """Write the page with these data, and return how many bytes it has."""
-    from zorkgpt.report.html_page import page_with
+    from zorkgpt.report.server import page_with
 
     page = page_with(data).encode()
     try:

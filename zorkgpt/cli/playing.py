@@ -33,7 +33,7 @@ from zorkgpt.cli.common_options import resume_command
 from zorkgpt.cli.screen import DownloadBar, JsonScreen, LiveScreen, LiveView, PlainScreen, Screen, WatchedScreen
 from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_line, printable
 from zorkgpt.llm.stand_ins import LEAVING
-from zorkgpt.report.gains import Gains
+from zorkgpt.report.figures import Gains
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -441,9 +441,8 @@ def play_run(
     report: bool = False,
 ) -> NoReturn:
     """Play a new run, write its page into its folder if ``report`` says so, and end the command with its status."""
-    from orchestration.opening import open_parts
+    from orchestration.opening import in_folder_of_story, open_parts
     from orchestration.run import open_run
-    from orchestration.story import in_folder_of_story
 
     configuration = resolved.configuration
     try:

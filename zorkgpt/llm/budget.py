@@ -1,16 +1,21 @@
-"""What a run has spent in dollars, tokens and time, and the limits of its budget.
+"""What a run has spent in dollars, tokens and time, the limits of its budget, and how long it waits for a model.
 
 Prices come from the configuration or from the list that ``genai-prices`` ships; nothing is fetched.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
+from threading import Event as Flag
 from typing import TYPE_CHECKING, cast
 
 from genai_prices import Usage, calc_price
 
+from session.errors import BudgetSpent, WaitInterrupted
 from session.events import ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import changed
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
     from session.configuration.option_groups import PriceOptions
     from session.events import Event
     from zorkgpt.llm.language_model import Role
+
 
 _OPENAI = "https://api.openai.com/v1"
 _MILLION = 1_000_000
@@ -172,3 +178,24 @@ def _by_list(call: ModelAnswered | ModelFailed, base_url: str) -> float | None:
         return float(calc_price(usage, call.model, provider_api_url=base_url).total_price)
     except (LookupError, ValueError):  # no such model there, or a count that makes no sense
         return None
+
+
+@dataclass(slots=True)
+class Waits:
+    """Sleeps until it is time to ask again, the run is stopped, or its time is used up.
+
+    stop: set when the run is to stop
+    until: when the time of the run is used up, by ``clock`` (seconds, monotonic)
+    """
+
+    stop: Flag = field(default_factory=Flag)
+    clock: Callable[[], float] = time.monotonic
+    until: float = math.inf
+
+    def sleep(self, seconds: float) -> None:
+        """Sleep, or raise ``WaitInterrupted`` or ``BudgetSpent`` as soon as the run has to stop."""
+        now = self.clock()
+        if self.stop.wait(max(0.0, min(seconds, self.until - now))):
+            raise WaitInterrupted("interrupted while waiting to ask again")
+        if now + seconds >= self.until:
+            raise BudgetSpent("the time of the run is used up while waiting to ask again")

@@ -17,9 +17,8 @@ from session.files.inputs import Diverged, RecordingEnded
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import before_changes, changes_between
 from session.text import TokenCounter
-from zorkgpt.llm.budget import Spending
+from zorkgpt.llm.budget import Spending, Waits
 from zorkgpt.llm.language_model import ROLES, Completion, LanguageModel, Prompt, Role, TokenUsage
-from zorkgpt.llm.waits import Waits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

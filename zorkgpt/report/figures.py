@@ -1,4 +1,4 @@
-"""The figures of a run: those of each episode, the success metrics, and what its models took.
+"""The figures of a run: of its episodes, its learning and its models, and what each episode gained.
 
 ``None`` always means that there was nothing to measure.
 """
@@ -8,29 +8,157 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from managers.memory.learner import VisitTracker
 from managers.objectives.answer import FoundObjective, ObjectivesAnswer
-from session.events import EpisodeEnd, EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
+from session.events import EpisodeEnd, EpisodeStarted, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.journal import Manifest
+from session.game_configuration import GameConfiguration
 from session.game_state import EpisodeProgress, NewBest
 from session.memory import MemoryStatus
-from session.values import Seed
-from zorkgpt.report.failed_commands import FailedCommands
+from session.resolved_configuration import changed
+from session.text import counted, one_line
+from session.values import ROLES, Seed
+from zorkgpt.llm.budget import cost_of
 from zorkgpt.report.run_summary import RunSummary
-from zorkgpt.report.usage import NO_PRICES, RoleUsage, usage_by_role
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from managers.routes.document import RouteBook
     from session.configuration.option_groups import PriceOptions
     from session.events import Event
     from session.memory import Memory
-    from session.values import TurnRecord
-    from zorkgpt.report.played_run import PlayedEpisode, PlayedRun
+    from session.values import Observation, TurnRecord
+    from zorkgpt.llm.budget import Spending
+    from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun
+
+
+class FailedCommands:
+    """Every command of a run that has failed so far, by location, whatever its episode."""
+
+    def __init__(self) -> None:
+        self._failed: set[tuple[int, str]] = set()
+
+    def repeats(self, record: TurnRecord) -> bool | None:
+        """Return whether the turn's command had failed at its location before; ``None`` where that is not known.
+
+        A failure of this turn counts from the next turn on.
+        """
+        if record.before.location is None:
+            return None
+        key = (record.before.location.num, one_line(record.action).casefold())
+        repeated = key in self._failed
+        if has_failed(record):
+            self._failed.add(key)
+        return repeated
+
+
+def has_failed(record: TurnRecord) -> bool:
+    """Return whether the command was refused, or nothing that the player could notice came of it, not even a death.
+
+    Where it is not known what the player noticed, only a refused command has failed for certain.
+    """
+    before, after = record.before, record.after
+    if after.refusal is not None:
+        return True
+    return before.noticed is not None and before.noticed == after.noticed and not after.died and after.ending is None
+
+
+NO_PRICES: Mapping[str, PriceOptions] = {}
+"""No prices beside those of the run's own configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoleUsage:
+    """The calls of one role.
+
+    calls, failed: of all calls, and of those that gave no answer
+    prompt_tokens, cached_tokens, completion_tokens: of all calls, as the server counted them
+    seconds: wall time of all calls
+    dollars: of the calls whose price is known; ``None`` where that is none of them
+    unpriced: how many calls that were answered, usably or not, have no known price
+    """
+
+    role: str
+    calls: int
+    failed: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+    seconds: float
+    dollars: float | None
+    unpriced: int
+
+
+def usage_by_role(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> tuple[RoleUsage, ...]:
+    """Return the usage of every role that was asked, in the order of ``ROLES``; ``prices`` stand above the run's."""
+    by_role: dict[str, list[PricedCall]] = {role: [] for role in ROLES}
+    for priced in priced_calls(run, prices):
+        by_role.setdefault(priced.call.role, []).append(priced)
+    return tuple(_usage(role, calls) for role, calls in by_role.items() if calls)
+
+
+class PricedCall(NamedTuple):
+    """A model call and its dollars, ``None`` where these are not known."""
+
+    call: ModelCall
+    dollars: float | None
+
+    @property
+    def is_paid(self) -> bool:
+        """Whether a model answered, usably or not."""
+        call = self.call
+        return isinstance(call, ModelAnswered) or bool(call.prompt_tokens or call.completion_tokens)
+
+
+def priced_calls(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> Iterator[PricedCall]:
+    """Yield every model call of the run, in order; ``prices`` stand above the run's."""
+    configuration = _configuration(run.manifest.configuration, prices)
+    for event in run.events:
+        if isinstance(event, OptionsChanged) and configuration is not None:
+            configuration = _with_key(changed(configuration, event.options))
+        elif isinstance(event, ModelAnswered | ModelFailed):
+            yield PricedCall(event, None if configuration is None else cost_of(event, configuration))
+
+
+def _usage(role: str, priced: Sequence[PricedCall]) -> RoleUsage:
+    calls = [each.call for each in priced]
+    costs = [each.dollars for each in priced if each.is_paid]
+    known = [cost for cost in costs if cost is not None]
+    return RoleUsage(
+        role=role,
+        calls=len(calls),
+        failed=sum(isinstance(call, ModelFailed) for call in calls),
+        prompt_tokens=sum(call.prompt_tokens for call in calls),
+        cached_tokens=sum(call.cached_tokens for call in calls),
+        completion_tokens=sum(call.completion_tokens for call in calls),
+        seconds=round(sum(call.seconds for call in calls), 3),
+        dollars=sum(known) if known else None,
+        unpriced=len(costs) - len(known),
+    )
+
+
+def _configuration(options: dict[str, Any], prices: Mapping[str, PriceOptions]) -> GameConfiguration | None:
+    """Return the configuration of a manifest, with these prices; ``None`` where it is of another version."""
+    try:
+        then = GameConfiguration.model_validate(options)
+    except ValidationError:
+        return None
+    return _with_key(then.model_copy(update={"prices": {**then.prices, **prices}}))
+
+
+def _with_key(configuration: GameConfiguration) -> GameConfiguration:
+    """Return the configuration with a word for the key, which a run does not keep, where there must have been one.
+
+    Only with a key can a model be named that is no file.
+    """
+    key = SecretStr("left out") if configuration.agent_model else None
+    return configuration.model_copy(update={"llm": configuration.llm.model_copy(update={"api_key": key})})
+
 
 _SOURCE = re.compile(r"\b(?:memory|memories|knowledge|map|exits?|untried|facts?|turns? \d+|T\d+)\b", re.IGNORECASE)
 """What a prompt about objectives shows, as evidence names it."""
@@ -266,3 +394,74 @@ def _coverage(turns: Iterable[TurnPlayed], memories: dict[int, list[Memory]]) ->
 
 def _tentative(memories: dict[int, list[Memory]]) -> int:
     return sum(memory.status == MemoryStatus.TENTATIVE for each in memories.values() for memory in each)
+
+
+class Gains:
+    """Follows the events of a run, for the line at its end. A walk to a location is no route.
+
+    An event that is seen twice counts once.
+    """
+
+    def __init__(self) -> None:
+        self._scores: dict[int, int] = {}
+        self._most: int | None = None
+        self._has_seen = False
+        self._route: int | None = None
+        self._points: dict[int, int] = {}
+        self._follows = False
+
+    def see(self, event: Event) -> None:
+        """Take an event into account."""
+        if isinstance(event, EpisodeStarted):
+            self._see(event.episode, event.opening)
+            self._route, self._points, self._follows = None, {}, False
+        elif isinstance(event, TurnPlayed):
+            record = event.record
+            self._see(record.episode, record.after)
+            set_out = record.proposals[-1]
+            if not record.is_of_route or set_out.wants_way:
+                self._follows = record.is_of_route and set_out.follow is not None
+                self._route = set_out.follow or self._route
+            if self._follows:
+                self._points[record.turn] = record.score_change or 0
+
+    def line(self, locations: int, book: RouteBook, memories: int, spending: Spending) -> str:
+        """Say what was learnt, what the first and the last episode scored, and what it cost; "" where nothing was seen.
+
+        locations: how many are on the map now
+        book: the routes that are known now
+        memories: how many are remembered beyond this episode
+        spending: of the whole run
+        """
+        if not self._has_seen:
+            return ""
+        learnt = (
+            counted(locations, "location"),
+            counted(len(book.routes), "route"),
+            counted(memories, "memory", "memories"),
+        )
+        dollars = f", ${spending.dollars:.4f}" if spending.dollars else ""
+        cost = f" Cost: {spending.tokens:,} tokens{dollars}." if spending.tokens else ""
+        return f"Learnt so far: {', '.join(learnt)}.{self._scored(book)}{cost}"
+
+    def _see(self, episode: int, seen: Observation) -> None:
+        self._has_seen = True
+        if seen.score is not None:
+            self._scores[episode] = seen.score
+            self._most = seen.max_score
+
+    def _scored(self, book: RouteBook) -> str:
+        if not self._scores:
+            return ""
+        first, last = min(self._scores), max(self._scores)
+        points = self._scores[first]
+        of = "" if self._most is None else f" of {self._most}"
+        scored = f" Episode {first}: {points}{of} {'point' if points == 1 and not of else 'points'}"
+        return f"{scored}{f'; episode {last}: {self._scores[last]}' if last != first else ''}{self._by_route(book)}."
+
+    def _by_route(self, book: RouteBook) -> str:
+        route = None if self._route is None else book.find(self._route)
+        points = sum(self._points.values())
+        if not points:
+            return ""
+        return f", of which {points} by a route{f' of episode {route.episode}' if route else ''}"

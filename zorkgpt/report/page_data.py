@@ -11,10 +11,10 @@ from typing import Any, Literal
 from session.events import EpisodeEnd
 from session.values import Ending, Reading, Seed
 from zorkgpt.mapping.map_layout import Shown
+from zorkgpt.report.figures import RoleUsage
 from zorkgpt.report.learnt import Item, ItemChange
 from zorkgpt.report.line_table import Ranges
 from zorkgpt.report.repetition import RunMoment
-from zorkgpt.report.usage import RoleUsage
 
 PAGE_FORMAT = 1
 MilestoneKind = Literal["score", "room", "thing"]

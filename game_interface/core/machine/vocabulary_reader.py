@@ -6,8 +6,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from game_interface.core.machine.dictionary import Dictionary, read_entries
-from game_interface.core.machine.grammar import free_verbs
+from game_interface.core.machine.dictionary import Dictionary, free_verbs, read_entries
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import read_word
 from session.commands import ParserFamily, Vocabulary

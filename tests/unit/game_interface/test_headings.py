@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from game_interface.core.headings import heading_of
+from game_interface.core.story_text import heading_of
 
 LOOK = "Bedroom\nA bed stands here.\n\nYou can see a lamp here."
 

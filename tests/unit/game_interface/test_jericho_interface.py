@@ -10,9 +10,9 @@ import pytest
 
 from game_interface.core.commands import refusal
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.machine.dictionary import whole_verb
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.story import Story
-from game_interface.core.machine.whole_verbs import whole_verb
 from game_interface.core.process import trial
 from session.errors import ConfigurationError, GameError, StoryError
 from session.values import GameObject, Location

@@ -9,9 +9,8 @@ import structlog
 from structlog.testing import capture_logs
 
 from managers.episode_synthesizer import DEATH_ANALYSIS
-from managers.episodes.prompt import INSTRUCTIONS_SHARE
+from managers.episodes.prompt import INSTRUCTIONS_SHARE, LONGEST_HANDOVER
 from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, Scored
-from managers.episodes.texts import LONGEST_HANDOVER
 from managers.knowledge_manager import KnowledgeManager
 from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState

@@ -11,7 +11,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from managers.map_manager import MapManager
-from managers.memory.view import TENTATIVE_HEADING
+from managers.memory.prompt import TENTATIVE_HEADING
 from managers.simple_memory_manager import INVALIDATION_MARKER, MemoryStatus, SimpleMemoryManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState

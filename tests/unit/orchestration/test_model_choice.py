@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from orchestration.model_choice import choose_model, limits_of
+from orchestration.opening import choose_model, limits_of
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.game_configuration import GameConfiguration
 from session.values import ROLES

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.story import bind_to_story, folder_for_story
+from orchestration.opening import bind_to_story, folder_for_story
 from session.errors import ConfigurationError, StoreError
 from session.game_configuration import GameConfiguration
 from session.values import StoryFacts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestration.story import choose_story
+from orchestration.opening import choose_story
 from session.configuration.option_groups import GameOptions
 from session.game_configuration import GameConfiguration
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
     from session.game_configuration import GameConfiguration
     from zorkgpt.ablation.ablation import Ablation
-    from zorkgpt.ablation.arms import Arm
-    from zorkgpt.ablation.plan import AblationPlan
+    from zorkgpt.ablation.plan import AblationPlan, Arm
     from zorkgpt.ablation.rehearsal import Estimate
     from zorkgpt.ablation.results import Results
     from zorkgpt.ablation.runners import Runner
@@ -121,8 +120,7 @@ def _plan(
 ) -> AblationPlan:
     """Return what is played, and say which arms cannot differ because they are configured alike."""
     from orchestration.opening import open_parts
-    from zorkgpt.ablation.arms import parse_arms
-    from zorkgpt.ablation.plan import AblationPlan, stories_of
+    from zorkgpt.ablation.plan import AblationPlan, parse_arms, stories_of
     from zorkgpt.ablation.random_player import RANDOM_PROFILE, open_random_player
 
     chosen = parse_arms(arms)
@@ -150,7 +148,7 @@ def _configuration(arm: Arm, options: Mapping[str, object]) -> GameConfiguration
 
 def _print_costs(plan: AblationPlan, workers: int | None, call_seconds: float) -> None:
     from zorkgpt.ablation.rehearsal import estimates
-    from zorkgpt.llm.embedded.cores import available_cores
+    from zorkgpt.llm.embedded.embedded_server import available_cores
 
     size = workers or available_cores()
     typer.echo("Rehearsing each arm with each story, without a model...", err=True)
@@ -194,7 +192,7 @@ def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> R
     from orchestration.opening import open_parts
     from zorkgpt.ablation.runners import LocalRunner
     from zorkgpt.cli.screen import DownloadBar
-    from zorkgpt.llm.embedded.cores import available_cores
+    from zorkgpt.llm.embedded.embedded_server import available_cores
     from zorkgpt.llm.embedded.model_store import ModelStore
 
     asks_model = plan.open_parts is open_parts
@@ -270,7 +268,7 @@ def score_table(results: Results) -> Table:
 
 def comparison_table(results: Results) -> Table:
     """Draw every measure of every arm against the first one."""
-    from zorkgpt.ablation.conclusions import interval, number
+    from zorkgpt.ablation.results import interval, number
 
     title = f"Differences, first arm minus other (assistance: {results.assistance})"
     figures = ("pairs", "difference", "95 % interval", "p", "pairs to see it", "to see --detect")

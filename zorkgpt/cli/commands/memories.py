@@ -112,7 +112,7 @@ def add(
     workdir: MemoriesFolder = None,
 ) -> None:
     """Add a memory."""
-    from managers.memory.revision import Revision
+    from managers.memory.synthesis import Revision
     from managers.memory.tiers import open_memories
     from session.memory import Memory
 
@@ -142,7 +142,7 @@ def invalidate(
     workdir: MemoriesFolder = None,
 ) -> None:
     """Mark a memory as proven false. It stays in the file and is no longer believed."""
-    from managers.memory.revision import Revision
+    from managers.memory.synthesis import Revision
     from managers.memory.tiers import open_memories
 
     if not reason.strip():

@@ -36,8 +36,7 @@ def prompt(
     """
     from session.files.journal import read_manifest
     from zorkgpt.cli.pages import repeat
-    from zorkgpt.report.exports import call_as_object
-    from zorkgpt.report.transcript import call_lines
+    from zorkgpt.report.exports import call_as_object, call_lines
 
     if turn is None and run is not None and TURN.fullmatch(run):
         run, turn = None, run

@@ -85,8 +85,7 @@ def _serve(chosen: Callable[[], list[Path]], now: GameConfiguration, port: int, 
     follows_latest: whether another run may be chosen later
     """
     from zorkgpt.cli.pages import RunPages
-    from zorkgpt.report.html_page import as_json
-    from zorkgpt.report.server import Edition, ReportServer
+    from zorkgpt.report.server import Edition, ReportServer, as_json
 
     def edition() -> Edition:
         return Edition.of(as_json(replace(data, follow=data.follow or follows_latest)))

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from zorkgpt.llm.run_model import RepeatedCall
-    from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures
+    from zorkgpt.report.figures import EpisodeFigures, Metrics, RoleUsage, RunFigures
     from zorkgpt.report.run_summary import RunSummary
-    from zorkgpt.report.usage import RoleUsage
 
 
 app = typer.Typer(help="The runs that were played.", no_args_is_help=True)
@@ -128,9 +127,8 @@ def export(
 ) -> None:
     """Write down a whole run: what was seen, thought and played."""
     from zorkgpt.cli.pages import repeat
-    from zorkgpt.report.exports import as_csv, as_json
+    from zorkgpt.report.exports import as_csv, as_json, as_markdown
     from zorkgpt.report.played_run import read_run
-    from zorkgpt.report.transcript import as_markdown
 
     now = common_options.configuration_in(workdir)
     folder = chosen_run(now.zork_game_workdir, run, story)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-    from zorkgpt.llm.openai.settings import Limits, RoleSettings
+    from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 
 Result = TypeVar("Result")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from zorkgpt.llm.language_model import Answer
     from zorkgpt.llm.openai.exchange import Exchange, UsableAnswer
     from zorkgpt.llm.openai.model_server import ModelServer
-    from zorkgpt.llm.openai.settings import Limits, RoleSettings
+    from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 
 _LOG = logging.getLogger(__name__)
 TRIAL: Final[list[ChatCompletionMessageParam]] = [{"role": "user", "content": "Reply with OK."}]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.knowledge.play import LearntTurn, Played
 from managers.knowledge.prompt import (
     BRIEF_TURNS,
+    LearntTurn,
+    Played,
     brief_question,
     consolidation_question,
     update_question,

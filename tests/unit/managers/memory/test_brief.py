@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from managers.memory.brief import LONGEST_QUOTE, memory_of
 from managers.memory.outcome import ActionOutcome
+from managers.memory.prompt import LONGEST_QUOTE, memory_of
 from session.text import TokenCounter
 from session.values import GameObject
 from tests.fixtures.dye_works import BANNER, LOFT, MORDANT, VATS

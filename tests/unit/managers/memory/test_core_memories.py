@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from managers.memory.arrival import names, was_shown
+from managers.memory.outcome import names, was_shown
 from session.values import GameObject
 from tests.fixtures.dye_works import BANNER, LOFT, VATS
 from tests.unit.managers.memory_parts import MemoryPlay, learnt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.memory.view import shuffled_location
+from managers.memory.prompt import shuffled_location
 
 LOCATIONS = st.sets(st.integers(1, 600), min_size=2, max_size=40)
 SEEDS = st.integers(1, 2**31)

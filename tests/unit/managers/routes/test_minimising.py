@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.routes.minimising import minimised
+from managers.routes.trail import minimised
 
 LETTERS = st.lists(st.sampled_from("abcdefgh"), max_size=24).map(tuple)
 

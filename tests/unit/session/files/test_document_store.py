@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 
 from benchmarks.memories_file import file_of
 from managers.memory.document import parse_memories
-from managers.memory.revision import Revision
+from managers.memory.synthesis import Revision
 from session.errors import StoreError
 from session.files.document_store import DocumentStore
 from session.memory import Memory, MemoryStatus

@@ -7,7 +7,7 @@ import pytest
 from session.configuration.options import options_of
 from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
-from zorkgpt.ablation.arms import NAMED, parse_arms
+from zorkgpt.ablation.plan import NAMED, parse_arms
 
 
 def test_arms_have_the_options_of_their_names_and_their_own() -> None:

@@ -22,8 +22,8 @@ from zorkgpt.ablation.comparison import (
     compare_all,
     pairs_needed,
 )
-from zorkgpt.ablation.conclusions import conclusions
 from zorkgpt.ablation.measures import RunMeasures
+from zorkgpt.ablation.results import conclusions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from zorkgpt.ablation.resampling import bootstrap_interval, permutation_p
+from zorkgpt.ablation.comparison import bootstrap_interval, permutation_p
 
 
 def drawn(random: Random, *, stories: int, pairs: int, between: float, within: float) -> list[list[float]]:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from tests.fixtures.misbehaving_server import MisbehavingServer, Streams
 from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.settings import Limits, RoleSettings
+from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 
 if TYPE_CHECKING:
     from session.configuration.option_groups import Sampling

@@ -14,6 +14,7 @@ from session.files.journal import Journal, JournalLine
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import turn_played
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
+from zorkgpt.llm.budget import Waits
 from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.run_model import (
     FAILURES_TO_OPEN,
@@ -24,7 +25,6 @@ from zorkgpt.llm.run_model import (
     unwatched,
 )
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
-from zorkgpt.llm.waits import Waits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,7 +9,7 @@ from threading import Timer
 import pytest
 
 from session.errors import BudgetSpent, WaitInterrupted
-from zorkgpt.llm.waits import Waits
+from zorkgpt.llm.budget import Waits
 
 
 def test_a_pause_lasts_as_long_as_it_is_to() -> None:

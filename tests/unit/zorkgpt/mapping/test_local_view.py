@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import graphs
-from zorkgpt.mapping.local_view import local_view
 from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.navigation import local_view
 
 STUDY, ROOF, STORAGE, HALL, PATH = 32, 29, 41, 49, 60
 

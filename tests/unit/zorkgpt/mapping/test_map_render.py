@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import graphs
-from zorkgpt.mapping.map_render import mermaid, routing_summary
+from zorkgpt.mapping.map_graph import mermaid, routing_summary
 
 if TYPE_CHECKING:
     from zorkgpt.mapping.map_graph import MapGraph

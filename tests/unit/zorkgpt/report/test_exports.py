@@ -13,10 +13,9 @@ from session.events import RunPaused
 from session.values import Observation, Proposal, Verdict
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
-from zorkgpt.report.exports import as_csv, as_json, figures_as_json, turn_rows
+from zorkgpt.report.exports import as_csv, as_json, as_markdown, figures_as_json, turn_rows
 from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import PlayedRun, read_run
-from zorkgpt.report.transcript import as_markdown
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 
 from session.values import GameObject, Observation
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, turn
-from zorkgpt.report.failed_commands import FailedCommands, has_failed
+from zorkgpt.report.figures import FailedCommands, has_failed
 
 VAT = GameObject(7, "vat", parent=31)
 BANNER = GameObject(8, "banner", parent=31)

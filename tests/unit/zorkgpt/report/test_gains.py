@@ -11,7 +11,7 @@ from session.game_configuration import GameConfiguration
 from session.route import Goal, KnownRoute, RouteStep, Waypoint
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.budget import Spending
-from zorkgpt.report.gains import Gains
+from zorkgpt.report.figures import Gains
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from tests.fixtures.report_data import DATA, data_in
 from tests.unit.zorkgpt.report.dye_runs import SEEN, played, started, turn, write_run
-from zorkgpt.report.files_at_end import AtEnd
-from zorkgpt.report.html_page import page_of, page_with
+from zorkgpt.report.learnt import AtEnd
 from zorkgpt.report.page_data import Note, PageData
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.repetition import Repetition
 from zorkgpt.report.run_page import page_of_run
+from zorkgpt.report.server import page_of, page_with
 
 if TYPE_CHECKING:
     from pathlib import Path

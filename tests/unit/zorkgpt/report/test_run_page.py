@@ -10,7 +10,7 @@ from session.values import GameObject, Proposal, Verdict
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, after, ended, played, started, turn, write_run
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.report.files_at_end import AtEnd
+from zorkgpt.report.learnt import AtEnd
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.repetition import Repetition
 from zorkgpt.report.run_page import page_of_run

@@ -10,8 +10,7 @@ import httpx2
 import pytest
 
 from session.errors import ConfigurationError
-from zorkgpt.llm.embedded.cores import Threads, available_cores, threads_for
-from zorkgpt.llm.embedded.embedded_server import EmbeddedServer
+from zorkgpt.llm.embedded.embedded_server import EmbeddedServer, Threads, available_cores, threads_for
 from zorkgpt.llm.embedded.model_store import ModelStore
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, 
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, Patience, ask, model_on
 from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.settings import RoleSettings
+from zorkgpt.llm.openai.schemas import RoleSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

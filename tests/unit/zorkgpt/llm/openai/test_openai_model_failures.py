@@ -28,7 +28,7 @@ from tests.fixtures.misbehaving_server import (
 )
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, PROMPT, Move, Patience, ask, model_on
 from zorkgpt.llm.openai.openai_model import OpenAIModel
-from zorkgpt.llm.openai.settings import Limits, RoleSettings
+from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 
 HALF = MOVE[: len(MOVE) // 2]
 
