@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from managers.memory.outcome import context_of, outcome_of
+from managers.memory.outcome import ActionOutcome, outcome_of
 from managers.memory.prompt import (
     brief_prompt,
     brief_schema,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from managers.base_manager import BaseManager
     from managers.memory.news import NewsLedger
-    from managers.memory.outcome import ActionOutcome, ZMachineContext
+    from managers.memory.outcome import ZMachineContext
     from managers.memory.tiers import MemoryTiers
     from session.memory import Memory
     from session.text import TokenCounter
@@ -91,8 +91,8 @@ class MemoryLearner:
         if location.num != self.visit.location_id:
             self._synthesise(self.visit.take())
             self._tiers.visit(location, record.episode)
-        context = context_of(record, first_visit=self.visit.enter(location.num), scenery=self._scenery)
-        outcome = outcome_of(location, record.turn, record.action, record.after.text, context, self._movements)
+        first_visit = self.visit.enter(location.num)
+        outcome = ActionOutcome.of(record, location, self._movements, first_visit=first_visit, scenery=self._scenery)
         self.visit.laid_down |= {(location.num, name) for name in outcome.laid_down}
         is_as_known = record.is_of_route and not record.after.died and not self._has_stopped()
         if not is_as_known and self._is_news(outcome):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from typing_extensions import TypedDict
+from typing_extensions import Self, TypedDict
 
 from session.commands import is_routine, passes_time
 from session.text import one_line
@@ -61,7 +61,7 @@ _PLACING = re.compile(r"\b(?:drop|put|place|insert|leave)\b", re.IGNORECASE)
 
 
 class ZMachineContext(TypedDict, total=False):
-    """What the Z-machine tells of a command that was played; any part may be missing.
+    """What a caller of ``record_action_outcome`` knows of a command that was played; any part may be missing.
 
     A change may be given as such, or as what was before and after it (docs/specification.md, What is news).
     """
@@ -81,13 +81,6 @@ class ZMachineContext(TypedDict, total=False):
     died: bool
     response_length: int
     arrival_text: str
-    destination: str
-    standing_here: Sequence[str]
-    was_understood: bool
-    in_fight: bool
-    taken: Sequence[str]
-    laid_down: Sequence[str]
-    revealed: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +124,53 @@ class ActionOutcome:
     taken: tuple[str, ...] = ()
     laid_down: tuple[str, ...] = ()
     revealed: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        record: TurnRecord,
+        location: Location,
+        movements: MovementAnalyzer,
+        *,
+        first_visit: bool,
+        scenery: Collection[int] = (),
+    ) -> Self:
+        """Return the outcome of a turn that began at ``location``.
+
+        first_visit: no turn of the episode began there before
+        scenery: the attributes of things that the story does not list
+        """
+        before, after = record.before, record.after
+        command = movements.exit_of(record.action)
+        destination = after.location if record.moved else None
+        listed = None
+        if first_visit and before.visible is not None:
+            listed = [thing.name for thing in before.visible if thing.attributes.isdisjoint(scenery)]
+        return cls(
+            location_id=location.num,
+            location_name=location.name,
+            turn=record.turn,
+            action=record.action,
+            command=command,
+            response=after.text,
+            is_direction=movements.is_direction(command),
+            first_visit=first_visit,
+            score_change=record.score_change,
+            moved=record.moved,
+            destination_id=destination.num if destination else None,
+            destination=destination.label if destination else "",
+            inventory_changed=_numbers(before.inventory) != _numbers(after.inventory),
+            world_changed=before.world_hash != after.world_hash,
+            sight_changed=record.did_something,
+            died=after.died,
+            arrival_text=before.text if first_visit else "",
+            standing_here=None if listed is None else tuple(sorted(names(before.text, listed))),
+            was_understood=before.moves is None or before.moves != after.moves or record.did_something,
+            in_fight=record.is_in_fight,
+            taken=_names_missing(after.inventory, before.inventory),
+            laid_down=_names_missing(before.inventory, after.inventory),
+            revealed=tuple(sorted(names(after.text, [thing.name for thing in record.came_to_light]))),
+        )
 
     @property
     def key(self) -> str:
@@ -213,38 +253,6 @@ class ActionOutcome:
         return self.is_direction and self.moved and self.standing_here == ()
 
 
-def context_of(record: TurnRecord, *, first_visit: bool, scenery: Collection[int] = ()) -> ZMachineContext:
-    """Return what the Z-machine tells of a turn.
-
-    first_visit: no turn of the episode began there before
-    scenery: the attributes of things that the story does not list
-    """
-    before, after = record.before, record.after
-    listed = [thing.name for thing in before.visible or () if thing.attributes.isdisjoint(scenery)]
-    passed = before.moves is None or before.moves != after.moves
-    context: ZMachineContext = {
-        "first_visit": first_visit,
-        "score_delta": record.score_change,
-        "location_changed": record.moved,
-        "location_after": after.location.num if after.location else None,
-        "inventory_changed": _numbers(before.inventory) != _numbers(after.inventory),
-        "world_changed": before.world_hash != after.world_hash,
-        "sight_changed": record.did_something,
-        "died": after.died,
-        "response_length": len(after.text),
-        "arrival_text": before.text if first_visit else "",
-        "destination": after.location.label if after.location and record.moved else "",
-        "taken": _names_missing(after.inventory, before.inventory),
-        "laid_down": _names_missing(before.inventory, after.inventory),
-        "revealed": sorted(names(after.text, [thing.name for thing in record.came_to_light])),
-        "was_understood": passed or record.did_something,
-        "in_fight": record.is_in_fight,
-    }
-    if first_visit and before.visible is not None:
-        context["standing_here"] = sorted(names(before.text, listed))
-    return context
-
-
 def outcome_of(
     location: Location,
     turn: int,
@@ -253,9 +261,12 @@ def outcome_of(
     context: ZMachineContext,
     movements: MovementAnalyzer,
 ) -> ActionOutcome:
-    """Return what came of a command that was typed at ``location``."""
+    """Return the outcome of a command that was typed at ``location``, as far as the context tells it."""
     command = movements.exit_of(action)
-    moved = _moved(context)
+    points = context.get("score_before"), context.get("score_after")
+    gained = None if points[0] is None or points[1] is None else points[1] - points[0]
+    moved = context.get("location_changed", context.get("location_before") != context.get("location_after"))
+    carried = context.get("inventory_before") != context.get("inventory_after")
     return ActionOutcome(
         location_id=location.num,
         location_name=location.name,
@@ -265,21 +276,14 @@ def outcome_of(
         response=response,
         is_direction=movements.is_direction(command),
         first_visit=context.get("first_visit", False),
-        score_change=_score_change(context),
+        score_change=context.get("score_delta", gained),
         moved=moved,
         destination_id=context.get("location_after") if moved else None,
-        inventory_changed=_inventory_changed(context),
+        inventory_changed=context.get("inventory_changed", carried),
         world_changed=context.get("world_changed", False),
         sight_changed=context.get("sight_changed", False),
         died=context.get("died", False),
         arrival_text=context.get("arrival_text", ""),
-        destination=context.get("destination", ""),
-        standing_here=tuple(context["standing_here"]) if "standing_here" in context else None,
-        was_understood=context.get("was_understood", True),
-        in_fight=context.get("in_fight", False),
-        taken=tuple(context.get("taken", ())),
-        laid_down=tuple(context.get("laid_down", ())),
-        revealed=tuple(context.get("revealed", ())),
     )
 
 
@@ -305,31 +309,12 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
         yield "Failed action, as a hint from the wording alone", "permanent"
 
 
-def _score_change(context: ZMachineContext) -> int | None:
-    if "score_delta" in context:
-        return context["score_delta"]
-    before, after = context.get("score_before"), context.get("score_after")
-    return None if before is None or after is None else after - before
-
-
-def _moved(context: ZMachineContext) -> bool:
-    if "location_changed" in context:
-        return context["location_changed"]
-    return context.get("location_before") != context.get("location_after")
-
-
-def _inventory_changed(context: ZMachineContext) -> bool:
-    if "inventory_changed" in context:
-        return context["inventory_changed"]
-    return context.get("inventory_before") != context.get("inventory_after")
-
-
-def _names_missing(things: Sequence[GameObject] | None, others: Sequence[GameObject] | None) -> list[str]:
+def _names_missing(things: Sequence[GameObject] | None, others: Sequence[GameObject] | None) -> tuple[str, ...]:
     """Return the names of those things that are not among the others; none where either is not known."""
     if things is None or others is None:
-        return []
+        return ()
     known = _numbers(others)
-    return [thing.name for thing in things if thing.num not in known and thing.name]
+    return tuple(thing.name for thing in things if thing.num not in known and thing.name)
 
 
 def _numbers(things: Sequence[GameObject] | None) -> frozenset[int]:

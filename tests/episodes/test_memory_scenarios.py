@@ -10,7 +10,6 @@ import pytest
 import structlog
 
 from game_interface.core.jericho_interface import JerichoInterface
-from managers.memory.outcome import context_of
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from managers.memory.outcome import ZMachineContext
     from session.memory import Memory
     from zorkgpt.llm.language_model import Prompt, Role
     from zorkgpt.llm.stand_ins import Reply
@@ -167,7 +167,17 @@ class Replay:
         for record in self.records():
             if with_history:
                 self.state.record(record)
-            context = context_of(record, first_visit=False)
+            before, after = record.before, record.after
+            context: ZMachineContext = {
+                "score_delta": record.score_change,
+                "location_changed": record.moved,
+                "location_after": after.location.num if after.location else None,
+                "inventory_before": before.inventory,
+                "inventory_after": after.inventory,
+                "world_changed": before.world_hash != after.world_hash,
+                "sight_changed": record.did_something,
+                "died": after.died,
+            }
             self.manager.record_action_outcome(place.num, place.name, record.action, record.after.text, context)
 
     @property
