@@ -14,9 +14,9 @@ import logging
 import random
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmarks.stories import OWN_STORY, Walkthrough, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
@@ -25,16 +25,11 @@ from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from managers.map_manager import MapManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import Proposal, TurnRecord, Verdict
+from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.stand_ins import ScriptedLLM
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.critic import Critic, CriticMode
 from zorkgpt.players.object_check import ObjectCheck
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from session.values import Observation
 
 ABSENT_THINGS, PRUNED_EXITS = 400, 100
 """How many commands that the story refuses are judged, of each kind, as far as a story gives so many."""

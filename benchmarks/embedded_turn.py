@@ -13,9 +13,10 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
-from typing import TYPE_CHECKING
+from pathlib import Path
 from urllib.request import Request, urlopen
 
 from pydantic import BaseModel, Field, create_model
@@ -26,10 +27,6 @@ from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.schemas import RoleSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 TURNS = 20
 REPETITIONS = 3

@@ -14,21 +14,16 @@ import os
 import statistics
 import subprocess
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmarks.tables import show
-from session.events import EpisodeEnded, RunEnded, TurnPlayed
+from session.events import EpisodeEnded, Event, RunEnded, TurnPlayed
 from session.files.journal import JOURNAL_FILE, read_journal, read_manifest
 from session.files.run_folders import RUNS, find_run
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from session.events import Event
 
 EPISODES, TURNS = 5, 60
 LATER = 3  # episodes, the last ones

@@ -17,9 +17,9 @@ import sys
 import time
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jericho.jericho import UnsupportedGameWarning
 
@@ -27,13 +27,8 @@ from benchmarks.stories import walkthrough_of
 from benchmarks.tables import Row, Value, show
 from game_interface.core.jericho_interface import JerichoInterface
 from session.errors import StoryError
-from session.values import Ending
+from session.values import Ending, Observation
 from tests.fixtures.walkthrough import begin_walkthrough
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from session.values import Observation
 
 CLAIMS = ("location", "score", "moves", "inventory")
 _ANY_STORY = ("look", "inventory", "north", "take all", "east", "up", "south", "wait", "west", "down", "out", "in") * 10

@@ -12,9 +12,9 @@ import logging
 import random
 import statistics
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmarks.stories import OWN_STORY, Walkthrough, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
@@ -26,14 +26,9 @@ from session.context import render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import FIRST_GUESS
-from session.values import Proposal, TurnRecord, Verdict
+from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.players.repetitions import Repetitions
 from zorkgpt.report.figures import FailedCommands
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from session.values import Observation
 
 AIMLESS_TURNS, AIMLESS_GAMES = 400, 3
 _ALWAYS = ("north", "south", "east", "west", "up", "down", "look", "wait", "inventory", "take all", "open door")

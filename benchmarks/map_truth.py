@@ -12,25 +12,20 @@ import logging
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchmarks.stories import user_stories, walkthrough_of
 from benchmarks.tables import Row, show
+from game_interface.core.game import Game
 from game_interface.core.machine.saved_state import SavedState
 from managers.map_manager import MapManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict
-from zorkgpt.mapping.map_graph import Edge
+from zorkgpt.mapping.map_graph import Edge, MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, carries_along, repeated
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from game_interface.core.game import Game
-    from zorkgpt.mapping.map_graph import MapGraph
 
 
 @dataclass(slots=True)

@@ -6,16 +6,13 @@ a time that grows with their number. An addition is timed with the writing out o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import median
 from time import process_time
-from typing import TYPE_CHECKING
 
 from benchmarks.tables import Row, show
 from managers.memory.document import parse_memories
 from session.memory import Memory
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MEMORIES_A_LOCATION = 8
 MOST = {100: 10.0}  # ms for either, by locations

@@ -10,23 +10,18 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING
 
 from benchmarks.stories import OWN_STORY
 from benchmarks.tables import Row, show
 from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation
-from zorkgpt.ablation.comparison import compare_all
+from zorkgpt.ablation.comparison import Comparison, compare_all
+from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.ablation.runners import LocalRunner
 from zorkgpt.llm.embedded.embedded_server import available_cores
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from zorkgpt.ablation.comparison import Comparison
-    from zorkgpt.ablation.measures import RunMeasures
 
 ARMS = "full,no-memory,shuffled-memory"
 EPISODES, TURNS = 6, 30

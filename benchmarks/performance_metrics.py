@@ -17,7 +17,6 @@ import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 from jericho import FrotzEnv
 from jericho.jericho import UnsupportedGameWarning
@@ -27,11 +26,10 @@ from game_interface.core.jericho_interface import JerichoInterface
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for whoever runs this file and not the module
 
+from collections.abc import Callable, Sequence
+
 from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
 from benchmarks.tables import show
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _PLAIN_COMMANDS = ("look", "inventory", "north", "south", "east", "west", "wait") * 20
 _TURNS_BETWEEN_VALID_ACTIONS = 20

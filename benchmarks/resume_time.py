@@ -17,9 +17,8 @@ from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
-from benchmarks.stories import walkthrough_of, zork_or_own
+from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
 from benchmarks.tables import Row, show
 from benchmarks.turn_cost import TOUR, Player, play
 from orchestration.history import configuration_of, open_resumed_run, verify
@@ -29,9 +28,6 @@ from session.files.journal import read_journal, read_manifest
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from zorkgpt.llm.run_model import ChosenModel
-
-if TYPE_CHECKING:
-    from benchmarks.stories import Walkthrough
 
 STOPPED_AT = (220, 1764)
 REPLAYED = 1200

@@ -18,12 +18,17 @@ import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, median, quantiles
 from threading import Event as Flag
-from typing import TYPE_CHECKING, get_args
+from types import FrameType
+from typing import get_args
+
+from pydantic import BaseModel
+from typing_extensions import Self
 
 from benchmarks.stories import Walkthrough, walkthrough_of, zork_or_own
 from benchmarks.tables import Row, show
@@ -37,17 +42,9 @@ from session.game_configuration import GameConfiguration
 from session.knowledge import SECTIONS, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import Memory
 from session.text import FIRST_GUESS
+from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import FrameType
-
-    from pydantic import BaseModel
-    from typing_extensions import Self
-
-    from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role
 
 LONG_RUN = 2000  # turns
 TOUR = ("look", "inventory", "north", "south", "east", "west", "wait")

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import structlog
 from structlog.typing import FilteringBoundLogger
-from typing_extensions import TypedDict
+from typing_extensions import Self, TypedDict
 
 from session.commands import Vocabulary
+from session.context import PromptSection
+from session.events import EpisodeEnd
+from session.files.document_store import SharedStore
+from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import TokenCounter
-from session.values import Observation, StoryFacts
+from session.values import Observation, StoryFacts, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from typing_extensions import Self
-
-    from session.context import PromptSection
-    from session.events import EpisodeEnd
-    from session.files.document_store import SharedStore
-    from session.files.run_folders import SharedFile
-    from session.values import TurnRecord
 
 M = TypeVar("M", bound="BaseManager")
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
 
+from structlog.typing import FilteringBoundLogger
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
 from session.commands import is_speech, is_waiting, plain_command
 from session.context import Place, PromptSection
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.text import one_line
-
-if TYPE_CHECKING:
-    import logging
-
-    from structlog.typing import FilteringBoundLogger
-
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.values import Observation, TurnRecord
+from session.values import Observation, TurnRecord
 
 CIRCLING = "Going round in circles"
 LONG_WITHOUT_POINTS = "Points"

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from typing_extensions import override
+from structlog.typing import FilteringBoundLogger
+from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.history import HistoryTeller
 from managers.prompting import CHARACTERS_PER_TOKEN, LONGEST_ACTION, fit_sections
 from managers.things_here import ThingsHere
 from session.context import AgentContext, Place, PromptSection, render_sections
-from session.text import TokenCounter, counted, cut_at, cut_middle, prologue_of, without_padding
-
-if TYPE_CHECKING:
-    import logging
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from structlog.typing import FilteringBoundLogger
-    from typing_extensions import Self
-
-    from managers.base_manager import ManagerParts
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.text import RoomDescription
-    from session.values import Observation
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.text import RoomDescription, TokenCounter, counted, cut_at, cut_middle, prologue_of, without_padding
+from session.values import Observation
 
 REASONED = 3
 """Turns, at least, that are shown with the reasoning behind them."""

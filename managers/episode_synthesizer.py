@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
-from typing_extensions import override
+from structlog.typing import FilteringBoundLogger
+from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.episodes.prompt import (
     EpisodeAnswer,
     EpisodeLessons,
@@ -32,25 +36,15 @@ from managers.knowledge_manager import KNOWLEDGE_TITLE, KnowledgeManager
 from managers.state_manager import StateManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
+from session.events import EpisodeEnd
 from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.knowledge import KnowledgeEntry, KnowledgeLine
 from session.text import TokenCounter
-
-if TYPE_CHECKING:
-    import logging
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from structlog.typing import FilteringBoundLogger
-    from typing_extensions import Self
-
-    from managers.base_manager import ManagerParts
-    from session.events import EpisodeEnd
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.knowledge import KnowledgeEntry, KnowledgeLine
-    from session.values import Observation, TurnRecord
-    from zorkgpt.llm.language_model import LanguageModel
+from session.values import Observation, TurnRecord
+from zorkgpt.llm.language_model import LanguageModel
 
 DEATH_ANALYSIS = "DEATH & DANGER ANALYSIS"
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt

@@ -7,15 +7,12 @@ in prompts).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from managers.prompting import LONGEST_ACTION, turn_text
 from session.text import cut_at, cut_middle, without_padding
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 NO_ACTION = "(No action recorded)"
 NO_REASONING = "(No reasoning recorded)"

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
-from typing_extensions import override
+from structlog.typing import FilteringBoundLogger
+from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.knowledge.analysis import (
+    KnowledgeUpdate,
     ask_what_can_go,
     ask_what_is_new,
     cites_unplayed,
@@ -16,35 +19,24 @@ from managers.knowledge.analysis import (
     is_ephemeral,
 )
 from managers.knowledge.base import KnowledgeBase, KnowledgeEdit
-from managers.knowledge.prompt import LearntTurn, ephemeral_turns, is_trivial, learnt_turn, what_was_played
+from managers.knowledge.prompt import LearntTurn, Played, ephemeral_turns, is_trivial, learnt_turn, what_was_played
 from managers.knowledge.view import by_usefulness, laid_out, size, within
 from managers.map_manager import MapManager
 from managers.prompting import CHARACTERS_PER_TOKEN
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
+from session.events import EpisodeEnd
 from session.file_names import archive_name
+from session.files.document_store import SharedStore
 from session.files.run_folders import SharedFile
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine
+from session.memory import LocationMemories
 from session.text import TokenCounter
-
-if TYPE_CHECKING:
-    import logging
-    from collections.abc import Mapping, Sequence
-
-    from structlog.typing import FilteringBoundLogger
-    from typing_extensions import Self
-
-    from managers.base_manager import ManagerParts
-    from managers.knowledge.analysis import KnowledgeUpdate
-    from managers.knowledge.prompt import Played
-    from session.events import EpisodeEnd
-    from session.files.document_store import SharedStore
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.memory import LocationMemories
-    from session.values import Observation, TurnRecord
-    from zorkgpt.llm.language_model import LanguageModel
+from session.values import Observation, TurnRecord
+from zorkgpt.llm.language_model import LanguageModel
 
 KNOWLEDGE_TITLE = "What is known of this game"
 SHARE_OF_KNOWLEDGE = 5  # it takes at most one in so many tokens of the agent's prompt

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
-from typing_extensions import override
+from structlog.typing import FilteringBoundLogger
+from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.lexicon.document import FormTrial, Lexicon, form_trial_of, parse_lexicon, working_forms
 from managers.prompting import CHARACTERS_PER_TOKEN
+from session.commands import Vocabulary
 from session.context import Place, PromptSection
+from session.events import EpisodeEnd
 from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.values import Observation, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-
-if TYPE_CHECKING:
-    import logging
-    from collections.abc import Iterable
-
-    from structlog.typing import FilteringBoundLogger
-    from typing_extensions import Self
-
-    from managers.base_manager import ManagerParts
-    from session.commands import Vocabulary
-    from session.events import EpisodeEnd
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.values import Observation, TurnRecord
 
 LEXICON_FILE = "lexicon.json"
 REFRESH_INTERVAL = 25  # turns

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from typing_extensions import override
+from structlog.typing import FilteringBoundLogger
+from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from session.context import Place, PromptSection
+from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.text import cut_middle, description_in, first_line
+from session.values import Location, Observation, TurnRecord
 from zorkgpt.mapping import navigation
-from zorkgpt.mapping.map_graph import routing_summary
+from zorkgpt.mapping.map_graph import MapGraph, routing_summary
 from zorkgpt.mapping.map_store import MapStore
-from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
-from zorkgpt.mapping.navigation import local_view
-
-if TYPE_CHECKING:
-    import logging
-    from collections.abc import Iterable
-
-    from structlog.typing import FilteringBoundLogger
-    from typing_extensions import Self
-
-    from managers.base_manager import ManagerParts
-    from session.events import EpisodeEnd
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.values import Location, Observation, TurnRecord
-    from zorkgpt.mapping.map_graph import MapGraph
-    from zorkgpt.mapping.movement_analyzer import Attempt
-    from zorkgpt.mapping.navigation import FrontierRoom, Route
+from zorkgpt.mapping.movement_analyzer import Attempt, MovementAnalyzer, repeated
+from zorkgpt.mapping.navigation import FrontierRoom, Route, local_view
 
 _DARK = re.compile(r"\b(?:pitch[ -](?:dark|black)|too dark|darkness)\b", re.IGNORECASE)
 LONGEST_REFUSAL = 160  # characters

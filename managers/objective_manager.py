@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from typing_extensions import override
+from structlog.typing import FilteringBoundLogger
+from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.knowledge_manager import KnowledgeManager
 from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager
 from managers.map_manager import MapManager
@@ -24,6 +27,7 @@ from managers.objectives.answer import (
 from managers.objectives.prompt import (
     NO_MEMORIES,
     RECENT_TURNS,
+    Part,
     format_memories,
     location_line,
     map_around,
@@ -37,25 +41,14 @@ from managers.prompting import CHARACTERS_PER_TOKEN, NONE
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
-from session.objective import ObjectivesState
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.memory import LocationMemories, Memory
+from session.objective import Objective, ObjectivesState
 from session.text import TokenCounter
+from session.values import Observation, TurnRecord
+from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.mapping.map_graph import adjacent_ids, routing_summary
-
-if TYPE_CHECKING:
-    import logging
-    from collections.abc import Callable
-
-    from structlog.typing import FilteringBoundLogger
-    from typing_extensions import Self
-
-    from managers.base_manager import ManagerParts
-    from managers.objectives.prompt import Part
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.memory import LocationMemories, Memory
-    from session.objective import Objective
-    from session.values import Observation, TurnRecord
-    from zorkgpt.llm.language_model import LanguageModel, Prompt
 
 LONGEST_PART = 5000 * CHARACTERS_PER_TOKEN
 NO_KNOWLEDGE = "No strategic knowledge available."

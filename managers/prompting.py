@@ -9,21 +9,17 @@ takes the items of a list, most important first, while there is room.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate
 from math import inf
 from operator import or_
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from session.context import PromptSection, render_sections
-from session.text import cut_middle, shared_room
+from session.text import TokenCounter, cut_middle, shared_room
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from session.text import TokenCounter
 
 NONE = "(none)"
 LEFT_OUT = "(left out for want of room)"

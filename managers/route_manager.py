@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from typing_extensions import override
+from structlog.typing import FilteringBoundLogger
+from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.map_manager import MapManager
 from managers.routes import view
 from managers.routes.document import MOST_ROOMS, FollowedRoute, Learnt, RouteBook, RouteEdit, TriedRoute, parse_routes
 from managers.routes.trail import Trail
 from session.context import OfferedRoute, Place, PromptSection
+from session.events import EpisodeEnd, RoutesProven
 from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.route import LEAST_TRUST, KnownRoute, RouteStep, Waypoint, standings
 from session.text import counted
-from session.values import Proposal
-
-if TYPE_CHECKING:
-    import logging
-    from pathlib import Path
-
-    from structlog.typing import FilteringBoundLogger
-    from typing_extensions import Self
-
-    from managers.base_manager import ManagerParts
-    from session.events import EpisodeEnd, RoutesProven
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.values import Observation, TurnRecord
+from session.values import Observation, Proposal, TurnRecord
 
 ROUTES_FILE = "routes.json"
 MOST_SHOWN = 6

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from collections.abc import Collection, Iterable
 
-from typing_extensions import override
+from structlog.typing import FilteringBoundLogger
+from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.map_manager import MapManager
 from managers.memory.learner import MemoryLearner
 from managers.memory.news import NewsLedger
@@ -17,27 +19,17 @@ from managers.memory.tiers import MemoryTiers
 from managers.route_manager import RouteManager
 from managers.things_here import scenery_of
 from session.context import Place, PromptSection
+from session.errors import StoreError
+from session.events import EpisodeEnd
+from session.files.document_store import SharedStore
+from session.files.markdown import MarkdownProblem
 from session.files.run_folders import SharedFile
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, MemoryStatusType, MemorySynthesisResponse
 from session.text import TokenCounter
-from session.values import Location
-
-if TYPE_CHECKING:
-    import logging
-    from collections.abc import Collection, Iterable
-
-    from structlog.typing import FilteringBoundLogger
-    from typing_extensions import Self
-
-    from managers.base_manager import ManagerParts
-    from session.errors import StoreError
-    from session.events import EpisodeEnd
-    from session.files.document_store import SharedStore
-    from session.files.markdown import MarkdownProblem
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.values import Observation, TurnRecord
-    from zorkgpt.llm.language_model import LanguageModel
+from session.values import Location, Observation, TurnRecord
+from zorkgpt.llm.language_model import LanguageModel
 
 __all__ = [
     "INVALIDATION_MARKER",

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
+from collections.abc import Iterable
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
 
 from pydantic_core import to_json
+from structlog.typing import FilteringBoundLogger
 from typing_extensions import override
 
 from managers.base_manager import BaseManager, ManagerStatus
 from session.errors import StoreError
 from session.files.shared_files import write_atomically
-
-if TYPE_CHECKING:
-    import logging
-    from collections.abc import Iterable
-
-    from structlog.typing import FilteringBoundLogger
-
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.values import TurnRecord
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.values import TurnRecord
 
 CURRENT_STATE_FILE = "current_state.json"
 SHORTEST_PAUSE = 0.5  # seconds between two writes of the file while no model is asked

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from session.game_state import GameState
-    from session.values import Observation
+from session.game_state import GameState
+from session.values import Observation
 
 NOT_LISTED = ("not_described", "scenery")
 """Attributes of things that the story tells of within the description of a room, if at all."""

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from typing_extensions import override
+from structlog.typing import FilteringBoundLogger
+from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from session.commands import is_routine, plain_command
 from session.context import Place, PromptSection
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.values import Observation, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-
-if TYPE_CHECKING:
-    import logging
-    from collections.abc import Iterable
-
-    from structlog.typing import FilteringBoundLogger
-    from typing_extensions import Self
-
-    from managers.base_manager import ManagerParts
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.values import Observation, TurnRecord
 
 MOST_SHOWN = 8
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -11,19 +12,21 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from game_interface.core.game import Game
+from managers.base_manager import BaseManager
 from orchestration.learning import shared_files
-from orchestration.opening import bind_to_story
+from orchestration.opening import Parts, bind_to_story
 from orchestration.run import Run, RunPosition, assemble, begin, started
-from session.configuration.option_groups import BudgetOptions
+from session.configuration.option_groups import BudgetOptions, ServerOptions
 from session.errors import ConfigurationError, StoreError, ZorkGPTError, first_problem
 from session.events import (
     EVENTS,
     EpisodeEnded,
     EpisodeStarted,
+    Event,
     GameFailed,
     MemoryRemoved,
     ModelAnswered,
@@ -64,18 +67,9 @@ from session.processes import program
 from session.resolved_configuration import before_hand_over, changed, handed_over, require_named
 from session.text import counted
 from session.values import ROLES
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import PLAYING_ROLES, Asked, RepeatedCall, unwatched
 from zorkgpt.llm.stand_ins import function_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
-
-    from game_interface.core.game import Game
-    from managers.base_manager import BaseManager
-    from orchestration.opening import Parts
-    from session.configuration.option_groups import ServerOptions
-    from session.events import Event
-    from zorkgpt.llm.language_model import Prompt, Role
 
 
 def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:

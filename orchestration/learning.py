@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from managers.base_manager import BaseManager, M, ManagerParts
 from managers.circling import CirclingDetector
@@ -20,22 +20,18 @@ from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
 from managers.tried_commands import TriedCommands
+from session.context import PromptSection
 from session.errors import ConfigurationError, StoreError
+from session.events import EpisodeEnd
+from session.files.document_store import SharedStore
+from session.files.inputs import Inputs
 from session.files.run_folders import SharedFiles
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
+from session.values import Observation, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.critic import Critic
 from zorkgpt.players.object_check import ObjectCheck
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from session.context import PromptSection
-    from session.events import EpisodeEnd
-    from session.files.document_store import SharedStore
-    from session.files.inputs import Inputs
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from session.values import Observation, TurnRecord
 
 MANAGERS: list[type[BaseManager]] = [
     ContextManager,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
@@ -24,23 +24,16 @@ from session.errors import ConfigurationError, StoreError, StoryError
 from session.file_names import is_plain_name, is_reserved
 from session.files.shared_files import locked, read_shared, write_atomically
 from session.files.story_folders import STORY_FILE, BoundStory, story_folders
-from session.values import ROLES
+from session.game_configuration import GameConfiguration, RoleOptions
+from session.resolved_configuration import ResolvedConfiguration
+from session.values import ROLES, StoryFacts
 from zorkgpt.llm.budget import Waits
 from zorkgpt.llm.embedded.embedded_server import SAMPLING_EXTRAS, EmbeddedServer
-from zorkgpt.llm.embedded.model_store import ModelStore
+from zorkgpt.llm.embedded.model_store import ModelStore, Progress
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import PERSON, AgentStandIn, person
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from session.game_configuration import GameConfiguration, RoleOptions
-    from session.resolved_configuration import ResolvedConfiguration
-    from session.values import StoryFacts
-    from zorkgpt.llm.embedded.model_store import Progress
-
 
 _PATIENCE_ELSEWHERE = 300.0
 """Seconds, at most, for a model on another server than the agent's: play goes on without it."""

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from typing_extensions import override
 
 from game_interface.core.game import Game
+from game_interface.core.machine.saved_state import SavedState
 from session.errors import GameError
 from session.events import GameFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from game_interface.core.machine.saved_state import SavedState
-    from session.files.inputs import Inputs
-    from session.values import Observation, Seed, StoryFacts
+from session.files.inputs import Inputs
+from session.values import Observation, Seed, StoryFacts
 
 Answer = TypeVar("Answer")
 

@@ -7,26 +7,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from threading import Event as Flag
 
 from game_interface.core.game import Game
+from game_interface.core.machine.saved_state import SavedState
 from managers.route_manager import RouteManager
 from managers.routes.document import LONGEST_DETOUR
-from managers.routes.trail import minimised
+from managers.routes.trail import Commands, minimised
+from orchestration.learning import Learning
 from session.errors import GameError
 from session.events import ProvenRoute, RoutesProven
 from session.files.inputs import Inputs
-from session.route import Proof, RouteStep, Waypoint, touched_in
-
-if TYPE_CHECKING:
-    from threading import Event as Flag
-
-    from game_interface.core.machine.saved_state import SavedState
-    from managers.routes.trail import Commands
-    from orchestration.learning import Learning
-    from session.game_configuration import GameConfiguration
-    from session.route import KnownRoute
-    from session.values import Observation
+from session.game_configuration import GameConfiguration
+from session.route import KnownRoute, Proof, RouteStep, Waypoint, touched_in
+from session.values import Observation
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING
+from threading import Event as Flag
 
 from managers.base_manager import ManagerParts
 from managers.state_manager import StateManager
 from orchestration.learning import build_learning, shared_files
-from orchestration.opening import bind_to_story
+from orchestration.opening import Parts, bind_to_story
 from orchestration.restoring_game import RestoringGame
 from orchestration.route_proof import build_route_proof
 from orchestration.run_log import logged, open_log
@@ -38,15 +38,9 @@ from session.files.run_folders import (
     take_episode_numbers,
 )
 from session.files.shared_files import remove_leftovers
+from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from zorkgpt.llm.run_model import Asked, RunModel, unwatched
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from threading import Event as Flag
-
-    from orchestration.opening import Parts
-    from session.game_configuration import GameConfiguration
 
 _PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
 

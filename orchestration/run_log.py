@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING, BinaryIO
+from pathlib import Path
+from typing import BinaryIO
 
 import structlog
 from pydantic import BaseModel, ValidationError
+from structlog.typing import EventDict, FilteringBoundLogger
 
 from session.errors import StoreError
 from session.files.shared_files import open_to_append
 from session.values import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from structlog.typing import EventDict, FilteringBoundLogger
-
-    from zorkgpt.llm.language_model import Prompt
-    from zorkgpt.llm.run_model import Asked
+from zorkgpt.llm.language_model import Prompt
+from zorkgpt.llm.run_model import Asked
 
 _PROGRAM = logging.getLogger("zorkgpt")
 _TOLD = logging.getLogger("zorkgpt.run")

@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from game_interface.core.commands import refusal
 from managers.circling import CirclingDetector
 from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
+from orchestration.learning import Learning
 from orchestration.restoring_game import RestoringGame
 from session.commands import Vocabulary, first_command
-from session.context import Place, PromptSection
+from session.context import AgentContext, OfferedRoute, Place, PromptSection
 from session.errors import LanguageModelError, ZorkGPTError
-from session.events import ProposalReviewed
+from session.events import GameFailed, ProposalReviewed
 from session.files.inputs import Inputs
+from session.game_configuration import GameConfiguration
+from session.game_state import GameState
 from session.values import Observation, Proposal, TurnRecord, Verdict
+from zorkgpt.llm.language_model import LanguageModel
 from zorkgpt.llm.stand_ins import LEAVING
 from zorkgpt.players.agent import Agent, told_ways
 from zorkgpt.players.critic import Critic
 from zorkgpt.players.extractor import Extractor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from orchestration.learning import Learning
-    from session.context import AgentContext, OfferedRoute
-    from session.events import GameFailed
-    from session.game_configuration import GameConfiguration
-    from session.game_state import GameState
-    from zorkgpt.llm.language_model import LanguageModel
 
 Review = Callable[[Proposal], ProposalReviewed | None]
 """Returns what a person decides about a proposal, ``None`` for no decision."""

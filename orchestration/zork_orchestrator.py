@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from orchestration.learning import Learning
 from orchestration.restoring_game import RestoringGame
@@ -25,10 +25,7 @@ from session.events import (
 )
 from session.files.inputs import Inputs
 from session.game_state import EpisodeProgress, GameState
-from session.values import Seed
-
-if TYPE_CHECKING:
-    from session.values import Observation, TurnRecord
+from session.values import Observation, Seed, TurnRecord
 
 
 @dataclass(frozen=True, slots=True)

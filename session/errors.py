@@ -16,12 +16,9 @@ Foreign exceptions are translated where the foreign code is called, with ``raise
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pydantic import ValidationError
 
 from session.values import TokenUsage
-
-if TYPE_CHECKING:
-    from pydantic import ValidationError
 
 
 class ZorkGPTError(Exception):

@@ -10,9 +10,10 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PlainSerializer, PositiveInt, SecretStr, model_validator
+from typing_extensions import Self
 
 from session.configuration.option_groups import (
     DEFAULT_MEMORY_HISTORY_WINDOW,
@@ -44,9 +45,6 @@ from session.configuration.options import Options, resolve, values_given
 from session.configuration.sources import from_toml_file
 from session.file_names import archive_name
 from session.values import ROLES, Role
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 LONGEST_RECOMMENDED_MEMORY_HISTORY_WINDOW = 10
 FALLBACKS: Mapping[Role, Role] = {

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from session.text import RoomDescription, description_in
-from session.values import Location
-
-if TYPE_CHECKING:
-    from session.values import Observation, TurnRecord
+from session.values import Location, Observation, TurnRecord
 
 
 @dataclass(frozen=True, slots=True)

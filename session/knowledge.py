@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from session.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 CROSS_EPISODE: Final = "CROSS-EPISODE INSIGHTS"
 COMMAND_SYNTAX: Final = "COMMAND SYNTAX"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
+from typing import Final, Literal, Protocol, get_args
 
 from pydantic import BaseModel, Field, ValidationInfo, field_serializer, field_validator, model_validator
+from typing_extensions import Self
 
 from session.text import one_line, text_key
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 Persistence = Literal["core", "permanent", "ephemeral"]
 MemoryStatusType = Literal["ACTIVE", "TENTATIVE", "SUPERSEDED"]

@@ -10,14 +10,14 @@ exception is a person's run that a model takes over.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, reduce
 from hashlib import sha256
 from ipaddress import ip_address
 from operator import attrgetter, getitem
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from platformdirs import user_config_path
@@ -26,16 +26,11 @@ from pydantic import JsonValue
 from session.configuration.options import Options, Setting, files_of, options_of, resolve
 from session.configuration.sources import settings_from
 from session.errors import ConfigurationError
+from session.events import OptionValue
 from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration
 from session.processes import program
 from session.values import ROLES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from session.events import OptionValue
-
 
 _ADDRESS = "llm.base_url"
 

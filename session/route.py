@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, NonNegativeInt, PositiveInt
+from typing_extensions import Self
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from typing_extensions import Self
-
-    from session.values import GameObject, Observation
+from session.values import GameObject, Observation
 
 GoalKind = Literal["score", "room", "thing"]
 LEAST_TRUST = 0.3

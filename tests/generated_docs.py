@@ -6,9 +6,9 @@ import os
 import re
 import shlex
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import typer
 from typer.testing import CliRunner
@@ -16,9 +16,6 @@ from typer.testing import CliRunner
 from tests.fixtures.command_line import COMMAND, environment
 from zorkgpt.cli.commands.config import markdown_table
 from zorkgpt.cli.main import app
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DOCS = Path(__file__).parents[1] / "docs"
 COMMANDS, CONFIGURATION, COSTS = DOCS / "commands.md", DOCS / "configuration.md", DOCS / "costs.md"

@@ -15,11 +15,8 @@ import shutil
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
 
 MUTMUT = Path(sys.executable).with_name("mutmut")
 FOUND = ("killed", "caught by type check", "timeout")

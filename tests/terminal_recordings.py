@@ -18,15 +18,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from managers.context_manager import HISTORY_TITLES
 from tests.fixtures.command_line import environment
-from tests.fixtures.misbehaving_server import MisbehavingServer, Resets, Streams
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Resets, Streams
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-
-if TYPE_CHECKING:
-    from tests.fixtures.misbehaving_server import Handler
 
 FOLDER = Path(__file__).parent / "golden" / "terminal"
 COLUMNS, ROWS = 80, 24

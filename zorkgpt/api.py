@@ -8,11 +8,11 @@ errors that the program raises on purpose are a ``ZorkGPTError``, but for what a
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
@@ -25,7 +25,7 @@ from orchestration.history import (
     with_keys,
     with_model,
 )
-from orchestration.opening import choose_model, choose_story, in_folder_of_story, open_parts, open_story
+from orchestration.opening import Parts, choose_model, choose_story, in_folder_of_story, open_parts, open_story
 from orchestration.run import open_run
 from session.errors import (
     BudgetSpent,
@@ -41,7 +41,7 @@ from session.files.inputs import Difference
 from session.files.journal import read_manifest
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
-from session.resolved_configuration import load_configuration, updated
+from session.resolved_configuration import ResolvedConfiguration, load_configuration, updated
 from session.values import GameObject, Location, Observation, Seed, StoryFacts, TurnRecord
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import Agent, Situation, function
@@ -49,12 +49,6 @@ from zorkgpt.report import played_run
 from zorkgpt.report.figures import EpisodeFigures, Metrics, RunFigures, figures_of
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
 from zorkgpt.report.run_summary import RunSummary
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from orchestration.opening import Parts
-    from session.resolved_configuration import ResolvedConfiguration
 
 __all__ = [
     "Agent",

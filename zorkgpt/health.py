@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
@@ -22,16 +22,11 @@ from session.configuration.options import options_of
 from session.errors import ConfigurationError, GameError, LanguageModelUnavailable, StoryError, ZorkGPTError
 from session.game_configuration import GameConfiguration
 from session.processes import program
-from session.values import ROLES
+from session.resolved_configuration import ResolvedConfiguration
+from session.values import ROLES, Role
+from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.embedded.trial_load import prove_loadable
 from zorkgpt.llm.openai.model_server import served_models
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from session.resolved_configuration import ResolvedConfiguration
-    from session.values import Role
-    from zorkgpt.llm.embedded.model_store import ModelStore
 
 OLDEST_PYTHON = (3, 10)
 _NAMES_SHOWN = 5

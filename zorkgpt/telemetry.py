@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, cast
@@ -19,14 +20,11 @@ from typing_extensions import override
 
 from session import events
 from session.errors import ConfigurationError
+from session.game_configuration import GameConfiguration
+from session.values import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from opentelemetry.sdk.trace import ReadableSpan
-
-    from session.game_configuration import GameConfiguration
-    from session.values import Role
 
 _LOG = logging.getLogger(__name__)
 _NANOSECONDS = 1_000_000_000

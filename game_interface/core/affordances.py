@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice, permutations, product
-from typing import TYPE_CHECKING
 
 from jericho.util import verb_usage_count
 
 from game_interface.core.commands import refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from game_interface.core.machine.dictionary import Dictionary
-    from game_interface.core.machine.interpreter import Interpreter, Snapshot
-    from game_interface.core.machine.object_table import ObjectTable
-    from game_interface.core.machine.story import DynamicMemory, Story
-    from session.values import GameObject, Observation
+from game_interface.core.machine.dictionary import Dictionary
+from game_interface.core.machine.interpreter import Interpreter, Snapshot
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.story import DynamicMemory, Story
+from session.values import GameObject, Observation
 
 _MOST_TRIES = {True: 500, False: 320}
 """Commands tried in one turn, up to version 3 and after it (whose parsers take ten times as long). Counts, not

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
+
+from typing_extensions import Self
 
 from game_interface.core.machine.saved_state import SavedState
 from session.errors import ConfigurationError, GameError
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-    from session.values import Observation, Seed, StoryFacts
+from session.values import Observation, Seed, StoryFacts
 
 _HIGHEST_SEED = 2**31 - 1
 """The interpreter takes a C int; it would cut a higher seed, perhaps to 0, which means none."""

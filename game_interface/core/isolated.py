@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
@@ -16,10 +15,7 @@ from game_interface.core.process.fork_helper import GameProcess
 from game_interface.core.process.served_game import ERRORS, opening_request
 from game_interface.core.process.trial import OPENING_LIMIT
 from session.errors import GameError, StoryError
-from session.values import StoryFacts
-
-if TYPE_CHECKING:
-    from session.values import Observation, Seed
+from session.values import Observation, Seed, StoryFacts
 
 
 class IsolatedGame(Game):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
@@ -16,15 +15,12 @@ from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.saved_state import SavedState
+from game_interface.core.machine.story import Story
 from game_interface.core.observer import Observer
 from game_interface.core.play_notes import NO_QUESTION
 from game_interface.core.story_text import told_text
 from session.errors import ConfigurationError, GameError
-from session.values import StoryFacts
-
-if TYPE_CHECKING:
-    from game_interface.core.machine.story import Story
-    from session.values import Observation, Seed
+from session.values import Observation, Seed, StoryFacts
 
 _SHORT_LINE = 20
 """Letters that every story's text buffer has room for."""

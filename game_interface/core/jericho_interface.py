@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from game_interface.core.jericho_game import JerichoGame
 from game_interface.core.machine.attribute_tables import named_attributes
 from game_interface.core.machine.dictionary import whole_verb
 from game_interface.core.machine.story import Story
 from game_interface.core.process.trial import require_loadable
-
-if TYPE_CHECKING:
-    from session.values import GameObject, Location, Observation, Seed
+from session.values import GameObject, Location, Observation, Seed
 
 
 class JerichoInterface(JerichoGame):

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from game_interface.core.commands import keypress
 from game_interface.core.endings import offers_a_new_game
+from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.story_text import told_text
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from game_interface.core.machine.interpreter import Interpreter
 
 _COMMANDS = ("look", "inventory")
 """Two commands that every story answers differently while it is played."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from game_interface.core.commands import keypress
 from game_interface.core.machine.attribute_tables import attribute_table
+from game_interface.core.machine.interpreter import Interpreter, Snapshot
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.story import DynamicMemory, Story
 from game_interface.core.status.learning_reader import LearningReader
 from game_interface.core.status.profile_reader import ProfileReader
+from game_interface.core.status.status_reader import StatusReader
 from game_interface.core.story_text import heading_of, headings_in, told_text
 from game_interface.core.visibility import Objects, Sight
 from session.values import Location, Observation
-
-if TYPE_CHECKING:
-    from game_interface.core.machine.interpreter import Interpreter, Snapshot
-    from game_interface.core.machine.object_table import ObjectTable
-    from game_interface.core.machine.story import DynamicMemory, Story
-    from game_interface.core.status.status_reader import StatusReader
 
 
 class Observer:

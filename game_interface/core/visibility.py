@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from game_interface.core.machine.object_table import ObjectTable
 from session.values import GameObject
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from game_interface.core.machine.object_table import ObjectTable
 
 Objects: TypeAlias = tuple[GameObject, ...]
 

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
 
 from pydantic import BaseModel, Field
 
-from managers.episodes.summary import STEPS_KEPT
+from managers.episodes.summary import STEPS_KEPT, Death, EpisodeSummary, Scored, Step
 from managers.knowledge.analysis import entries_numbered, proposed_text, with_sources_of
 from managers.knowledge.view import numbered_list
 from managers.prompting import LEFT_OUT, NONE, fit_prompt, is_for_a_small_model, share_out, turn_text
+from session.events import EpisodeEnd
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
-from session.text import counted, cut_at, cut_middle, one_line, text_key
+from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, text_key
+from session.values import Location
+from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from managers.episodes.summary import Death, EpisodeSummary, Scored, Step
-    from session.events import EpisodeEnd
-    from session.text import TokenCounter
-    from session.values import Location
-    from zorkgpt.llm.language_model import Prompt
-
 
 LONGEST_HANDOVER: Final = 1200  # characters, about 300 tokens
 COMMANDS_SHOWN: Final = 3

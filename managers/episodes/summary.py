@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from session.events import EpisodeEnd
+from session.game_state import GameState
 from session.text import cut_middle, one_line
-from session.values import Location
-
-if TYPE_CHECKING:
-    from session.game_state import GameState
-    from session.values import Observation, TurnRecord, Verdict
-
+from session.values import Location, Observation, TurnRecord, Verdict
 
 STEPS_KEPT: Final = 6
 LONGEST_RESPONSE: Final = 4000  # characters

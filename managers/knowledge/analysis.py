@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from managers.knowledge.base import KnowledgeEdit
 from managers.knowledge.document import read_line
 from managers.knowledge.prompt import (
+    LearntTurn,
+    Played,
+    Question,
     brief_question,
     consolidation_question,
     told_in_brief,
@@ -19,14 +23,8 @@ from managers.knowledge.prompt import (
 )
 from managers.knowledge.view import LONGEST_LINE, by_usefulness, size
 from session.knowledge import KnowledgeEntry, KnowledgeLine, as_sources
-from session.text import cut_middle, text_key
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from managers.knowledge.prompt import LearntTurn, Played, Question
-    from session.text import TokenCounter
-    from zorkgpt.llm.language_model import LanguageModel
+from session.text import TokenCounter, cut_middle, text_key
+from zorkgpt.llm.language_model import LanguageModel
 
 LONGEST_SPAN = 100  # turns
 

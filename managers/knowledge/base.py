@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from managers.knowledge.document import KnowledgeDocument, parse_knowledge, write_line
 from session.file_names import archive_name
-from session.files.document_store import DocumentStore
+from session.files.document_store import DocumentStore, SharedStore
 from session.files.markdown import usual_line_end
 from session.knowledge import KnowledgeEntry
 from session.text import text_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from session.files.document_store import SharedStore
 
 ARCHIVE_TITLE = "# Archive of the knowledge base"
 

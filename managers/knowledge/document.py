@@ -10,9 +10,9 @@ edit touches it (docs/specification.md, Knowledge base).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
 
 from session.files.markdown import (
     COMMENT,
@@ -34,9 +34,6 @@ from session.knowledge import (
     merged_sources,
 )
 from session.text import one_line, text_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 TITLE = "# Knowledge Base"
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from managers.knowledge.view import by_usefulness, most_useful, numbered_list, size, within
 from managers.memory.prompt import last_turn
@@ -21,21 +20,13 @@ from managers.prompting import (
     share_out,
     turn_text,
 )
-from session.game_state import PlayedAction
+from session.game_state import GameState, PlayedAction
 from session.knowledge import INSIGHTS, KnowledgeEntry
-from session.memory import Memory, MemoryStatus
-from session.text import cut_at, cut_middle, one_line
+from session.memory import LocationMemories, Memory, MemoryStatus
+from session.text import TokenCounter, cut_at, cut_middle, one_line
+from session.values import Location, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-
-    from session.game_state import GameState
-    from session.memory import LocationMemories
-    from session.text import TokenCounter
-    from session.values import Location, TurnRecord
-
 
 FEWEST_TURNS = 5
 LONGEST_NAME = 60  # characters

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from managers.memory.outcome import SUBSTANTIAL
 from managers.prompting import as_many_as_fit
-from session.commands import passes_time, read_command, words_of
+from session.commands import Command, Vocabulary, passes_time, read_command, words_of
 from session.errors import StoreError, first_problem
 from session.text import cut_at, one_line
-from zorkgpt.mapping.movement_analyzer import repeated
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from session.commands import Command, Vocabulary
-    from session.values import GameObject, Observation, TurnRecord
-    from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-
+from session.values import GameObject, Observation, TurnRecord
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
 
 OBJECT, DIRECTION, WORDS = "OBJECT", "DIRECTION", "WORDS"
 """What stands in a form for words that name a thing, for a direction, and for words that the story does not know."""

@@ -6,8 +6,9 @@ See docs/specification.md, Memories.md format; :mod:`managers.memory.written_mem
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from managers.memory.written_memory import (
     NotUnderstood,
@@ -29,9 +30,6 @@ from session.files.markdown import (
 )
 from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
 from session.text import one_line, text_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 TITLE = "# Location Memories"
 

@@ -6,10 +6,12 @@ A visit is the turns that begin at one location, up to the one that leads elsewh
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from managers.memory.outcome import ActionOutcome, outcome_of
+from managers.base_manager import BaseManager
+from managers.memory.news import NewsLedger
+from managers.memory.outcome import ActionOutcome, ZMachineContext, outcome_of
 from managers.memory.prompt import (
     brief_prompt,
     brief_schema,
@@ -19,20 +21,13 @@ from managers.memory.prompt import (
     worth_keeping,
 )
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis
+from managers.memory.tiers import MemoryTiers
 from session.errors import LanguageModelError
+from session.memory import Memory
+from session.text import TokenCounter
+from session.values import Location, TurnRecord
+from zorkgpt.llm.language_model import LanguageModel
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
-
-    from managers.base_manager import BaseManager
-    from managers.memory.news import NewsLedger
-    from managers.memory.outcome import ZMachineContext
-    from managers.memory.tiers import MemoryTiers
-    from session.memory import Memory
-    from session.text import TokenCounter
-    from session.values import Location, TurnRecord
-    from zorkgpt.llm.language_model import LanguageModel
 
 LONGEST_WAIT = 5  # turns that news may wait for the visit to end
 MOST_MEMORIES = 8  # of one visit

@@ -6,25 +6,19 @@ See docs/specification.md, What is news.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
 from typing_extensions import override
 
-from managers.memory.outcome import digest
+from managers.memory.outcome import ActionOutcome, digest
 from session.errors import StoreError
 from session.files.document_store import SharedStore
+from session.files.inputs import Inputs
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
-from session.memory import INVALIDATION_MARKER, MemoryStatus
+from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
 from session.text import one_line, text_key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from contextlib import ExitStack
-    from pathlib import Path
-
-    from managers.memory.outcome import ActionOutcome
-    from session.files.inputs import Inputs
-    from session.memory import Memory
 
 _FIGURE = re.compile(r"[+-]\d+")
 MOST_REMEMBERED = 50_000  # outcomes, of 17 or 34 bytes each

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
 
 from typing_extensions import Self, TypedDict
 
 from session.commands import is_routine, passes_time
+from session.memory import Persistence
 from session.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from session.memory import Persistence
-    from session.values import GameObject, Location, TurnRecord
-    from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-
+from session.values import GameObject, Location, TurnRecord
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 LEAST_SHARED = 0.25  # of the words of a title or of a text, for a model uses words of its own, too
 SHORTEST_WORD = 4  # letters; shorter ones say nothing about the matter, and longer ones are compared by so many

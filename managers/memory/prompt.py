@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
 
-from managers.memory.outcome import signals_of
-from managers.memory.synthesis import VisitMemory
+from managers.memory.outcome import ActionOutcome, signals_of
+from managers.memory.synthesis import VisitMemory, VisitNews
 from managers.prompting import (
     LONGEST_ACTION,
     NONE,
@@ -26,22 +27,23 @@ from managers.prompting import (
     share_out,
     turn_text,
 )
-from session.memory import Memory, MemoryStatus
-from session.text import counted, cut_at, cut_middle, description_in, one_line, prologue_of, text_key, without_padding
+from session.configuration.option_groups import SimpleMemoryOptions
+from session.game_state import GameState
+from session.memory import Memory, MemoryStatus, Persistence
+from session.text import (
+    TokenCounter,
+    counted,
+    cut_at,
+    cut_middle,
+    description_in,
+    one_line,
+    prologue_of,
+    text_key,
+    without_padding,
+)
+from session.values import Seed
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from managers.memory.outcome import ActionOutcome
-    from managers.memory.synthesis import VisitNews
-    from session.configuration.option_groups import SimpleMemoryOptions
-    from session.game_state import GameState
-    from session.memory import Memory, Persistence
-    from session.text import TokenCounter
-    from session.values import Seed
-
 
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 MARKERS = {"core": " [spawn]", "ephemeral": " [session]"}

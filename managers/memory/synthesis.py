@@ -6,21 +6,16 @@ all (docs/specification.md, Superseding and invalidating, and Memory titles).
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from managers.memory.document import MemoriesDocument
 from managers.memory.outcome import ActionOutcome, names, was_shown
-from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse
+from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
 from session.text import one_line, text_key
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
-    from managers.memory.document import MemoriesDocument
-    from session.memory import Persistence
-
 
 LONGEST_TITLE = 120  # characters
 LONGEST_TEXT = 1000  # characters

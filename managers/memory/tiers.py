@@ -5,23 +5,17 @@ See docs/specification.md, Memory tiers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
-from managers.memory.document import parse_memories
+from managers.base_manager import BaseManager
+from managers.memory.document import MemoriesDocument, parse_memories
 from managers.memory.synthesis import CountedVisit, MemoryEdit, Removal, Revision
 from session.errors import StoreError
 from session.files.document_store import DocumentStore
-from session.memory import INVALIDATION_MARKER
+from session.memory import INVALIDATION_MARKER, Memory
 from session.text import counted, text_key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from managers.base_manager import BaseManager
-    from managers.memory.document import MemoriesDocument
-    from session.memory import Memory
-    from session.values import Location
+from session.values import Location
 
 
 def open_memories(path: Path) -> DocumentStore[MemoriesDocument, MemoryEdit]:

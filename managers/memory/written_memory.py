@@ -14,9 +14,10 @@ so one inside it is written as a lone backslash, Markdown's line break.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
 from session.files.markdown import by_number, escape, escape_all, unescape
 from session.memory import (
@@ -28,9 +29,6 @@ from session.memory import (
     MemoryStatus,
     MemoryStatusType,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 EMPTY_LINE: Final = "\\"
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from session.objective import Evidence, Objective
+from session.objective import Evidence, EvidenceKind, Objective, ObjectiveStatus
 from session.text import cut_at, one_line, text_key
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from session.objective import EvidenceKind, ObjectiveStatus
-    from session.values import GameObject, TurnRecord
+from session.values import GameObject, TurnRecord
 
 
 def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence, ...]:

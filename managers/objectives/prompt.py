@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from managers.history import SHORTEST_REPEATED, told_once
 from managers.memory.prompt import last_turn
 from managers.prompting import LEFT_OUT, NONE, MadeOnce, as_many_as_fit, first_that_fits, fit_prompt, turn_text
-from session.memory import MemoryStatus
-from session.text import cut_at, cut_middle, one_line, prologue_of, without_padding
-from zorkgpt.mapping.map_graph import MAX_ADJACENT, mermaid
-from zorkgpt.mapping.navigation import neighbourhood
+from session.game_state import GameState
+from session.memory import Memory, MemoryStatus
+from session.objective import Evidence, Objective, ObjectivesState
+from session.text import TokenCounter, cut_at, cut_middle, one_line, prologue_of, without_padding
+from zorkgpt.llm.language_model import Prompt
+from zorkgpt.mapping.map_graph import MAX_ADJACENT, MapGraph, mermaid
+from zorkgpt.mapping.navigation import FrontierRoom, neighbourhood
 from zorkgpt.prompts.loader import fill_prompt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from session.game_state import GameState
-    from session.memory import Memory
-    from session.objective import Evidence, Objective, ObjectivesState
-    from session.text import TokenCounter
-    from zorkgpt.llm.language_model import Prompt
-    from zorkgpt.mapping.map_graph import MapGraph
-    from zorkgpt.mapping.navigation import FrontierRoom
 
 MAX_ENDED_SHOWN = 5
 MAX_UNTRIED_ROOMS = 10

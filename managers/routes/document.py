@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from pathlib import Path
+from typing import Literal
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from session.errors import StoreError, first_problem
-from session.route import LEAST_TRUST, KnownRoute, key_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from collections.abc import Set as AbstractSet
-    from pathlib import Path
-
-    from session.route import RouteStep
+from session.route import LEAST_TRUST, KnownRoute, RouteStep, key_of
 
 MOST_SCORES = 3
 MOST_ROOMS = 6

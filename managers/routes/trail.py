@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from session.route import Goal, KnownRoute, RouteStep, Waypoint, standings, touched_in
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-
-    from session.route import Standing
-    from session.values import Observation, TurnRecord
-
+from session.route import Goal, KnownRoute, RouteStep, Standing, Waypoint, standings, touched_in
+from session.values import Observation, TurnRecord
 
 Commands = tuple[str, ...]
 PAIR = 2

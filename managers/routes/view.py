@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from session.route import KnownRoute
 from session.text import counted
-
-if TYPE_CHECKING:
-    from session.route import KnownRoute
-
 
 MOST_SHOWN = 8  # commands
 

@@ -6,20 +6,17 @@ See docs/specification.md, Files that people edit, and Atomic writes; ADR 31 exp
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from session.errors import StoreError
 from session.events import FileEdited, FileWritten
+from session.files.inputs import Inputs
 from session.files.shared_files import locked, read_shared, write_atomically
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import ExitStack
-    from pathlib import Path
-
-    from session.files.inputs import Inputs
 
 NEVER_LOOKED: tuple[int, ...] = ()
 """The signature of a file that was not read yet: no file has it."""

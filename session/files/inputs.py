@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from session.errors import ZorkGPTError
 from session.events import (
@@ -17,12 +18,8 @@ from session.events import (
     RunPaused,
     TurnPlayed,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from session.files.journal import Journal, JournalLine
-    from session.values import Observation
+from session.files.journal import Journal, JournalLine
+from session.values import Observation
 
 E = TypeVar("E", bound=Event)
 

@@ -16,13 +16,16 @@ import json
 import os
 import re
 import secrets
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
+from typing_extensions import Self
 
 from session.errors import StoreError
 from session.events import EVENTS, EpisodeStarted, Event, TurnPlayed
@@ -35,12 +38,6 @@ from session.files.shared_files import (
     write_atomically,
 )
 from session.values import Observation, Seed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from typing_extensions import Self
 
 JOURNAL_VERSION = 4
 READ_VERSIONS = (3, JOURNAL_VERSION)

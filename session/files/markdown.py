@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 import sys
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from io import StringIO
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from typing_extensions import Self
+from typing_extensions import Self
 
 COMMENT = "<!--"
 COMMENT_END = "-->"

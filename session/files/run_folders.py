@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
@@ -23,9 +22,6 @@ from session.files.journal import has_turn, last_moment, new_run_id
 from session.files.shared_files import force_to_disk, locked, permissions, read_shared, sync_folder, write_atomically
 from session.files.story_folders import story_folders
 from session.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 RUN_ID_SECONDS = len("20260131-184500")
 _RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")

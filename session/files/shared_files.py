@@ -9,18 +9,15 @@ import secrets
 import shutil
 import stat
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
 from session.errors import StoreError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 _YOUNG = 10.0

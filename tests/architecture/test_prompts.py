@@ -8,10 +8,12 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
@@ -28,11 +30,6 @@ from zorkgpt.players.agent import Agent, told_ways
 from zorkgpt.players.critic import CriticAnswer
 from zorkgpt.players.extractor import ReadingAnswer
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pydantic import BaseModel
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("session", "game_interface", "managers", "orchestration", "zorkgpt")

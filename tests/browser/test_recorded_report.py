@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
 from session.events import TurnPlayed
 from session.files.journal import read_journal
+from tests.browser.conftest import OpenReport
 from tests.fixtures.report_data import data_in
 from tests.fixtures.typed_command import typed
-
-if TYPE_CHECKING:
-    from tests.browser.conftest import OpenReport
 
 pytestmark = pytest.mark.slow
 

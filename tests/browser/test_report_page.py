@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import OpenReport
 from tests.fixtures.unplayed_report import HOSTILE, ablation_of, report_of, run_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.browser.conftest import OpenReport
 
 pytestmark = pytest.mark.slow
 

@@ -5,16 +5,13 @@ Source: docs/specification.md, Critic.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from benchmarks.critic_verdicts import catch_refused, pass_walkthrough
 from benchmarks.stories import walkthrough_of
 from tests.fixtures.walkthrough import get_zork1_walkthrough
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MOST_ASKED = 35
 """Calls of the critic's model over Zork I's winning commands, which the bar on calls per turn leaves room for."""

@@ -6,24 +6,20 @@ Source: docs/specification.md, Map in prompts.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import cycle
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import structlog
 
 from benchmarks.stories import walkthrough_of
+from game_interface.core.game import Game
 from managers.map_manager import MapManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Proposal, Reading, TurnRecord, Verdict
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from game_interface.core.game import Game
 
 TURNS = 200
 _LINE = re.compile(r"L(\d+) .*untried: ([^;]+)")

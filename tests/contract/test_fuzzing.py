@@ -6,9 +6,9 @@ The counts of the everyday suite are small; those marked slow are the issue's: 1
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +16,6 @@ from hypothesis import strategies as st
 
 from game_interface.core.isolated import IsolatedGame
 from session.errors import GameError, StoryError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SEED = 20_240_229
 MOST_TURNS = 300

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.saved_state import SavedState
@@ -14,12 +16,6 @@ from session.errors import ConfigurationError, GameError
 from session.values import GameObject, Location, Observation
 from tests.fixtures.scripted_game import ScriptedGame
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from game_interface.core.game import Game
 
 _HALL = Observation("Hall", Location(1, "Hall"), (), (), 0, None, 0, "00000001")
 _LAMP = Observation("Taken.", Location(1, "Hall"), (GameObject(5, "lamp", 4),), (), 5, None, 1, "00000002")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from jericho import FrotzEnv
@@ -18,6 +19,7 @@ from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
 from game_interface.core.status.profile_reader import ProfileReader
 from session.errors import ConfigurationError
+from session.values import GameObject, Observation
 from tests.fixtures.walkthrough import (
     WINNING_SEED,
     get_walkthrough_dark_sequence,
@@ -26,12 +28,6 @@ from tests.fixtures.walkthrough import (
     get_zork1_walkthrough,
     replay_walkthrough,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from session.values import GameObject, Observation
 
 pytestmark = pytest.mark.stories
 

@@ -10,15 +10,12 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from managers.memory.document import parse_memories
 from tests.fixtures.memory_writer import done_file, start_writer
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LONGEST_LIFE = 0.06  # seconds after the first write was reported
 MOST_MEMORIES = 400  # then a fresh folder: the kills are to hit writes, not the reading of a long file

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -14,10 +15,6 @@ from session.values import Proposal, TurnRecord, Verdict
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from zorkgpt.report.figures import FailedCommands
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 GOAL = 0.05  # of the turns of good play repeat what was tried before
 WITHOUT_MEMORY = 0.20  # of the turns of play without a memory do

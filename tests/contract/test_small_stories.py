@@ -6,16 +6,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.saved_state import SavedState
-
-if TYPE_CHECKING:
-    from session.values import Ending, Observation
+from session.values import Ending, Observation
 
 STORIES = Path(__file__).parents[1] / "stories"
 

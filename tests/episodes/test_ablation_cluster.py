@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,17 +17,14 @@ from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.small_ablation import scripted_plan
 from tests.fixtures.troubled_server import Answers
 from zorkgpt.ablation.ablation import Ablation
+from zorkgpt.ablation.plan import AblationPlan
 from zorkgpt.ablation.runners import LocalRunner
 
 distributed = pytest.importorskip("distributed")
 from zorkgpt.ablation.cluster import DaskRunner, store  # noqa: E402  needs Dask
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from distributed import LocalCluster
-
-    from zorkgpt.ablation.plan import AblationPlan
 
 NO_SCHEDULER = "tcp://127.0.0.1:1"
 

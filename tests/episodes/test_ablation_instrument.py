@@ -5,24 +5,19 @@ The lengths were chosen on other seeds than those that are played here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation
-from zorkgpt.ablation.comparison import compare_all
+from zorkgpt.ablation.comparison import Comparison, compare_all
+from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.ablation.random_player import RANDOM_PROFILE, open_random_player
 from zorkgpt.ablation.runners import LocalRunner
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from zorkgpt.ablation.comparison import Comparison
-    from zorkgpt.ablation.measures import RunMeasures
-    from zorkgpt.report.figures import EpisodeFigures
+from zorkgpt.report.figures import EpisodeFigures
 
 PAIRS, EPISODES, TURNS = 20, 6, 30
 SEED = 20_001

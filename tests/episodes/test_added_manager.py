@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -14,14 +15,8 @@ from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import STORY
 from tests.fixtures.prompted_run import Before, fork_of, play_prompted, prompted, resume_with
 from tests.fixtures.visit_counter import FILE, VisitCounter
-from tests.fixtures.whole_run import verify_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.fixtures.whole_run import WholeRun
-    from zorkgpt.llm.stand_ins import ScriptedLLM
+from tests.fixtures.whole_run import WholeRun, verify_run
+from zorkgpt.llm.stand_ins import ScriptedLLM
 
 TURNS = 8
 

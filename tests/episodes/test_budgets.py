@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from session.events import ModelAnswered, RunPaused, TurnPlayed
+from session.events import Event, ModelAnswered, RunPaused, TurnPlayed
 from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import STORY
 from tests.fixtures.prompted_run import TOKENS, play_prompted, resume_with
 from tests.fixtures.run_traces import files_of, journal_of
 from tests.fixtures.whole_run import verify_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
 
 
 @pytest.fixture(scope="module")

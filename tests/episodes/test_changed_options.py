@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from session.events import OptionsChanged, TurnPlayed
 from session.files.journal import read_journal, read_manifest
 from session.files.run_folders import find_run
+from tests.fixtures.command_line import Ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.fixtures.command_line import Ran
 
 FIRST, SECOND = "first-model", "second-model"
 ENOUGH = ("--max-tokens", "1000000")

@@ -12,9 +12,10 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import typer
@@ -26,12 +27,8 @@ from tests.fixtures.documented_commands import PAGES, ROOT, Shown, other_program
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 from zorkgpt import api
+from zorkgpt.api import PlayedRun
 from zorkgpt.cli.main import app
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from zorkgpt.api import PlayedRun
 
 ADDED_BY_AN_EXAMPLE = {"places"}
 """Commands that are there once an example of docs/extending.md is applied."""

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 import pytest
 
 from managers.memory.document import parse_memories
 from orchestration.opening import open_parts
 from orchestration.run import open_run
-from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
+from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
+from session.memory import Memory
 from session.resolved_configuration import load_configuration
 from zorkgpt.llm.embedded.model_store import ModelStore
-from zorkgpt.llm.language_model import LanguageModel
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
-    from session.memory import Memory
-    from zorkgpt.llm.language_model import Answer, Completion, Prompt, Role
+from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role
 
 EPISODES, TURNS = 2, 40
 

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
-from managers.episodes.summary import SUMMARIES_FILE, parse_summaries
+from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, parse_summaries
 from orchestration.history import configuration_of, open_resumed_run
 from orchestration.run import open_run
+from orchestration.zork_orchestrator import RunEnd
 from session.configuration.option_groups import BudgetOptions
-from session.events import EpisodeEnded, ModelAnswered, TurnPlayed
+from session.events import EpisodeEnded, Event, ModelAnswered, TurnPlayed
 from session.files.journal import read_manifest
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.fixtures.whole_run import parts_of, play_run, resume_run
-from zorkgpt.llm.language_model import TokenUsage
+from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from managers.episodes.summary import EpisodeSummary
-    from orchestration.zork_orchestrator import RunEnd
-    from session.events import Event
-    from zorkgpt.llm.language_model import Prompt, Role
 
 INTO_THE_MUD = ("north", "east", "east", "east")
 OFF_THE_CLIFF = ("s", "e", "e", "e", "jump")

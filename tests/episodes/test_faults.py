@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from session.errors import LanguageModelUnavailable
 from session.events import ModelFailed, RunPaused
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import WholeRun, play_run
-from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.stand_ins import Reply
+from zorkgpt.llm.language_model import Prompt, Role
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 TURNS = 25
 DOWN = LanguageModelUnavailable("the server is gone")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from session.files.run_folders import find_run
 from tests.fixtures.prompted_run import play_prompted
 from tests.fixtures.typed_command import typed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CLOSED = ("Memories.md", "knowledgebase.md", "map_state.json", "lexicon.json", "episode_summaries.jsonl")
 MEMORY = ("The stair is slippery", "Hold the rail.")

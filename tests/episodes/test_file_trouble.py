@@ -8,7 +8,9 @@ import os
 import resource
 import shutil
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -16,10 +18,6 @@ from filelock import FileLock
 from tests.fixtures.command_line import Ran, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow  # each case starts the program
 

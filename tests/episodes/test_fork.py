@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from orchestration.history import Branch
 from session.errors import ConfigurationError, LanguageModelUnavailable
-from session.events import EpisodeStarted, MemoryRemoved, RunEnded, TurnPlayed
+from session.events import EpisodeStarted, Event, MemoryRemoved, RunEnded, TurnPlayed
 from session.files.journal import read_manifest
 from session.files.run_folders import FORKS, find_run
 from tests.fixtures.doomed_run import STORY, decided_by_prompt
 from tests.fixtures.prompted_run import fork_of, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import contents_of, files_of, journal_of
 from tests.fixtures.whole_run import verify_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from session.events import Event
-    from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.language_model import Prompt, Role
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 pytestmark = pytest.mark.slow  # each case plays two runs
 

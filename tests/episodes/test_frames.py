@@ -7,15 +7,11 @@ import sys
 import threading
 from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 from orchestration.opening import open_parts
 from orchestration.run import open_run
 from session.game_configuration import GameConfiguration
-from tests.fixtures.misbehaving_server import MisbehavingServer, Streams
-
-if TYPE_CHECKING:
-    from tests.fixtures.misbehaving_server import Handler
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams
 
 ROOT = Path(__file__).parents[2]
 MOST = 9

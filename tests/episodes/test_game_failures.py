@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import pytest
+from pydantic import BaseModel
 
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.machine.story import Story
@@ -20,18 +21,14 @@ from orchestration.run import open_run
 from session.errors import GameError
 from session.events import Event, GameFailed, RunEnded, RunPaused, TurnPlayed
 from session.game_configuration import GameConfiguration
+from session.values import Observation
 from tests.fixtures.doomed_run import STORY, decided_by_prompt
 from tests.fixtures.prompted_run import actions_of, prompted, resume_with
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.whole_run import verify_run
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import ChosenModel
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from session.values import Observation
-    from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 TURNS = 12
 

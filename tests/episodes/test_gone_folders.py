@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.fixtures.command_line import COMMAND, Ran, environment, ran
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer
 from tests.fixtures.troubled_server import Answers
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow  # each case starts the interpreter anew
 

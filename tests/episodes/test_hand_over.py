@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from session.events import EpisodeEnded, ModelAnswered, OptionsChanged, TurnPlayed
+from session.events import EpisodeEnded, Event, ModelAnswered, OptionsChanged, TurnPlayed
 from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import COMMAND, environment, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 from zorkgpt.llm.stand_ins import PERSON
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
 
 CTRL_C = "\x03"
 MORE_TURNS = 3

@@ -6,17 +6,14 @@ import json
 import re
 import shutil
 import unicodedata
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.fixtures.command_line import Ran, environment, ran, ran_on_a_terminal
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams, says_error
 from tests.fixtures.troubled_server import WORDS, answer_to
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 CLIPBOARD, LINK, TITLE = "\x1b]52;c;b3duZWQ=\x07", "\x1b]8;;http://evil.example\x1b\\here", "\x1b]0;owned\x07"
 HOSTILE = f"{CLIPBOARD}{LINK}{TITLE}\x1b[2J\x9b31m\x90\x85\b\r\u202eth\u2066gir\u200b\u200d\ufeff\u2028\U000e0041"

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.fixtures.command_line import Ran, environment, ran
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Step, Streams, says_error
 from tests.fixtures.troubled_server import WORDS, answer_to
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.slow  # each case starts the program
 

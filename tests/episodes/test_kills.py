@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from session.files.run_folders import find_run
 from tests.fixtures.doomed_run import STORY, Effects, effects_of_a_run, go_on, killed
 from tests.fixtures.run_traces import files_of, journal_of
 from tests.fixtures.whole_run import verify_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FEW, CUTS = 3, 50
 KILLS = {"anywhere": 90, "on a route": 40, "at the end of an episode": 20, "while it resumes": 20}

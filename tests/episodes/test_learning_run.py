@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from session.errors import LanguageModelUnavailable
 from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
 from tests.fixtures.whole_run import play_run, resume_run
-from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.stand_ins import Reply
+from zorkgpt.llm.language_model import Prompt, Role
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 THERE_AND_BACK = ("look", "north", "look", "south", "look", "north", "south", "north")
 TURNS = len(THERE_AND_BACK)

@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import structlog
+from pydantic import BaseModel
 
 from game_interface.core.jericho_interface import JerichoInterface
+from managers.memory.outcome import ZMachineContext
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.memory import MemoryStatus
+from session.memory import Memory, MemoryStatus
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
-from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from managers.memory.outcome import ZMachineContext
-    from session.memory import Memory
-    from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.stand_ins import Reply
+from zorkgpt.llm.language_model import Prompt, Role
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 
 Answer = dict[str, object]
 KITCHEN, LIVING_ROOM = 203, 193

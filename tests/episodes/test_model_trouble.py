@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,6 @@ from tests.unit.zorkgpt.llm.asking import Patience
 from zorkgpt.llm.language_model import ROLES
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.schemas import Limits, RoleSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 EPISODES, TURNS = 2, 30
 SHARE_FAILED = 0.3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from session.errors import ConfigurationError
 from session.file_names import is_reserved
 from session.game_configuration import GameConfiguration
 from tests.fixtures.prompted_run import play_prompted
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_no_name_in_a_work_folder_can_be_taken_by_something_else(own_story: Path, tmp_path: Path) -> None:

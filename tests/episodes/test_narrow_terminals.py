@@ -6,17 +6,14 @@ import os
 import pty
 import re
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from session.events import Event
 from tests.fixtures.command_line import COMMAND, environment
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
 
 pytestmark = pytest.mark.slow  # each case starts the program
 OLD, NEW = "20260131-184500-1a2b", "20260201-090000-3c4d"

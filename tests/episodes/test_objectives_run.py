@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from itertools import cycle
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from pydantic import BaseModel
 
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.whole_run import play_run, verify_run
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from zorkgpt.llm.language_model import Prompt, Role
 
 TURNS = 24
 LOG, GLASS = "Read the keeper's log", "Bring the glass home"

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from game_interface.core.isolated import IsolatedGame
 from game_interface.core.jericho_interface import JerichoInterface
+from session.values import Location, Observation
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from session.values import Location, Observation
 
 FULL_SCORE = 100
 TO_THE_LAMP = ("north", "north", "take lamp")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from orchestration.opening import open_parts
 from session.configuration.option_groups import AgentOptions, GameOptions
 from session.errors import ConfigurationError
-from session.events import EpisodeEnded, ModelAnswered, ModelFailed, RunPaused, TurnPlayed
+from session.events import EpisodeEnded, Event, ModelAnswered, ModelFailed, RunPaused, TurnPlayed
 from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
@@ -19,11 +19,6 @@ from tests.fixtures.command_line import COMMAND, Ran, environment, typed_on_a_te
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
 
 PATIENCE = 60.0  # seconds
 CTRL_C = "\x03"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -15,10 +16,6 @@ from session.memory import Memory
 from tests.fixtures.doomed_run import STORY, effects_of_a_run, go_on, killed, killed_before_writing, play
 from tests.fixtures.run_traces import files_of, journal_of
 from tests.fixtures.whole_run import verify_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 SHARED = ("Memories.md", "map_state.json", "routes.json", "lexicon.json", "episode_summaries.jsonl")
 LATE = 0.45

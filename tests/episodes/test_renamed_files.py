@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,9 +11,6 @@ from orchestration.history import Branch
 from tests.fixtures.doomed_run import STORY
 from tests.fixtures.prompted_run import fork_of, play_prompted
 from tests.fixtures.whole_run import verify_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OWN_NAMES: dict[str, Any] = {
     "knowledge_file": "notes.md",

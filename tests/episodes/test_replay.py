@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from orchestration.history import Replayed
 from session.errors import StoreError, StoryError, ZorkGPTError
 from session.events import FileEdited, ModelAnswered, RunPaused, TurnPlayed
 from session.files.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_journal
@@ -16,12 +18,6 @@ from tests.fixtures.doomed_run import STORY, killed
 from tests.fixtures.prompted_run import Before, actions_of, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import contents_of
 from tests.fixtures.whole_run import verify_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from orchestration.history import Replayed
 
 TURNS = 200
 """Of a long run, which has an episode more than it takes: who plays at random may die early."""

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from session.files.run_folders import find_run
 from tests.fixtures.report_data import data_in, text_of
 from tests.fixtures.typed_command import typed
 from tests.fixtures.whole_run import play_run
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from zorkgpt.llm.language_model import Prompt, Role
 
 SURROGATE, SPELLED_OUT = "\ud83d", "\\ud83d"
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\x1b]0;owned\x07\u202eth\u2066gir\u2028{{7*7}}"

@@ -7,9 +7,10 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from gzip import decompress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.request import urlopen
 
 from session.events import RunEnded
@@ -17,9 +18,6 @@ from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import claimed
 from tests.fixtures.command_line import COMMAND, environment
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-4"
 PATIENCE = 60.0

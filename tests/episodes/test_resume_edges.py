@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,9 +26,6 @@ from tests.fixtures.earlier_version import written_by_version_3
 from tests.fixtures.prompted_run import Before, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.whole_run import parts_of, verify_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TURNS = 12
 ONCE = {"mode": "object_tree", "max_rejections": 0}

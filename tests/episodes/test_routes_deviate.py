@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import cycle
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from session.text import counted
-from session.values import GameObject, Location
+from session.values import GameObject, Location, Observation
 from tests.fixtures.mill import CELLAR, LOFT, MILL, MILLER, ROPE, ROPED, WAY, YARD, play_mill
+from tests.fixtures.whole_run import WholeRun
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from session.values import Observation
-    from tests.fixtures.whole_run import WholeRun
-    from zorkgpt.llm.language_model import Prompt, Role
 
 
 def returning() -> ScriptedLLM:

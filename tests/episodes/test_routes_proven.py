@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,13 +13,8 @@ from orchestration.run import open_run
 from session.events import Event, GameFailed, RoutesProven, RunStarted, TurnPlayed
 from session.game_configuration import GameConfiguration
 from tests.fixtures.run_traces import journal_of
-from tests.fixtures.whole_run import parts_of, play_run, resume_run, verify_run
+from tests.fixtures.whole_run import WholeRun, parts_of, play_run, resume_run, verify_run
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.fixtures.whole_run import WholeRun
 
 DETOURS = (
     *("north", "south", "north", "west", "east", "north", "take lamp", "up", "west", "open chest", "take coat"),

@@ -6,32 +6,26 @@ import json
 import re
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from orchestration.history import Branch
 from orchestration.run import open_run
 from session.errors import StoreError
-from session.events import EpisodeEnded, ModelAnswered, TurnPlayed
+from session.events import EpisodeEnded, Event, ModelAnswered, TurnPlayed
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from tests.fixtures.doomed_run import decided_by_prompt
 from tests.fixtures.prompted_run import fork_of
 from tests.fixtures.run_traces import journal_of
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-from tests.fixtures.whole_run import parts_of, play_run, resume_run, verify_run
+from tests.fixtures.whole_run import WholeRun, parts_of, play_run, resume_run, verify_run
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from session.events import Event
-    from tests.fixtures.whole_run import WholeRun
-    from zorkgpt.llm.language_model import Prompt, Role
 
 TURNS = 11
 OPTIONS: dict[str, Any] = {

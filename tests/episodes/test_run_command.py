@@ -8,16 +8,13 @@ import re
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from session.events import EVENTS, ModelFailed, RunPaused, TurnPlayed
 from session.files.journal import read_journal, read_manifest
 from tests.fixtures.misbehaving_server import Handler, Header, MisbehavingServer, Silent, Step, Streams, says_error
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def proposes(action: str, reasoning: str = "It may help.") -> Streams:

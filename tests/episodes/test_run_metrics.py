@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from tests.fixtures.whole_run import WholeRun, play_run
-from zorkgpt.llm.language_model import TokenUsage
+from zorkgpt.llm.language_model import Prompt, Role, TokenUsage
 from zorkgpt.llm.stand_ins import ScriptedLLM
 from zorkgpt.report.exports import as_markdown
 from zorkgpt.report.figures import RunFigures, figures_of
 from zorkgpt.report.played_run import read_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from zorkgpt.llm.language_model import Prompt, Role
 
 _AT_THE_DOOR = ("north", "dance", "dance", "south", "take moon", "north", "dance", "south", "take moon", "look") * 2
 COMMANDS = (*_AT_THE_DOOR, "north", "north", "take lamp", "south", "north", "drop lamp")

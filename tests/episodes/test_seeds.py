@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 import pytest
 
 from orchestration.opening import open_parts
 from orchestration.run import open_run
-from session.events import TurnPlayed
+from session.events import Event, TurnPlayed
 from session.resolved_configuration import load_configuration
 from zorkgpt.llm.embedded.model_store import ModelStore
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
 
 
 def played(seed: int, folder: Path) -> list[str]:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from session.events import ProposalReviewed, TurnPlayed
 from session.files.journal import read_journal
 from session.files.run_folders import find_run
+from session.values import TurnRecord
 from tests.fixtures.command_line import typed_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.values import TurnRecord
 
 CTRL_C, CTRL_U = "\x03", "\x15"
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from benchmarks.stories import walkthrough_of
 from benchmarks.turn_cost import BARS, Measured, measure
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.stories
 COUNTED = [name for name, bar in BARS.items() if not bar.is_time]

@@ -5,21 +5,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import pytest
+from pydantic import BaseModel
 
 from session.errors import LanguageModelUnavailable
 from session.knowledge import INSIGHTS
 from tests.fixtures.whole_run import play_run, resume_run
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from zorkgpt.llm.language_model import Prompt, Role
 
 Way = Literal["two episodes of one run", "two runs", "a run that was paused and resumed"]
 WAYS: tuple[Way, ...] = ("two episodes of one run", "two runs", "a run that was paused and resumed")

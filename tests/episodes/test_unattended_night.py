@@ -7,21 +7,16 @@ import os
 import shlex
 import signal
 import subprocess
+from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING
 
 import pytest
 
 from session.events import ModelFailed
 from session.files.journal import read_journal
 from session.files.run_folders import find_run
-from tests.fixtures.command_line import COMMAND, environment, ran
+from tests.fixtures.command_line import COMMAND, Ran, environment, ran
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Step, Streams, says_error
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.fixtures.command_line import Ran
 
 NORTH = Streams((json.dumps({"reasoning": "It may help.", "action": "north"}),))
 REFUSAL = Streams(("I may not.",), delta_field="refusal")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,9 +16,6 @@ from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import ran
 from tests.fixtures.misbehaving_server import MisbehavingServer, Step, Streams, says_error
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LOOKS = Streams(('{"reasoning": "It may help.", "action": "look"}',))
 WRONG_KEY = says_error(401, "Incorrect API key provided")

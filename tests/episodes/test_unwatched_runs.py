@@ -6,9 +6,10 @@ import json
 import resource
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
 
 from session.errors import LanguageModelError, StoreError
 from session.events import Event, RunEnded, RunPaused, TurnPlayed
@@ -16,12 +17,8 @@ from session.files.journal import read_journal
 from tests.episodes.test_run_command import environment, proposes, run_folder, zorkgpt
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.whole_run import play_run
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from zorkgpt.llm.language_model import Prompt, Role
 
 pytestmark = pytest.mark.slow  # each case starts the program
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+
+from pydantic import BaseModel
 
 from tests.fixtures.whole_run import play_run, verify_run
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from zorkgpt.llm.language_model import Prompt, Role
 
 ANSWERS = ("north. north", "  ", "north", "take lamp then wait. look", "look at the door " * 180, "south")
 

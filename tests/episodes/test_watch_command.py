@@ -9,28 +9,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import takewhile
+from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 import pytest
 
-from session.events import RunPaused
+from session.events import Event, RunPaused
 from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from tests.fixtures.command_line import COMMAND, environment, ran_on_a_terminal
-from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.report.dye_runs import played, started, turn, write_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from session.events import Event
-    from tests.fixtures.misbehaving_server import Handler
 
 PATIENCE = 60.0  # seconds
 

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
+from pydantic import BaseModel
 
 from session.text import description_in
+from session.values import TurnRecord
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.fixtures.whole_run import play_run
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from session.values import TurnRecord
-    from zorkgpt.llm.language_model import Prompt, Role
 
 TURNS = 200
 LONG_LINE = 80

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from session.knowledge import INSIGHTS, KnowledgeLine, Source
 from tests.fixtures.dye_works import GATE, VATS
 from tests.golden.golden_file import assert_golden
 from tests.unit.managers.episode_parts import EpisodePlay
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_question_about_an_episode_and_the_hand_over(tmp_path: Path) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.fixtures.dye_works import BANNER, GATE, MORDANT, VATS
 from tests.golden.golden_file import assert_golden
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from zorkgpt.llm.language_model import Prompt
+from zorkgpt.llm.language_model import Prompt
 
 BY_HAND = "## DANGERS & THREATS\n\n- Never swim in the river.\n"
 

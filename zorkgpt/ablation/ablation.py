@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from session.errors import StoreError
-from zorkgpt.ablation.measures import finished_run, measure
-from zorkgpt.ablation.plan import AblationPlan
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
-
-    from zorkgpt.ablation.measures import RunMeasures
-    from zorkgpt.ablation.plan import Task
-    from zorkgpt.ablation.runners import Runner
-
+from zorkgpt.ablation.measures import RunMeasures, finished_run, measure
+from zorkgpt.ablation.plan import AblationPlan, Task
+from zorkgpt.ablation.runners import Runner
 
 NOT_TOLD: Mapping[str, int] = {}
 

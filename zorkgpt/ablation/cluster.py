@@ -6,9 +6,9 @@ A worker gets its task as JSON and the story as bytes, and sends back the files 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from distributed import Client, KilledWorker, as_completed
 
@@ -16,9 +16,6 @@ from session.errors import ConfigurationError, GameError, StoreError
 from session.files.shared_files import write_atomically
 from zorkgpt.ablation.plan import Task
 from zorkgpt.ablation.run_process import RunProcess
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 _CONNECT_SECONDS = 10
 

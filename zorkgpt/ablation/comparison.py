@@ -8,19 +8,16 @@ signs, and has the power of the paired t-test.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from zorkgpt.ablation.measures import MEASURES, SCORES, TURNS_TO_BEST, RunMeasures, turns_to
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
 
 CONFIDENCE = 0.95
 RESAMPLES = 9999

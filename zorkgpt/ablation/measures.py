@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from session.errors import StoreError
 from session.files.journal import JOURNAL_FILE
@@ -13,10 +14,6 @@ from session.values import Seed
 from zorkgpt.report.figures import EpisodeFigures, figures_of, mean
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.run_summary import summarise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)

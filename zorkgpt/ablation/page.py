@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from os.path import relpath
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import quote
 
 from pydantic import ValidationError
@@ -15,16 +16,11 @@ from session.files.shared_files import read_shared
 from session.text import counted
 from session.values import Seed
 from zorkgpt.ablation.comparison import ArmScore, ComparedPair, Comparison, compared_pairs
-from zorkgpt.ablation.measures import DECISIVE, MEASURES, finished_run
+from zorkgpt.ablation.measures import DECISIVE, MEASURES, RunMeasures, finished_run
 from zorkgpt.ablation.plan import parse_arms
 from zorkgpt.ablation.results import RESULTS_FILE, ReachedScore, Results
 from zorkgpt.report.figures import EpisodeFigures
 from zorkgpt.report.page_data import PAGE_FORMAT, Note
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from zorkgpt.ablation.measures import RunMeasures
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -13,23 +13,18 @@ from itertools import combinations, product
 from operator import getitem
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, ValidationError
 
 from orchestration.opening import Parts, choose_story, open_parts
+from session.configuration.option_groups import Sampling
 from session.configuration.options import options_of
 from session.errors import ConfigurationError, StoreError, StoryError
 from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration
 from session.text import counted
 from session.values import ROLES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from session.configuration.option_groups import Sampling
-
 
 NAMED: Mapping[str, Mapping[str, object]] = {
     "full": {},

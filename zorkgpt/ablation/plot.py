@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import matplotlib as mpl
@@ -12,17 +14,12 @@ from matplotlib.ticker import MaxNLocator
 
 from session.files.shared_files import write_atomically
 from session.text import counted
-from zorkgpt.ablation.measures import DECISIVE
+from zorkgpt.ablation.comparison import Comparison
+from zorkgpt.ablation.measures import DECISIVE, RunMeasures
+from zorkgpt.ablation.results import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from matplotlib.axes import Axes
-
-    from zorkgpt.ablation.comparison import Comparison
-    from zorkgpt.ablation.measures import RunMeasures
-    from zorkgpt.ablation.results import Results
 
 WIDTH, HEIGHT = 11.0, 5.0  # inches; the height is that of a story
 RESOLUTION = 120  # dots an inch

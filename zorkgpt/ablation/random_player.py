@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from orchestration.opening import open_story
+from orchestration.opening import Parts, open_story
+from session.game_configuration import GameConfiguration
 from session.resolved_configuration import EMBEDDED_PROFILE
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import RandomModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from orchestration.opening import Parts
-    from session.game_configuration import GameConfiguration
 
 RANDOM_PROFILE: Mapping[str, object] = {
     **EMBEDDED_PROFILE,

@@ -6,28 +6,23 @@ the second one asks of them is taken for all. So the figures are those of the co
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event as Flag
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from orchestration.opening import open_story
 from orchestration.run import open_run
 from session.configuration.option_groups import BudgetOptions
-from session.events import EpisodeStarted, ModelAnswered, ModelFailed, TurnPlayed
-from zorkgpt.ablation.plan import first_seed
+from session.events import EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
+from session.game_configuration import GameConfiguration
+from session.values import Role
+from zorkgpt.ablation.plan import AblationPlan, Task, first_seed
 from zorkgpt.llm.budget import cost_of
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import RandomModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from session.events import Event
-    from session.game_configuration import GameConfiguration
-    from session.values import Role
-    from zorkgpt.ablation.plan import AblationPlan, Task
 
 EPISODES = 2
 MOST_TURNS = 100

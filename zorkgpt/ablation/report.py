@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from session.files.shared_files import write_atomically
 from session.text import counted
-from zorkgpt.ablation.measures import DECISIVE, SCORES
-from zorkgpt.ablation.results import interval, number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from zorkgpt.ablation.comparison import ArmScore
-    from zorkgpt.ablation.measures import RunMeasures
-    from zorkgpt.ablation.plan import WrittenPlan
-    from zorkgpt.ablation.results import Results
+from zorkgpt.ablation.comparison import ArmScore
+from zorkgpt.ablation.measures import DECISIVE, SCORES, RunMeasures
+from zorkgpt.ablation.plan import WrittenPlan
+from zorkgpt.ablation.results import Results, interval, number
 
 REPORT_FILE = "report.md"
 

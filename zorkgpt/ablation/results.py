@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
@@ -14,13 +15,7 @@ from session.files.shared_files import write_atomically
 from zorkgpt.ablation.comparison import ALPHA, ArmScore, Comparison, arm_scores, compare_all
 from zorkgpt.ablation.measures import DECISIVE, MEASURES, RunMeasures
 from zorkgpt.ablation.plan import WrittenPlan
-from zorkgpt.report.figures import new_best_scores
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from zorkgpt.report.figures import EpisodeFigures
+from zorkgpt.report.figures import EpisodeFigures, new_best_scores
 
 
 def conclusions(comparisons: Iterable[Comparison]) -> Iterator[str]:

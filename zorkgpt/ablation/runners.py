@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import Protocol
 
+from zorkgpt.ablation.plan import Task
 from zorkgpt.ablation.run_process import RunProcess
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from zorkgpt.ablation.plan import Task
 
 
 class Runner(Protocol):

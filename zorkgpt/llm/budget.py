@@ -8,26 +8,20 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import InitVar, dataclass, field
 from threading import Event as Flag
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from genai_prices import Usage, calc_price
 
+from session.configuration.option_groups import PriceOptions
 from session.errors import BudgetSpent, WaitInterrupted
-from session.events import ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
+from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import changed
+from zorkgpt.llm.language_model import Role
 from zorkgpt.llm.stand_ins import PERSON
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from session.configuration.option_groups import PriceOptions
-    from session.events import Event
-    from zorkgpt.llm.language_model import Role
-
 
 _OPENAI = "https://api.openai.com/v1"
 _MILLION = 1_000_000

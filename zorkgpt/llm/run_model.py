@@ -7,26 +7,18 @@ import json
 import logging
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable
-from session.events import ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
-from session.files.inputs import Diverged, RecordingEnded
+from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
+from session.files.inputs import Diverged, Inputs, RecordingEnded
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import before_changes, changes_between
 from session.text import TokenCounter
 from zorkgpt.llm.budget import Spending, Waits
-from zorkgpt.llm.language_model import ROLES, Completion, LanguageModel, Prompt, Role, TokenUsage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from session.events import Event
-    from session.files.inputs import Inputs
-    from zorkgpt.llm.language_model import Answer
+from zorkgpt.llm.language_model import ROLES, Answer, Completion, LanguageModel, Prompt, Role, TokenUsage
 
 FAILURES_TO_OPEN = 3
 TURNS_REFUSED = 20

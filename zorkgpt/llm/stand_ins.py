@@ -6,25 +6,20 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from random import Random
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from session.commands import commands_of
+from session.commands import Vocabulary, commands_of
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.text import FIRST_GUESS
 from session.values import Observation
 from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role, TokenUsage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from session.commands import Vocabulary
 
 PERSON = "a person"
 """Takes the place of the model's name."""

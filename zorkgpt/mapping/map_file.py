@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 from pydantic import (
     BaseModel,
@@ -22,9 +23,6 @@ from pydantic import (
 from session.errors import StoreError
 from session.files.document_store import backup_of
 from session.files.shared_files import read_shared
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 EdgeKey = Annotated[str, StringConstraints(pattern=r"^\d+_")]
 Confidence = Annotated[float, Field(ge=0, le=1)]

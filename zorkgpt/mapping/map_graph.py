@@ -9,26 +9,21 @@ from __future__ import annotations
 
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import to_json
+from typing_extensions import Self
 
 from session.errors import StoreError
 from session.files.shared_files import write_atomically
 from session.values import Location
 from zorkgpt.mapping.map_file import MapFile, NoMap, read_map_file
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
-
-    from typing_extensions import Self
-
 
 MAX_ADJACENT = 5
 MAX_ADJACENT_EXITS = 3

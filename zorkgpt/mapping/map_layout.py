@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_graph import MapGraph
 
 COMPASS: Mapping[str, tuple[int, int]] = {
     "north": (0, -1),

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from dataclasses import fields
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from typing_extensions import override
 
 from session.events import FileEdited
 from session.files.document_store import SharedStore
+from session.files.inputs import Inputs
 from session.files.shared_files import locked
-from zorkgpt.mapping.map_file import parse_map, read_map_to_write
+from zorkgpt.mapping.map_file import Warn, parse_map, read_map_to_write
 from zorkgpt.mapping.map_graph import MapGraph
-
-if TYPE_CHECKING:
-    from contextlib import ExitStack
-    from pathlib import Path
-
-    from session.files.inputs import Inputs
-    from zorkgpt.mapping.map_file import Warn
 
 
 class MapStore(SharedStore):

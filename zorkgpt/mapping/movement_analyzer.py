@@ -6,16 +6,12 @@ Which exits a text names is a hint for who has not tried them, and makes no edge
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from session.commands import passes_time, steps_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from session.values import TurnRecord
+from session.values import TurnRecord
 
 DIRECTION_CONFIDENCE = 0.8
 OTHER_COMMAND_CONFIDENCE = 0.4

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from zorkgpt.mapping.map_graph import Edge, by_destination, plain_line
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from zorkgpt.mapping.map_graph import MapGraph
-
+from zorkgpt.mapping.map_graph import Edge, MapGraph, by_destination, plain_line
 
 BEYOND = "other ways known"
 SURE = 0.5

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -16,15 +17,11 @@ from pydantic import (
     field_validator,
 )
 
+from session.context import AgentContext, OfferedRoute
 from session.values import ObjectiveNote, Proposal
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.players.extractor import ReadingAnswer
 from zorkgpt.prompts.loader import fill_prompt
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from session.context import AgentContext, OfferedRoute
 
 
 class AgentAnswer(BaseModel):

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from session.context import PromptSection
 from session.errors import LanguageModelError
-from session.values import Verdict
+from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
+from zorkgpt.players.object_check import ObjectCheck, Opinion
 from zorkgpt.players.repetitions import Repetitions
 from zorkgpt.prompts.loader import fill_prompt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from session.values import Observation, Proposal, TurnRecord
-    from zorkgpt.players.object_check import ObjectCheck, Opinion
 
 CriticMode = Literal["object_tree", "hybrid", "llm"]
 

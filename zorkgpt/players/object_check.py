@@ -6,22 +6,17 @@ Source: docs/specification.md, Critic.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from session.commands import Vocabulary, read_command, words_of
+from session.commands import Command, Vocabulary, read_command, words_of
 from session.text import cut_at, description_in, first_line
+from session.values import GameObject, Observation, TurnRecord
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.repetitions import LONGEST_OUTCOME
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from session.commands import Command
-    from session.values import GameObject, Observation, TurnRecord
-    from zorkgpt.mapping.map_graph import MapGraph
-    from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 _NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
 _ASKING = ("?", "?)", '?"', ":")

@@ -6,13 +6,11 @@ As it is now means: as far as the player can tell.
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from session.commands import plain_command
 from session.text import cut_at, one_line
-
-if TYPE_CHECKING:
-    from session.values import Observation, TurnRecord
+from session.values import Observation, TurnRecord
 
 LONGEST_OUTCOME = 60
 """Characters of an outcome that are shown."""

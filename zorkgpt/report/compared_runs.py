@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from managers.knowledge.document import parse_knowledge
 from managers.memory.document import parse_memories
 from managers.route_manager import ROUTES_FILE
 from managers.routes.document import parse_routes
+from session.configuration.option_groups import PriceOptions
 from session.files.run_folders import AT_END, AT_START
 from session.files.shared_files import read_shared
 from session.memory import MemoryStatus
@@ -16,12 +18,6 @@ from session.values import Seed
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.figures import RunFigures, figures_of, new_best_scores
 from zorkgpt.report.played_run import read_run
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from session.configuration.option_groups import PriceOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -10,9 +10,6 @@ from managers.base_manager import ManagerStatus
 from managers.state_manager import CURRENT_STATE_FILE
 from session.errors import StoreError, first_problem
 from session.files.shared_files import read_shared
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class CurrentLocation(BaseModel):

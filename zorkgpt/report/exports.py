@@ -6,22 +6,17 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
 from session.events import ModelFailed
 from session.text import one_line
+from session.values import Observation, TurnRecord
+from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.report.figures import RunFigures, figures_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from session.values import Observation, TurnRecord
-    from zorkgpt.llm.run_model import RepeatedCall
-    from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
-
+from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
 
 _MARKS = re.compile(r"([\\`*_~<>&#|\[\]])")
 

@@ -6,35 +6,28 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import SecretStr, ValidationError
 
 from managers.memory.learner import VisitTracker
 from managers.objectives.answer import FoundObjective, ObjectivesAnswer
-from session.events import EpisodeEnd, EpisodeStarted, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
+from managers.routes.document import RouteBook
+from session.configuration.option_groups import PriceOptions
+from session.events import EpisodeEnd, EpisodeStarted, Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.journal import Manifest
 from session.game_configuration import GameConfiguration
 from session.game_state import EpisodeProgress, NewBest
-from session.memory import MemoryStatus
+from session.memory import Memory, MemoryStatus
 from session.resolved_configuration import changed
 from session.text import counted, one_line
-from session.values import ROLES, Seed
-from zorkgpt.llm.budget import cost_of
+from session.values import ROLES, Observation, Seed, TurnRecord
+from zorkgpt.llm.budget import Spending, cost_of
+from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun
 from zorkgpt.report.run_summary import RunSummary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from managers.routes.document import RouteBook
-    from session.configuration.option_groups import PriceOptions
-    from session.events import Event
-    from session.memory import Memory
-    from session.values import Observation, TurnRecord
-    from zorkgpt.llm.budget import Spending
-    from zorkgpt.report.played_run import ModelCall, PlayedEpisode, PlayedRun
 
 
 class FailedCommands:

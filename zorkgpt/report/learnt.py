@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from pathlib import Path
+from typing import Literal, NamedTuple
 
+from managers.base_manager import BaseManager
 from managers.knowledge.document import parse_knowledge
 from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import ObjectiveManager
@@ -18,18 +21,11 @@ from session.files.run_folders import AT_END
 from session.files.shared_files import read_shared
 from session.knowledge import KnowledgeEntry, Source
 from session.memory import INVALIDATION_MARKER, Memory
+from session.objective import Objective
 from session.route import KnownRoute
 from session.text import one_line, text_key
 from zorkgpt.mapping.map_graph import MapGraph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
-    from managers.base_manager import BaseManager
-    from session.objective import Objective
-    from zorkgpt.report.played_run import PlayedRun
-
+from zorkgpt.report.played_run import PlayedRun
 
 _KNOWLEDGE, _MAP = "knowledgebase.md", "map_state.json"
 

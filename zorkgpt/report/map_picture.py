@@ -13,13 +13,11 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from session.text import one_line
-from zorkgpt.mapping.map_layout import HALF_BOX, lay_out
+from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_layout import HALF_BOX, Cell, Way, lay_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from zorkgpt.mapping.map_graph import MapGraph
-    from zorkgpt.mapping.map_layout import Cell, Way
 
 WIDTH, HEIGHT = 1.5, 1.0  # inches of a cell
 RESOLUTION = 120  # dots an inch

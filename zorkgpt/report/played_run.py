@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from managers.memory.document import parse_memories
 from session.errors import StoreError
@@ -11,12 +11,8 @@ from session.events import EpisodeEnded, EpisodeStarted, Event, ModelAnswered, M
 from session.files.journal import Manifest, read_journal, read_manifest
 from session.files.run_folders import MEMORIES_AT_END
 from session.memory import Memory
+from session.values import Observation
 from zorkgpt.report.run_summary import RunSummary, summarise
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.values import Observation
 
 ModelCall = ModelAnswered | ModelFailed
 

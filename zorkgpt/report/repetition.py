@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
+from managers.base_manager import BaseManager
 from managers.map_manager import MapManager
-from session.events import EpisodeEnded, EpisodeStarted, TurnPlayed
+from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
+from zorkgpt.llm.run_model import RepeatedCall
+from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.learnt import ItemChange, Knower, Known, changes_between, keys_shown
 from zorkgpt.report.line_table import LineTable, Ranges
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from managers.base_manager import BaseManager
-    from session.events import Event
-    from zorkgpt.llm.run_model import RepeatedCall
-    from zorkgpt.mapping.map_graph import MapGraph
 
 
 class RunMoment(NamedTuple):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from session.events import (
     EpisodeStarted,
+    Event,
     FileEdited,
     GameFailed,
     MemoryRemoved,
@@ -20,13 +22,16 @@ from session.events import (
     TurnPlayed,
 )
 from session.text import counted
+from session.values import GameObject, Observation, Proposal, Verdict
 from zorkgpt.llm.run_model import PLAYING_ROLES
+from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_layout import lay_out
-from zorkgpt.report.figures import PricedCall, figures_of, priced_calls
-from zorkgpt.report.learnt import items_of
+from zorkgpt.report.figures import EpisodeFigures, PricedCall, figures_of, priced_calls
+from zorkgpt.report.learnt import AtEnd, ItemChange, items_of
 from zorkgpt.report.page_data import (
     Happening,
     Mark,
+    MilestoneKind,
     Note,
     PageAttempt,
     PageCall,
@@ -39,18 +44,8 @@ from zorkgpt.report.page_data import (
     PageWay,
     Tokens,
 )
+from zorkgpt.report.played_run import PlayedEpisode, PlayedRun
 from zorkgpt.report.repetition import RebuiltPrompt, Repetition, RunMoment
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from session.events import Event
-    from session.values import GameObject, Observation, Proposal, Verdict
-    from zorkgpt.mapping.map_graph import MapGraph
-    from zorkgpt.report.figures import EpisodeFigures
-    from zorkgpt.report.learnt import AtEnd, ItemChange
-    from zorkgpt.report.page_data import MilestoneKind
-    from zorkgpt.report.played_run import PlayedEpisode, PlayedRun
 
 
 def milestones_of(episodes: Sequence[PlayedEpisode], figures: Sequence[EpisodeFigures]) -> tuple[PageMilestone, ...]:

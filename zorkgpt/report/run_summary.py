@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
@@ -15,9 +15,6 @@ from session.events import OptionValue
 from session.files.journal import read_lines, read_manifest, require_known_version
 from session.files.run_folders import is_claimed
 from session.resolved_configuration import as_settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 RunState = Literal["done", "paused", "playing", "killed", "damaged"]
 """``playing``: by a process of this machine; ``killed``: its journal has no end, and nobody plays it; ``damaged``: the

@@ -15,16 +15,11 @@ from importlib.resources import files
 from secrets import token_urlsafe
 from socketserver import ThreadingTCPServer
 from threading import Thread
-from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
-from typing_extensions import override
+from typing_extensions import Self, override
 
 from session.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 
 JSON_FILE = "report.json"
 POLICY_PLACE = "<!--zorkgpt:policy-->"

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from game_interface.core.machine.story import Story
+from game_interface.core.machine.story import Story
 
 ZORK_1 = MappingProxyType(
     {

@@ -10,10 +10,8 @@ opcodes concerned are replaced here by ones of our own (Z-Machine Standard 1.1 Â
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from collections.abc import Callable
+from typing import Literal
 
 Stop = Literal["quit", "restart"]
 

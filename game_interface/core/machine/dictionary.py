@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from game_interface.core.machine.story import read_word
+from game_interface.core.machine.story import Story, read_word
 from game_interface.core.machine.zstring import TextDecoder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from game_interface.core.machine.story import Story
-
 
 _FIRST_LONG_VERSION = 4
 _COMPILER_ADDRESS = 0x3C

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from jericho import FrotzEnv
 from jericho.defines import BINDINGS_DICT
@@ -15,14 +16,9 @@ from jericho.template_action_generator import TemplateActionGenerator
 from game_interface.core.commands import LONGEST_LINE
 from game_interface.core.machine.containment import Containment
 from game_interface.core.machine.dictionary import Dictionary
-from game_interface.core.machine.story import read_word
+from game_interface.core.machine.story import DynamicMemory, Story, read_word
 from game_interface.core.private_folder import private_folder
 from session.errors import GameError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from game_interface.core.machine.story import DynamicMemory, Story
 
 Prompt = Literal["line", "key"]
 Stop = Literal["quit", "restart", "crash"]

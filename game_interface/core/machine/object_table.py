@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
-from game_interface.core.machine.story import read_word
+from game_interface.core.machine.story import DynamicMemory, Story, read_word
 from game_interface.core.machine.zstring import TextDecoder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from game_interface.core.machine.story import DynamicMemory, Story
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from pydantic import TypeAdapter, ValidationError
+from typing_extensions import Self
 
 from game_interface.core.machine.interpreter import Registers, Snapshot
 from game_interface.core.play_notes import NO_QUESTION, NOTHING_LEARNED, Learned, StoryQuestion
 from session.errors import GameError
 from session.values import Observation
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 _FORMAT = b"zorkgpt-state-1 "
 

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from jericho.defines import BINDINGS_DICT
+from typing_extensions import Self
 
 from session.errors import StoryError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
-
-    from typing_extensions import Self
-
 
 _ARCHIVE, _KIND = b"FORM", b"IFRS"
 _Z_CODE, _GLULX = b"ZCOD", b"GLUL"

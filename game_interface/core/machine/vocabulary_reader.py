@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from game_interface.core.machine.dictionary import Dictionary, free_verbs, read_entries
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.story import read_word
+from game_interface.core.machine.story import Story, read_word
 from session.commands import ParserFamily, Vocabulary
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from game_interface.core.machine.story import Story
 
 _INFORM_NAMES = 1
 """The number of Inform's property of names; Infocom's differs from story to story."""

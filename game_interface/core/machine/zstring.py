@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from game_interface.core.machine.story import read_word
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from game_interface.core.machine.story import Story
+from game_interface.core.machine.story import Story, read_word
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PUNCTUATION = "\n0123456789.,!?_#'\"/\\-:()"

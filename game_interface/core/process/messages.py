@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from socket import socket
+from socket import socket
 
 _HEADER_SIZE = 4
 _CHUNK = 1 << 16

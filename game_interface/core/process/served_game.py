@@ -11,18 +11,14 @@ import resource
 import signal
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from socket import socket
 
 from game_interface.core.jericho_game import JerichoGame
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
 from game_interface.core.process.messages import receive_message, send_message
 from session.errors import ConfigurationError, GameError, StoryError, ZorkGPTError
-
-if TYPE_CHECKING:
-    from socket import socket
-
-    from session.values import Seed
+from session.values import Seed
 
 ERRORS: dict[bytes, type[ZorkGPTError]] = {b"c": ConfigurationError, b"g": GameError, b"s": StoryError}
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
 from jericho.defines import BINDINGS_DICT
 
+from game_interface.core.machine.story import Story
 from game_interface.core.private_folder import private_folder
 from game_interface.core.process.fork_helper import GameProcess
 from game_interface.core.process.served_game import opening_request
 from session.errors import GameError, StoryError
-
-if TYPE_CHECKING:
-    from game_interface.core.machine.story import Story
 
 OPENING_LIMIT = 20.0
 """Seconds in which a story has to open; learning where an unknown one keeps its status is part of that."""

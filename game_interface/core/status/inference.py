@@ -7,15 +7,12 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from struct import unpack_from
-from typing import TYPE_CHECKING
 
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.story import Story
 from game_interface.core.play_notes import NO_CLUES, Clues
+from game_interface.core.status.exploration import Exploration
 from game_interface.core.status.told_score import told_score
-
-if TYPE_CHECKING:
-    from game_interface.core.machine.object_table import ObjectTable
-    from game_interface.core.machine.story import Story
-    from game_interface.core.status.exploration import Exploration
 
 _LAST_STATUS_LINE_VERSION = 3
 """Up to this version the machine itself draws the status line, from the first three globals."""

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Generic, NamedTuple
+from typing import Generic, NamedTuple
 
 from typing_extensions import override
 
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.story import DynamicMemory, Story
 from game_interface.core.play_notes import NO_CLUES, Clues, Learned
 from game_interface.core.status.exploration import Emulator, State, explore
 from game_interface.core.status.inference import infer_clues
 from game_interface.core.status.status_reader import ClueReader, Status, StatusReader
 from game_interface.core.status.told_score import told_score
-
-if TYPE_CHECKING:
-    from game_interface.core.machine.object_table import ObjectTable
-    from game_interface.core.machine.story import DynamicMemory, Story
 
 _ANSWERS: tuple[tuple[str, ...], ...] = ((), ("no",), ("yes",), ("1",), ("",))
 _WAYS: tuple[tuple[str, ...], ...] = ((), ("open door",), ("north",), ("stand",), ("wait",) * 10, ("wait",) * 40)

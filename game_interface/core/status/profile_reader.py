@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from typing_extensions import override
 
+from game_interface.core.machine.interpreter import Interpreter
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.story import DynamicMemory, Story
 from game_interface.core.play_notes import NOTHING_LEARNED
 from game_interface.core.status.status_reader import Status, StatusReader
-
-if TYPE_CHECKING:
-    from game_interface.core.machine.interpreter import Interpreter
-    from game_interface.core.machine.object_table import ObjectTable
-    from game_interface.core.machine.story import DynamicMemory, Story
 
 _LAST_VERSION_WITH_STATUS_LINE = 3
 _THIRD_GLOBAL = 4

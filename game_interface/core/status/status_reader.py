@@ -6,12 +6,11 @@ copy of it, or the story's own answer, on the score. Up to version 3 the Standar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from game_interface.core.machine.object_table import ObjectTable
-    from game_interface.core.machine.story import DynamicMemory
-    from game_interface.core.play_notes import Clues, Learned
+from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.story import DynamicMemory
+from game_interface.core.play_notes import Clues, Learned
 
 
 class Status(NamedTuple):

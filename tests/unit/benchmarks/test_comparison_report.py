@@ -5,15 +5,13 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from benchmarks import memory_writes
 from benchmarks.comparison_report import Benchmark, benchmarks, report
 from benchmarks.stories import OWN_STORY, user_stories, walkthrough_of
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-
-if TYPE_CHECKING:
-    import pytest
 
 NEED_A_MODEL = {"embedded_turn", "first_return"}
 HELPERS = {"comparison_report", "stories", "tables"}

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,9 +10,6 @@ from game_interface.core.commands import keypress, normalised, refusal
 from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.story import Story
 from tests.fixtures.walkthrough import get_zork1_walkthrough
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(

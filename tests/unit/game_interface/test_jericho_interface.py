@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,9 +17,6 @@ from game_interface.core.process import trial
 from session.errors import ConfigurationError, GameError, StoryError
 from session.values import GameObject, Location
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 EXITS = Path(__file__).parents[2] / "stories" / "exits.z5"
 

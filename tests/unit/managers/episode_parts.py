@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import structlog
 
 from managers.episode_synthesizer import EpisodeSynthesizer
 from session.knowledge import KnowledgeLine
 from tests.fixtures.dye_works import GATE, OPENING, VATS, Play
-from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from zorkgpt.llm.stand_ins import Reply, ReplyFunction
+from zorkgpt.llm.stand_ins import Reply, ReplyFunction, ScriptedLLM
 
 
 @dataclass

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
 
 import structlog
 
@@ -11,12 +12,7 @@ from managers.map_manager import MapManager
 from session.memory import Memory
 from tests.fixtures.dye_works import GATE, Play
 from tests.unit.managers.objective_parts import Memories
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from zorkgpt.llm.stand_ins import Reply, ReplyFunction
+from zorkgpt.llm.stand_ins import Reply, ReplyFunction
 
 
 class KnowledgePlay(Play[KnowledgeManager]):

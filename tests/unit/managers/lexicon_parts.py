@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import structlog
 
 from managers.lexicon_manager import LexiconManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.values import Observation
+from session.values import Observation, TurnRecord
 from tests.unit.zorkgpt.players.dye_works import in_the_loft, moment, turn, vocabulary
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.values import TurnRecord
 
 DIRECTIONS = ("north", "up")
 LONG = "The vats stand in two rows, and blue runs down the side of each of them into a gutter in the stone floor."

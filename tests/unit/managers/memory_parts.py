@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
 
 import structlog
 
@@ -10,14 +11,9 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import Memory
+from session.values import Location
 from tests.fixtures.dye_works import VATS, Play
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from session.values import Location
-    from zorkgpt.llm.stand_ins import Reply, ReplyFunction
+from zorkgpt.llm.stand_ins import Reply, ReplyFunction
 
 
 def memory(title: str = "Mordant first", persistence: str = "permanent", **fields: object) -> Memory:

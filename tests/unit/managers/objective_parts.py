@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import structlog
 
@@ -14,12 +14,7 @@ from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from session.memory import Memory
 from tests.fixtures.dye_works import Play
-from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from zorkgpt.llm.stand_ins import Reply, ReplyFunction
+from zorkgpt.llm.stand_ins import Reply, ReplyFunction, ScriptedLLM
 
 
 @dataclass

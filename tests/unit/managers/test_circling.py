@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 import structlog
@@ -12,9 +12,6 @@ from managers.circling import CIRCLING, CirclingDetector
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 STUDY = Observation("", Location(32, "Study"), (), (GameObject(7, "desk", 32),), score=0)
 STORAGE = replace(STUDY, location=Location(41, "Storage"))

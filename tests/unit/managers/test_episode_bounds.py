@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from session.knowledge import KnowledgeLine, Source
 from tests.unit.managers.episode_parts import EpisodePlay
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from zorkgpt.llm.stand_ins import Reply
+from zorkgpt.llm.stand_ins import Reply
 
 KNOWN, WORDS = "fumes " * 500, "word " * 100
 

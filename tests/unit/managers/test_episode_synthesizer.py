@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import structlog
@@ -12,7 +12,8 @@ from managers.episode_synthesizer import DEATH_ANALYSIS
 from managers.episodes.prompt import INSTRUCTIONS_SHARE, LONGEST_HANDOVER
 from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, Scored
 from managers.knowledge_manager import KnowledgeManager
-from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, StoreError
+from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
+from session.events import EpisodeEnd
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, KnowledgeLine, Source
 from session.memory import Memory
@@ -23,12 +24,6 @@ from tests.fixtures.held_stores import held
 from tests.unit.managers.episode_parts import EpisodePlay
 from tests.unit.managers.objective_parts import Memories
 from zorkgpt.prompts.loader import fill_prompt
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.errors import LanguageModelError
-    from session.events import EpisodeEnd
 
 SMALLEST_BUDGET = INSTRUCTIONS_SHARE * TokenCounter().estimate(fill_prompt("episode"))
 NOTHING: dict[str, object] = {}

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from session.values import Location
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from zorkgpt.llm.stand_ins import Reply
+from zorkgpt.llm.stand_ins import Reply
 
 WORDS = "word " * 100
 UNASKED = {"knowledge_update_interval": 900}

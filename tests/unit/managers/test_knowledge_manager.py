@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
+from pydantic import BaseModel
 from structlog.testing import capture_logs
 
-from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid, StoreError
+from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeLine, Source
 from tests.fixtures.dye_works import BANNER, MORDANT, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pydantic import BaseModel
-
-    from session.errors import LanguageModelError
-    from zorkgpt.llm.language_model import Prompt, Role
 
 NOTHING = answer()
 SOLVED = answer(line("Mordant first, then dye.", 5, 7))

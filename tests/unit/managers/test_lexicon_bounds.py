@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from managers.lexicon.document import FormTrial, Lexicon
 from session.game_state import GameState
 from tests.unit.managers.lexicon_parts import changing, manager_in, silent, unread
 from tests.unit.zorkgpt.players.dye_works import VATS, moment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def trial(number: int, *, words: str = "No.", form: str = "take OBJECT") -> FormTrial:

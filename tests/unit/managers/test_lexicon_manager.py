@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -22,9 +22,6 @@ from tests.fixtures.held_stores import held
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.unit.managers.lexicon_parts import LONG, changing, manager_in, moving, silent, unread
 from tests.unit.zorkgpt.players.dye_works import VATS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TOKENS = 150
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import structlog
@@ -17,9 +17,6 @@ from session.values import Location, Observation, Proposal, Reading
 from tests.fixtures.held_stores import held
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.map_graph import Edge, MapGraph
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def manager_in(workdir: Path, *, here: int | None = None) -> MapManager:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from session.memory import Memory
 from tests.fixtures.dye_works import VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.memory import Memory
-    from zorkgpt.llm.stand_ins import Reply
+from zorkgpt.llm.stand_ins import Reply
 
 MARK = len(" […]")
 

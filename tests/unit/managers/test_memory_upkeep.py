@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from managers.simple_memory_manager import ZMachineContext
 from session.memory import MemoryStatus
 from tests.fixtures.dye_works import LOFT, MORDANT, VATS
 from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from managers.simple_memory_manager import ZMachineContext
 
 
 class TestTakingOut:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from session.memory import Memory
 from tests.fixtures.dye_works import GATE
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from zorkgpt.llm.stand_ins import Reply
+from zorkgpt.llm.stand_ins import Reply
 
 MARK = len(" […]")
 

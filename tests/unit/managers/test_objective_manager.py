@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter
 from structlog.testing import capture_logs
 
 from managers.objectives.answer import LONGEST_TEXT
-from session.errors import BudgetSpent, LanguageModelUnavailable, ResponseInvalid
+from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.game_state import GameState
 from session.memory import Memory
 from session.objective import Objective, ObjectivesState
 from session.values import ObjectiveNote, Verdict
 from tests.fixtures.dye_works import ACCEPTED, BANNER, GATE, LOFT, VATS
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from session.errors import LanguageModelError
 
 NOTHING: dict[str, object] = {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import structlog
 
@@ -15,9 +15,6 @@ from session.game_state import GameState
 from session.route import Goal, KnownRoute, RouteStep, Waypoint
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.mapping.map_graph import MapGraph
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 YARD = Observation("A yard.", Location(1, "Yard"), (), (), score=0)
 HALL = Observation("A hall.", Location(2, "Hall"), (), (), score=0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -20,10 +22,6 @@ from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
 from tests.unit.zorkgpt.mapping.turns import walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 def text_of(workdir: Path) -> str:

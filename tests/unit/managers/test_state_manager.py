@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import structlog
 from structlog.testing import capture_logs
@@ -14,9 +14,6 @@ from managers.state_manager import StateManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def manager_in(workdir: Path, state: GameState | None = None) -> StateManager:

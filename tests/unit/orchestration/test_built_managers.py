@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import structlog
@@ -16,7 +16,7 @@ from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from managers.simple_memory_manager import SimpleMemoryManager
-from orchestration.learning import build_learning
+from orchestration.learning import Learning, build_learning
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import TokenCounter
@@ -24,11 +24,6 @@ from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.mapping.turns import walk
 from tests.unit.zorkgpt.players.dye_works import vocabulary
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from orchestration.learning import Learning
 
 MODEL, TOKENS = ScriptedLLM(), TokenCounter()
 

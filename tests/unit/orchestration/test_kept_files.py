@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from orchestration.learning import shared_files
 from session.errors import StoreError
-from session.files.run_folders import Checkpoint, latest_checkpoint, make_checkpoint
+from session.files.run_folders import Checkpoint, SharedFiles, latest_checkpoint, make_checkpoint
 from session.game_configuration import GameConfiguration
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.files.run_folders import SharedFiles
 
 FILES = {
     "Memories.md": "# Memories\n",

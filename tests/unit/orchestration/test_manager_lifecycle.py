@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import FrameType
 
 import pytest
 import structlog
@@ -20,7 +22,7 @@ from managers.objective_manager import ObjectiveManager
 from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
-from orchestration.learning import MANAGERS, build_learning
+from orchestration.learning import MANAGERS, Learning, build_learning
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import TokenCounter
@@ -28,13 +30,6 @@ from session.values import Observation
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.players.dye_works import vocabulary
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-    from types import FrameType
-
-    from orchestration.learning import Learning
 
 STATUS = TypeAdapter(ManagerStatus)
 

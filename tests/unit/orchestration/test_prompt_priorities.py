@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import structlog
@@ -19,9 +19,6 @@ from session.values import Location, Observation
 from tests.fixtures.scripted_game import SCRIPTED_STORY
 from tests.unit.zorkgpt.players.dye_works import vocabulary
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HALL = Observation("It rains.", Location(4, "Hall"))
 WORDS = "word " * 40

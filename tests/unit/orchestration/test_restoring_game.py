@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
 
 import pytest
 
+from game_interface.core.machine.saved_state import SavedState
 from orchestration.restoring_game import RestoringGame
 from session.errors import GameError
 from session.events import Event, GameFailed
@@ -16,9 +16,6 @@ from session.files.journal import Journal
 from session.values import Location, Observation, Seed
 from tests.fixtures.held_stores import HeldStores
 from tests.fixtures.scripted_game import ScriptedGame
-
-if TYPE_CHECKING:
-    from game_interface.core.machine.saved_state import SavedState
 
 QUAY = Observation("A boat lies here.", Location(1, "Quay"), score=0, moves=0)
 BOAT = replace(QUAY, text="In the boat.", location=Location(2, "Boat"))

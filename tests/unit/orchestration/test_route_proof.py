@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
 from orchestration.route_proof import _RouteTrial
 from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
-from session.values import Location, Observation
+from session.values import Location, Observation, Seed
 from tests.fixtures.scripted_game import ScriptedGame
-
-if TYPE_CHECKING:
-    from session.values import Seed
 
 YARD = Observation("A yard.", Location(1, "Yard"), (), (), score=0)
 LOFT = Observation("A loft.", Location(2, "Loft"), (), (), score=0)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from orchestration.run_log import open_log
 from session.errors import StoreError
 from tests.fixtures.full_disk import no_file_may_pass
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_message_is_in_the_file_at_once_as_a_line_of_json(tmp_path: Path) -> None:

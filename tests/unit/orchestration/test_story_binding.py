@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from orchestration.opening import bind_to_story, folder_for_story
 from session.errors import ConfigurationError, StoreError
 from session.game_configuration import GameConfiguration
 from session.values import StoryFacts
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VATS = StoryFacts("vats.z5", "vats", "a" * 64, version=5, release=1, serial="260101", known=False)
 MOOR = replace(VATS, path="moor.z5", name="moor", sha256="b" * 64)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import structlog
@@ -22,15 +23,9 @@ from session.text import TokenCounter
 from session.values import Location, Observation, TurnRecord
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import SCRIPTED_STORY, ScriptedGame
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.language_model import Prompt, Role
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 from zorkgpt.players.agent import Agent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from zorkgpt.llm.language_model import Prompt, Role
-    from zorkgpt.llm.stand_ins import Reply
 
 LOFT = Observation("A loft.", Location(1, "Loft"), (), (), moves=0)
 HALL = Observation("A hall.", Location(2, "Hall"), (), (), moves=1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import structlog
 
@@ -27,10 +29,6 @@ from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import ScriptedGame
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 from zorkgpt.players.agent import Agent
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 QUAY = Observation("Quay\nA boat lies here.", Location(1, "Quay"), (), (GameObject(7, "boat"),), score=0, moves=0)
 BOAT = replace(QUAY, text="In the boat.", location=Location(2, "Boat"), score=10)

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from session.file_names import writers_besides_user
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SOMEBODY = 4321
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +10,6 @@ from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
 from session.resolved_configuration import load_configuration, require_named, trust
 from tests.fixtures.typed_command import typed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 THEIRS = "https://models.example/v1"
 KEY = "sk-0123456789abcdef0123"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from session.resolved_configuration import load_configuration
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_dollar_sign_in_a_key_is_part_of_it(tmp_path: Path) -> None:

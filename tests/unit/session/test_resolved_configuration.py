@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
-from session.resolved_configuration import load_configuration
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.resolved_configuration import ResolvedConfiguration
-    from session.values import Seed
+from session.resolved_configuration import ResolvedConfiguration, load_configuration
+from session.values import Seed
 
 KEY = "sk-nobody-may-see-this"
 SERVED = {"agent_model": "served", "llm.engine": "openai"}

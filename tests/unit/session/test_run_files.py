@@ -7,8 +7,9 @@ import re
 import subprocess
 import sys
 from hashlib import sha256
+from pathlib import Path
 from shutil import rmtree
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,6 @@ from session.files.run_folders import (
     kept_budgets,
 )
 from tests.fixtures.run_events import turn_played
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PLAY = """
 import sys

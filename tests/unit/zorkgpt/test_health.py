@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +13,6 @@ from session.resolved_configuration import load_configuration
 from tests.fixtures.misbehaving_server import MisbehavingServer, says_error
 from zorkgpt.health import Finding, examine
 from zorkgpt.llm.embedded.model_store import SMOLLM2, ModelStore
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEY = "sk-nobody-may-see-this"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from pathlib import Path  # noqa: TC003  Typer reads it
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
 
+from pydantic import JsonValue
+from typing_extensions import Self
 from xllamacpp import CommonParams, Server, llama_flash_attn_type
 
 from session.errors import ConfigurationError
 from zorkgpt.llm.embedded.trial_load import prove_loadable
 from zorkgpt.llm.language_model import ROLES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import TracebackType
-
-    from pydantic import JsonValue
-    from typing_extensions import Self
-
 
 _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"

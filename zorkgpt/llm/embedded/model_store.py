@@ -15,19 +15,17 @@ import subprocess
 import sys
 import zipfile
 import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
 from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
 
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from session.processes import NETWORK_VARIABLES, child_environment, program, python_command
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 MODEL_DIR_VARIABLE = "ZORKGPT_MODEL_DIR"
 

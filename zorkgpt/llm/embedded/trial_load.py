@@ -11,15 +11,12 @@ import re
 import struct
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from xllamacpp import CommonParams, Server
 
 from session.errors import ConfigurationError
 from session.processes import child_environment, python_command
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ENGINE_VARIABLES = ("GGML_*", "LLAMA_*", "OMP_*", "OPENBLAS_*", "MKL_*", "CUDA_*", "HIP_*", "ROCR_*", "HSA_*", "VK_*")
 """With which a user tells the engine what to calculate on."""

@@ -6,18 +6,15 @@ Every text is read in one pass, whatever is in it: a model may write a million b
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from session.errors import ResponseInvalid, problems_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from zorkgpt.llm.language_model import Answer
+from zorkgpt.llm.language_model import Answer
 
 MOST_NESTED = 100
 """Objects and lists within one another; what is nested deeper is no JSON of ours."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import BaseModel, JsonValue, ValidationError, WrapValidator
 
 from session.errors import ResponseInvalid
 from zorkgpt.llm.language_model import TokenUsage
 from zorkgpt.llm.openai.faults import ReplyUnreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 MOST_TOKENS = 10**9  # that any request can have
 _WRITTEN = 8

@@ -6,22 +6,20 @@ The client's own timeouts begin anew with every byte, so a server that drips its
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import ExitStack
 from functools import partial
 from math import inf
 from threading import Event as Flag
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import httpcore2
 import httpx2
 
 from session.errors import WaitInterrupted
 from zorkgpt.llm.openai.faults import RequestFailed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _POLL_SECONDS = 0.1
 _SHORTEST_SECONDS = 0.001

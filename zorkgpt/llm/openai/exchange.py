@@ -17,12 +17,11 @@ from zorkgpt.llm.openai.answers import (
     read_answer,
     split_reasoning,
 )
+from zorkgpt.llm.openai.chat_chunks import ChatReply
 from zorkgpt.llm.openai.schemas import schema_instruction
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
-
-    from zorkgpt.llm.openai.chat_chunks import ChatReply
 
 _SHOWN = 120
 _SHOWN_AGAIN = 4000

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 from urllib.parse import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 HIDDEN = "[key]"
 _SHORTEST_UNIQUE = 8

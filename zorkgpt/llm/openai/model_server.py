@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
@@ -13,7 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import httpx2
 import openai
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel, JsonValue, SecretStr, ValidationError
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, WaitInterrupted
 from session.resolved_configuration import is_loopback
@@ -31,10 +32,7 @@ from zorkgpt.llm.openai.faults import (
 from zorkgpt.llm.openai.hidden_keys import Secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
     from openai.types.chat import ChatCompletionMessageParam
-    from pydantic import SecretStr
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 BASE_URL_MEND = "base URLs mostly end in /v1"

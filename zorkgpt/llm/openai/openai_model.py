@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Mapping
 from functools import cache, partial
-from typing import TYPE_CHECKING, TypeVar
+from threading import Event as Flag
+from typing import TypeVar
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random
+from typing_extensions import Self
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.text import counted
@@ -16,15 +19,8 @@ from zorkgpt.llm.openai.answers import AnswerIncomplete
 from zorkgpt.llm.openai.exchange import AnswerUnfit, Exchange
 from zorkgpt.llm.openai.faults import AnswerCutOff, RequestFailed
 from zorkgpt.llm.openai.model_server import ModelServer
+from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 from zorkgpt.llm.openai.served_model import ServedModel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from threading import Event as Flag
-
-    from typing_extensions import Self
-
-    from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 
 Result = TypeVar("Result")
 

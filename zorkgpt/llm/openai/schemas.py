@@ -7,16 +7,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from openai import pydantic_function_tool
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from session.configuration.option_groups import Sampling
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from pydantic import BaseModel, JsonValue
+
 from session.configuration.option_groups import Sampling
 from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
+from zorkgpt.llm.language_model import Answer
+from zorkgpt.llm.openai.exchange import Exchange, UsableAnswer
 from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses
-from zorkgpt.llm.openai.model_server import BASE_URL_MEND
-from zorkgpt.llm.openai.schemas import response_format
+from zorkgpt.llm.openai.model_server import BASE_URL_MEND, ModelServer
+from zorkgpt.llm.openai.schemas import Limits, RoleSettings, response_format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from openai.types.chat import ChatCompletionMessageParam
-    from pydantic import BaseModel, JsonValue
-
-    from zorkgpt.llm.language_model import Answer
-    from zorkgpt.llm.openai.exchange import Exchange, UsableAnswer
-    from zorkgpt.llm.openai.model_server import ModelServer
-    from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 
 _LOG = logging.getLogger(__name__)
 TRIAL: Final[list[ChatCompletionMessageParam]] = [{"role": "user", "content": "Reply with OK."}]

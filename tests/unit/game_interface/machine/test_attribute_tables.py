@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from game_interface.core.machine.attribute_tables import INFORM_6, ZORK_1, attribute_table, named_attributes
 from game_interface.core.machine.story import Story
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BANNER = "Release 1 / Serial number 261121 / Inform v6.41 Library v6.12.6 S"
 PLAYER = frozenset(INFORM_6[name] for name in ("animate", "concealed", "proper", "transparent"))

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.story import Story
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -14,9 +14,6 @@ from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import PLAYABLE_VERSIONS, Story
 from session.errors import StoryError
 from tests.fixtures.story_image import MadeUpObject, StoryImage, words
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROOM = [MadeUpObject("hall"), MadeUpObject("lamp", parent=1)]
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
 from tests.fixtures.story_image import MadeUpObject, StoryImage, link, move, packed, set_global, spelt, words
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HALL, BOX, LAMP, COIN = 1, 2, 3, 4
 OBJECTS = [

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.commands import Vocabulary
+from session.commands import Vocabulary
 
 
 @pytest.fixture(scope="module")

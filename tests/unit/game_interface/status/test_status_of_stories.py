@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from benchmarks.general_way import CLAIMS, Measurement, measure
 from game_interface.core.jericho_interface import JerichoInterface
+from game_interface.core.play_notes import Clues
 from game_interface.core.status.learning_reader import LearningReader
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from game_interface.core.play_notes import Clues
 
 pytestmark = pytest.mark.filterwarnings("ignore:Game .* is not fully supported")
 

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from game_interface.core.machine.object_table import ObjectTable
-from game_interface.core.machine.story import Story
+from game_interface.core.machine.story import DynamicMemory, Story
 from game_interface.core.status.exploration import explore
 from game_interface.core.status.learning_reader import LearningReader
 from game_interface.core.status.status_reader import Status
 from tests.fixtures.story_image import MadeUpObject, StoryImage, move, set_global
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from game_interface.core.machine.story import DynamicMemory
 
 HALL, KITCHEN, CELLAR, PLAYER, DOG, COIN, CART, DARKNESS, GHOST, LAST = range(1, 11)
 NAMES = ("hall", "kitchen", "cellar", "you", "dog", "coin", "cart", "darkness", "ghost", "last")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +9,7 @@ from managers.knowledge.prompt import (
     BRIEF_TURNS,
     LearntTurn,
     Played,
+    Question,
     brief_question,
     consolidation_question,
     update_question,
@@ -22,9 +21,6 @@ from session.knowledge import INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine,
 from session.memory import Memory
 from session.resolved_configuration import EMBEDDED_PROFILE
 from session.text import TokenCounter
-
-if TYPE_CHECKING:
-    from managers.knowledge.prompt import Question
 
 FULL, SMALL = 2200, 600  # tokens that hold the instructions and little else
 

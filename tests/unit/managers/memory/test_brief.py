@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,11 +13,7 @@ from session.text import TokenCounter
 from session.values import GameObject
 from tests.fixtures.dye_works import BANNER, LOFT, MORDANT, VATS
 from tests.unit.managers.memory_parts import MemoryPlay, memory
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from zorkgpt.llm.stand_ins import Reply
+from zorkgpt.llm.stand_ins import Reply
 
 OIL = GameObject(80, "can of oil")
 ROOM = "Blue Vats\nThe vats stand in two rows, and blue runs down the side of each of them into a gutter in the floor."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
@@ -11,9 +11,6 @@ from managers.memory.outcome import names, was_shown
 from session.values import GameObject
 from tests.fixtures.dye_works import BANNER, LOFT, VATS
 from tests.unit.managers.memory_parts import MemoryPlay, learnt
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ARRIVAL = "Blue Vats\nThe vats stand in two rows. An elvish sword hangs above them. The oak door south is shut."
 SWORD = GameObject(90, "elvish sword")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
@@ -20,13 +21,9 @@ from session.text import TokenCounter
 from session.values import GameObject, Location, Observation
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
 from tests.unit.managers.memory_parts import MemoryPlay, learnt, memory, titles
+from zorkgpt.llm.stand_ins import Reply
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.prompts.loader import fill_prompt
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from zorkgpt.llm.stand_ins import Reply
 
 NOTHING: dict[str, object] = {"memories": []}
 LONG = "The vats stand in two rows, and blue runs down the side of each of them into a gutter in the stone floor."

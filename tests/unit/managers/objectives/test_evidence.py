@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from session.objective import Evidence
 from session.values import GameObject, Observation
 from tests.fixtures.dye_works import BANNER, GATE, MORDANT, VATS
 from tests.unit.managers.objective_parts import ObjectivePlay
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_points_and_belongings_count_where_the_turn_was_begun(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -19,13 +19,8 @@ from session.values import Location, Observation
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.golden.golden_file import assert_golden
 from tests.unit.managers.objective_parts import LentModel, Memories, ObjectivePlay, found
-from zorkgpt.llm.language_model import TokenUsage
+from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.stand_ins import ScriptedLLM
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from zorkgpt.llm.language_model import Prompt
 
 KNOWLEDGE = "# Dye works\nThe fumes kill within two turns; wear the smoke hood. $5 buys one."
 SYNTAX = "Worked in this story: dip banner in vat; unbar shutter with hook; take spool"

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from managers.routes.trail import Trail
+from session.route import KnownRoute
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
-
-if TYPE_CHECKING:
-    from session.route import KnownRoute
 
 PLAYER, OPEN = 1, frozenset({7})
 COIN, LAMP, BOX = GameObject(21, "old coin", PLAYER), GameObject(22, "lamp", 12), GameObject(23, "box", 11)

@@ -6,7 +6,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -15,16 +14,13 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from structlog.testing import capture_logs
 
 from benchmarks.memories_file import file_of
-from managers.memory.document import parse_memories
+from managers.memory.document import MemoriesDocument, parse_memories
 from managers.memory.synthesis import Revision
 from session.errors import StoreError
 from session.files.document_store import DocumentStore
 from session.memory import Memory, MemoryStatus
 from session.text import text_key
 from tests.unit.managers.memory_parts import manager_in, memory, titles
-
-if TYPE_CHECKING:
-    from managers.memory.document import MemoriesDocument
 
 
 @dataclass(frozen=True)

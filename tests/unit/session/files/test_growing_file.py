@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from session.events import RunPaused
 from session.files.journal import JOURNAL_FILE, Journal, JournalFollower, read_journal
 from session.files.shared_files import GrowingFile
 from tests.unit.zorkgpt.report.dye_runs import manifest, played, started, turn
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_each_whole_line_is_read_once(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -21,9 +21,6 @@ from session.files.inputs import Difference, Diverged, Inputs, RecordingEnded, i
 from session.files.journal import Journal, JournalLine, read_journal
 from session.values import Observation
 from tests.fixtures.run_events import answered, episode_ended, failed, turn_played
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 START = EpisodeStarted(1, 7, Observation("Steam."))
 PAUSED = RunPaused("out of money", episode=1, turns=2)

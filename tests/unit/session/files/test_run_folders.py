@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from session.errors import StoreError
 from session.files.run_folders import SharedFile, SharedFiles, find_run, fork_folder, run_folders, take_episode_numbers
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RUN = "20260131-184500-1a2b"
 LATER_RUN = "20260302-091500-9f9f"

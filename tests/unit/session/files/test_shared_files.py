@@ -6,16 +6,12 @@ import os
 import resource
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from session.errors import StoreError
 from session.files.shared_files import LARGEST, locked, read_shared, write_atomically
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 HOLD_LOCK = """
 import sys

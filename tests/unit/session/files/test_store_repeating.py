@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session.events import FileEdited, FileWritten
+from session.events import Event, FileEdited, FileWritten
 from session.files.document_store import DocumentStore
 from session.files.journal import read_journal
 from tests.fixtures.held_stores import HeldStores
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from session.events import Event
 
 FILE = "vats.md"
 

@@ -6,31 +6,25 @@ import csv
 import hashlib
 import json
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from orchestration.opening import Parts
 from session.errors import LanguageModelUnavailable, StoreError, ZorkGPTError
+from session.game_configuration import GameConfiguration
 from tests.fixtures.small_ablation import scripted_plan
 from zorkgpt.ablation.ablation import Ablation
-from zorkgpt.ablation.measures import finished_run
-from zorkgpt.ablation.plan import claim
+from zorkgpt.ablation.measures import RunMeasures, finished_run
+from zorkgpt.ablation.plan import AblationPlan, claim
 from zorkgpt.ablation.plot import write_plot
 from zorkgpt.ablation.report import write_report
 from zorkgpt.ablation.results import results_of, write_results
 from zorkgpt.ablation.run_process import RunProcess
 from zorkgpt.ablation.runners import LocalRunner
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from orchestration.opening import Parts
-    from session.game_configuration import GameConfiguration
-    from zorkgpt.ablation.measures import RunMeasures
-    from zorkgpt.ablation.plan import AblationPlan
 
 pytestmark = pytest.mark.slow  # each run has a process of its own
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -24,9 +24,6 @@ from zorkgpt.ablation.comparison import (
 )
 from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.ablation.results import conclusions
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def compared(*differences: float, detect: float | None = None) -> Comparison:

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from session.errors import StoreError
-from session.events import RunEnded
+from session.events import Event, RunEnded
 from session.files.journal import JOURNAL_FILE
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
 from zorkgpt.ablation.comparison import compare_all
 from zorkgpt.ablation.measures import RunMeasures, finished_run, measure, turns_to
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
 
 
 def scoring(*scores: int) -> list[Event]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from statistics import mean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,11 +13,9 @@ from tests.fixtures.report_data import data_in
 from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.ablation.test_comparison import runs
 from tests.unit.zorkgpt.report.dye_runs import ended, started, write_run
+from zorkgpt.ablation.measures import RunMeasures
 from zorkgpt.ablation.plan import WrittenPlan
 from zorkgpt.ablation.results import RESULTS_FILE, Results, results_of
-
-if TYPE_CHECKING:
-    from zorkgpt.ablation.measures import RunMeasures
 
 STORIES = {"dyeworks": "5c" * 32}
 FIRST = Path("out/full/1/runs/20260131-184500-1a2b")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 import pytest
 
 from orchestration.opening import open_story
 from orchestration.run import open_run
-from session.events import ModelAnswered, ModelFailed
+from session.events import Event, ModelAnswered, ModelFailed
 from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import environment, ran
 from zorkgpt.ablation.plan import AblationPlan
@@ -18,11 +18,6 @@ from zorkgpt.ablation.rehearsal import Estimate, estimates
 from zorkgpt.cli.commands.ablate import cost_lines
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import RandomModel
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
 
 SERVED = {
     "max_turns_per_episode": 25,

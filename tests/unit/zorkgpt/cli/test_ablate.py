@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import signal
 import subprocess
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
@@ -21,10 +22,6 @@ from zorkgpt.ablation.results import UNIT, Results
 from zorkgpt.cli import common_options
 from zorkgpt.cli.commands import ablate
 from zorkgpt.cli.commands.ablate import comparison_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def results(assistance: str = "valid-actions") -> Results:

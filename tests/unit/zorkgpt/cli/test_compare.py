@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from session.events import RunEnded
+from session.events import Event, RunEnded
 from session.files.run_folders import AT_END, AT_START
 from tests.fixtures.run_events import answered
 from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
 from zorkgpt.cli.terminal import NOTHING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
 
 OLD, NEW = "20260131-184500-1a2b", "20260201-090000-3c4d"
 ONE = "## Location 31: Blue Vats\n**[NOTE - PERMANENT] Mordant first** *(Ep1, T2)*\nThen dye.\n"

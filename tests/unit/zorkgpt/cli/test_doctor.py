@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import typer
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from tests.fixtures.misbehaving_server import MisbehavingServer, says_error
 from zorkgpt.cli.commands.doctor import doctor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from typer.testing import Result
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,9 @@ import json
 import logging
 import re
 import time
+from collections.abc import Callable
+from pathlib import Path
 from threading import Event as Flag
-from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
@@ -17,7 +18,7 @@ from session.events import ModelAnswered
 from session.game_configuration import GameConfiguration
 from session.values import GameObject
 from tests.fixtures.command_line import ran_on_a_terminal, typed_on_a_terminal
-from tests.fixtures.misbehaving_server import MisbehavingServer, Silent
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Silent
 from tests.fixtures.run_events import answered
 from tests.fixtures.troubled_server import Answers
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, played, started, turn, write_run
@@ -25,12 +26,6 @@ from zorkgpt.cli.screen import LiveView
 from zorkgpt.llm.budget import Spending
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.mapping.map_graph import MapGraph
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.fixtures.misbehaving_server import Handler
 
 RUN = "20260131-184500-1a2b"
 PROMPT = Prompt("", "")

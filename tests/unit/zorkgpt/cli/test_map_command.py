@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -10,9 +10,6 @@ import pytest
 from tests.fixtures.command_line import environment, ran_on_a_terminal
 from tests.fixtures.typed_command import typed
 from zorkgpt.mapping.map_graph import MapGraph
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DRAWN = """\
 in game_files: 4 rooms

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -14,9 +14,6 @@ from session.files.run_folders import AT_END, AT_START, MEMORIES_AT_END, MEMORIE
 from session.memory import PERSISTENCES, Memory
 from zorkgpt.cli.commands import memories
 from zorkgpt.mapping.map_graph import MapGraph
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILE = """\
 # Location Memories

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -10,9 +10,6 @@ from typer.testing import CliRunner
 from session.errors import LanguageModelUnavailable
 from zorkgpt.cli.commands.model import app
 from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE, SMOLLM2
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

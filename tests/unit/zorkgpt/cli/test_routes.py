@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,9 +12,6 @@ from managers.routes.document import Learnt
 from session.route import Goal, KnownRoute, RouteStep, Waypoint
 from tests.fixtures.command_line import Ran
 from tests.fixtures.typed_command import typed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 YARD, HALL = Waypoint(1, "Yard", 0, ()), Waypoint(2, "Hall", 5, ())
 SCORE = KnownRoute(0, Goal("score", 5), YARD, (RouteStep("up", YARD), RouteStep("north", HALL)), 1)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from session.errors import StoreError
-from session.events import RunEnded, RunPaused
+from session.events import Event, RunEnded, RunPaused
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import claimed
 from tests.fixtures.command_line import environment, ran_on_a_terminal
@@ -19,9 +19,6 @@ from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.cli.main import app
 from zorkgpt.cli.terminal import columns
-
-if TYPE_CHECKING:
-    from session.events import Event
 
 GUIDE = Path(__file__).parents[4] / "docs" / "runs.md"
 IN_LOFT = after(SEEN, location=LOFT)

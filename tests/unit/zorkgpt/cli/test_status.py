@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import structlog
 import typer
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from managers.circling import CirclingDetector
 from managers.map_manager import MapManager
@@ -21,12 +21,6 @@ from session.values import Location, Observation
 from tests.unit.zorkgpt.report.dye_runs import played as turn_played
 from tests.unit.zorkgpt.report.dye_runs import started, turn, write_run
 from zorkgpt.cli.commands.status import status
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from typer.testing import Result
-
 
 RUN = "20260131-184500-1a2b"
 

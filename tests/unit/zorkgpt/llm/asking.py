@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from session.configuration.option_groups import Sampling
 from tests.fixtures.misbehaving_server import MisbehavingServer, Streams
 from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.schemas import Limits, RoleSettings
-
-if TYPE_CHECKING:
-    from session.configuration.option_groups import Sampling
 
 PROMPT = Prompt(system="You play.", user="A dark room.")
 BRIEF = Limits(request=5.0, stall=0.3, total=60.0, patience=8.0, attempts=3)

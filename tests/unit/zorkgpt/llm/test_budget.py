@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -14,9 +14,6 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import answered, failed, turn_played
 from zorkgpt.llm.budget import Spending
 from zorkgpt.llm.language_model import TokenUsage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 EVENTS: TypeAdapter[list[Event]] = TypeAdapter(list[Event])
 WAIT = {"reasoning": "", "action": "wait"}

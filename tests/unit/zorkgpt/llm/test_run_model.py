@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
@@ -15,7 +17,7 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures.run_events import turn_played
 from tests.unit.zorkgpt.llm.asking import PROMPT, Move
 from zorkgpt.llm.budget import Waits
-from zorkgpt.llm.language_model import Prompt, TokenUsage
+from zorkgpt.llm.language_model import LanguageModel, Prompt, Role, TokenUsage
 from zorkgpt.llm.run_model import (
     FAILURES_TO_OPEN,
     TURNS_REFUSED,
@@ -25,12 +27,6 @@ from zorkgpt.llm.run_model import (
     unwatched,
 )
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from zorkgpt.llm.language_model import LanguageModel, Role
 
 WAIT = {"reasoning": "r", "action": "wait"}
 LOOK = {"reasoning": "s", "action": "look"}

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,9 +10,6 @@ from session.errors import StoreError
 from tests.unit.zorkgpt.mapping.graphs import graphs
 from zorkgpt.mapping.map_graph import Edge, MapGraph
 from zorkgpt.mapping.map_store import MapStore
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SEED_EXAMPLE = """{
   "rooms": {"15": {"id": 15, "name": "West of House", "exits": ["north", "south", "west"]}},

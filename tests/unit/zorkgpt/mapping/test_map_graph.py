@@ -1,16 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 
 from tests.unit.zorkgpt.mapping.graphs import PRUNE_AFTER, Tried, after, attempts, graphs
 from zorkgpt.mapping.map_graph import Edge, MapGraph, Room
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def test_a_room_is_known_by_its_id_alone() -> None:

@@ -1,16 +1,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.zorkgpt.mapping.graphs import graphs
-from zorkgpt.mapping.map_graph import mermaid, routing_summary
-
-if TYPE_CHECKING:
-    from zorkgpt.mapping.map_graph import MapGraph
+from zorkgpt.mapping.map_graph import MapGraph, mermaid, routing_summary
 
 NAMES = {1: "Landing", 2: "Reed Bank", 3: "Location #3", 4: "Mill (upper floor)"}
 CONNECTIONS = {1: {"north": 2, "enter reeds": 2, "up": 4}, 2: {"south": 1}, 4: {"jump": 1}, 3: {"west": 1}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from tests.unit.managers.test_map_manager import manager_in, on_disk
 from tests.unit.zorkgpt.mapping.turns import walk
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_store import MapStore, digest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def warn_nobody(event: str, **_: object) -> None:

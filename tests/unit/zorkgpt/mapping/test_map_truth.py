@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -10,10 +11,6 @@ from benchmarks.map_truth import MapTruth, measure
 from game_interface.core.jericho_interface import JerichoInterface
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 
 def truth_of(story: Path, commands: Sequence[str], workdir: Path) -> MapTruth:

@@ -1,15 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
+from session.values import TurnRecord
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.movement_analyzer import Attempt, MovementAnalyzer, repeated
-
-if TYPE_CHECKING:
-    from session.values import TurnRecord
 
 VERSION_3_WORDS = (
     "d",

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from session.commands import Vocabulary
+from session.commands import ParserFamily, Vocabulary
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
-
-if TYPE_CHECKING:
-    from session.commands import ParserFamily
 
 ROOMS, SCENERY, PLAYER, VATS, LOFT, BANNER, LOOM, SPOOL, BASKET, RIVER = range(1, 11)
 PARENTS = (0, 0, 0, VATS, ROOMS, ROOMS, PLAYER, LOFT, BASKET, VATS, SCENERY)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from session.errors import LanguageModelUnavailable
-from session.values import Proposal, Verdict
+from session.values import Observation, Proposal, Verdict
 from tests.unit.zorkgpt.players.dye_works import moment, turn, vocabulary
-from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.critic import Critic, CriticMode
 from zorkgpt.players.object_check import ObjectCheck
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
-
-if TYPE_CHECKING:
-    from session.values import Observation
-    from zorkgpt.llm.stand_ins import Reply
 
 CERTAIN_TO_FAIL, AT_HAND, OPEN = "take loom", "take basket", "take spool"
 ACCEPTS: dict[str, Any] = {"reason": "Worth a try.", "accepted": True, "confidence": 0.1}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
-from session.values import GameObject
+from session.commands import ParserFamily, Vocabulary
+from session.values import GameObject, Observation, TurnRecord
 from tests.unit.zorkgpt.players.dye_works import (
     BANNER,
     BASKET,
@@ -24,10 +24,6 @@ from tests.unit.zorkgpt.players.dye_works import (
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.players.object_check import ObjectCheck
-
-if TYPE_CHECKING:
-    from session.commands import ParserFamily, Vocabulary
-    from session.values import Observation, TurnRecord
 
 
 def check(words: Vocabulary | None = None, graph: MapGraph | None = None) -> ObjectCheck:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from session.events import EpisodeEnd, EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from session.files.journal import Journal, Manifest
 from session.files.run_folders import MEMORIES_AT_END, RUNS
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 VATS = Location(31, "Blue Vats")
 LOFT = Location(44, "Drying Loft")

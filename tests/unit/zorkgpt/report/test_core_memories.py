@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from session.events import Event
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, played, started, turn
 from zorkgpt.report.figures import core_downgrades
-
-if TYPE_CHECKING:
-    from session.events import Event
 
 IN_LOFT = after(SEEN, location=LOFT)
 GO_UP = played(turn(1, "up", location=LOFT))

@@ -5,22 +5,17 @@ from __future__ import annotations
 import csv
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from session.events import RunPaused
+from session.events import Event, RunPaused
 from session.values import Observation, Proposal, Verdict
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.report.exports import as_csv, as_json, as_markdown, figures_as_json, turn_rows
 from zorkgpt.report.figures import figures_of
 from zorkgpt.report.played_run import PlayedRun, read_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
 
 CLIMB = turn(1, "climb ladder", location=LOFT, score=5, text="Drying Loft\nBanners hang here.\n\n   [dripping]")
 

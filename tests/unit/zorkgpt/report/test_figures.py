@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from session.errors import StoreError
-from session.events import RunEnded
+from session.events import Event, RunEnded
 from session.files.journal import JOURNAL_FILE
 from session.game_state import NewBest
 from session.values import Observation, TurnRecord, Verdict
@@ -17,11 +18,6 @@ from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played,
 from zorkgpt.cli.commands.runs import show_lines
 from zorkgpt.report.figures import Milestone, RunFigures, figures_of
 from zorkgpt.report.played_run import read_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
 
 IN_LOFT = after(SEEN, location=LOFT, score=5)
 MEMORIES = """\

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from managers.routes.document import Learnt, RouteBook
-from session.events import EpisodeStarted, TurnPlayed
+from session.events import EpisodeStarted, Event, TurnPlayed
 from session.game_configuration import GameConfiguration
 from session.route import Goal, KnownRoute, RouteStep, Waypoint
 from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.budget import Spending
 from zorkgpt.report.figures import Gains
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from session.events import Event
 
 YARD = Observation("A yard.", Location(1, "Yard"), score=0)
 HALL = Observation("A hall.", Location(2, "Hall"), score=20)

@@ -6,7 +6,7 @@ import re
 from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.fixtures.report_data import DATA, data_in
 from tests.unit.zorkgpt.report.dye_runs import SEEN, played, started, turn, write_run
@@ -16,9 +16,6 @@ from zorkgpt.report.played_run import read_run
 from zorkgpt.report.repetition import Repetition
 from zorkgpt.report.run_page import page_of_run
 from zorkgpt.report.server import page_of, page_with
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOSTILE = (
     "</script><script>alert(1)</script><!-- <img src=x onerror=alert(1)> ]]> & &lt; \" ' ` \\ \\u003c "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from session.events import Event, FileEdited, GameFailed, RunPaused
 from session.values import GameObject, Proposal, Verdict
@@ -11,14 +11,10 @@ from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, after, ended, played, started, turn, write_run
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.learnt import AtEnd
+from zorkgpt.report.page_data import PageRun, PageTurn
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.repetition import Repetition
 from zorkgpt.report.run_page import page_of_run
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from zorkgpt.report.page_data import PageRun, PageTurn
 
 MORDANT = GameObject(7, "mordant")
 UP = turn(1, "up", location=LOFT, score=5)

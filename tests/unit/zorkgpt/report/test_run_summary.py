@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from session.events import RunEnded, RunPaused
+from session.events import Event, RunEnded, RunPaused
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import claimed, run_folders
 from session.values import Observation
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import SEEN, ended, played, started, turn, write_run
 from zorkgpt.report.run_summary import KILLED, summaries_as_json, summarise
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from session.events import Event
 
 EPISODE: list[Event] = [started(), played(turn(1, "dip banner", score=5)), played(turn(2, "wait", score=2)), ended()]
 

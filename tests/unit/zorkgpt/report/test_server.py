@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import gzip
 import socket
+from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
-from typing import TYPE_CHECKING
 
 import pytest
 
 from session.errors import ConfigurationError
 from tests.fixtures.report_data import data_in
 from zorkgpt.report.server import Edition, ReportServer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FIRST, SECOND = b'{"format":1}', b'{"format":2}'
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import httpx2
 import pytest
+from pydantic import JsonValue
 
 from session.errors import ConfigurationError
 from zorkgpt.llm.embedded.embedded_server import EmbeddedServer, Threads, available_cores, threads_for
 from zorkgpt.llm.embedded.model_store import ModelStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from pydantic import JsonValue
 
 ACTIONS = ["open the hatch", "climb down", "take the lantern", "go north"]
 SCHEMA: dict[str, JsonValue] = {

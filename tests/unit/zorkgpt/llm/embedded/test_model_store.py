@@ -6,16 +6,13 @@ import hashlib
 import threading
 import zipfile
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
 from session.errors import ConfigurationError, LanguageModelUnavailable
 from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE, ModelStore, PackagedModel, Stage, model_folder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MODEL = b"GGUF" + bytes(range(256)) * 12_000
 

@@ -7,7 +7,8 @@ import json
 import socket
 import tracemalloc
 import zlib
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from itertools import count
 from threading import Event as Flag
 from typing import TYPE_CHECKING
@@ -31,9 +32,6 @@ from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
     Listener = Callable[[], AbstractContextManager[str]]
 
 LONG = Limits(request=600.0, stall=600.0, total=600.0, patience=0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 
@@ -14,9 +14,6 @@ from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, Patience, ask
 from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.schemas import RoleSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NO_FORMAT = says_error(400, "response_format of type json_schema is not supported")
 
