@@ -226,7 +226,19 @@ class ContextManager(BaseManager):
         """Yield the room, and the present with what the story says now, as far as the past does not have them."""
         text = without_padding(observation.text)
         is_told = observation.refusal is None and past.answers[-1:] == (text,)
-        facts = self._facts(observation)
+        facts = []
+        if observation.location is not None:
+            label = cut_at(observation.location.label, LONGEST_LABEL)
+            facts.append(f"Location: {label} (ID: {observation.location.num})")
+        here = self._things_here.text(observation, self.game_state)
+        if here:
+            facts.append(f"Here: {cut_at(here, LONGEST_LIST)}")
+        if observation.inventory is not None:
+            carried = ", ".join(thing.name or f"object #{thing.num}" for thing in observation.inventory)
+            facts.append(f"Inventory: {cut_at(carried, LONGEST_LIST) or 'nothing'}")
+        if observation.score is not None:
+            of = "" if observation.max_score is None else f" of {observation.max_score}"
+            facts.append(f"Score: {observation.score}{of}")
         if not (is_told and facts):
             speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
             facts.append(f"{speaker}:\n{cut_middle(text, budget.share(STORY_SHARE))}")
@@ -252,22 +264,6 @@ class ContextManager(BaseManager):
         first_room = state.opening_location.name if state.opening_location else ""
         text = without_padding(prologue_of(state.opening, first_room))
         return cut_middle(text, budget.share(OPENING_SHARE)) if state.turn_count else ""
-
-    def _facts(self, observation: Observation) -> list[str]:
-        lines = []
-        if observation.location is not None:
-            label = cut_at(observation.location.label, LONGEST_LABEL)
-            lines.append(f"Location: {label} (ID: {observation.location.num})")
-        here = self._things_here.text(observation, self.game_state)
-        if here:
-            lines.append(f"Here: {cut_at(here, LONGEST_LIST)}")
-        if observation.inventory is not None:
-            carried = ", ".join(thing.name or f"object #{thing.num}" for thing in observation.inventory)
-            lines.append(f"Inventory: {cut_at(carried, LONGEST_LIST) or 'nothing'}")
-        if observation.score is not None:
-            of = "" if observation.max_score is None else f" of {observation.max_score}"
-            lines.append(f"Score: {observation.score}{of}")
-        return lines
 
 
 def _past(teller: HistoryTeller, blocks: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], priority: int) -> _Past:

@@ -206,7 +206,20 @@ class EpisodeSynthesizer(BaseManager):
         if not has_room(self.config.prompt_budgets.analysis, self.tokens):
             return self._keep_plain_lessons(summary)
         try:
-            return self._ask(summary)
+            budget = self.config.prompt_budgets.analysis
+            known = known_insights(self.knowledge_manager.insights())
+            shown = most_useful(known, self.tokens.characters(budget // SHARE_OF_BUDGET))
+            prompt = episode_prompt(
+                summary,
+                insights=shown,
+                knowledge=self.knowledge_manager.text(budget // SHARE_OF_BUDGET),
+                earlier=self._earlier(),
+                budget=budget,
+                tokens=self.tokens,
+            )
+            lessons = EpisodeLessons(summary, known, nameable(shown), self.knowledge_manager.admits)
+            lessons.take(self.knowledge_manager.model.complete("analysis", prompt, EpisodeAnswer).value)
+            return self._keep(lessons, known)
         except LanguageModelError as error:
             self._state = replace(self._state, failures=self._state.failures + 1)
             self.log_warning("no lessons are drawn: the model gave no answer", error=str(error))
@@ -243,22 +256,6 @@ class EpisodeSynthesizer(BaseManager):
     def _keep_plain_lessons(self, summary: EpisodeSummary) -> bool:
         lessons = [plain_lesson(death, summary.episode) for death in summary.deaths]
         return self.knowledge_manager.add_lines(DEATH_ANALYSIS, lessons) > 0 if lessons else False
-
-    def _ask(self, summary: EpisodeSummary) -> bool:
-        budget = self.config.prompt_budgets.analysis
-        known = known_insights(self.knowledge_manager.insights())
-        shown = most_useful(known, self.tokens.characters(budget // SHARE_OF_BUDGET))
-        prompt = episode_prompt(
-            summary,
-            insights=shown,
-            knowledge=self.knowledge_manager.text(budget // SHARE_OF_BUDGET),
-            earlier=self._earlier(),
-            budget=budget,
-            tokens=self.tokens,
-        )
-        lessons = EpisodeLessons(summary, known, nameable(shown), self.knowledge_manager.admits)
-        lessons.take(self.knowledge_manager.model.complete("analysis", prompt, EpisodeAnswer).value)
-        return self._keep(lessons, known)
 
     def _keep(self, lessons: EpisodeLessons, known: list[KnowledgeEntry]) -> bool:
         deaths = self.knowledge_manager.add_lines(DEATH_ANALYSIS, lessons.of_deaths) if lessons.of_deaths else 0

@@ -114,7 +114,11 @@ class MapManager(BaseManager):
             self.commit()
         self._note_bearings(turn.after.text, turn.after.location)
         if turn.reading and (turn.reading.exits or turn.reading.is_room_description) and turn.before.location:
-            self._believe_reading(turn.before.text, turn.before.location, turn.reading.exits)
+            named = self._movements.exits_named(turn.reading.exits)
+            self.game_map.add_exits(turn.before.location.num, named)
+            self.game_map.drop_exits(
+                turn.before.location.num, {*self._bearings_in(turn.before.text, turn.before.location)}.difference(named)
+            )
         return change
 
     def note_exits(self, location: Location, exits: Iterable[str]) -> tuple[str, ...]:
@@ -186,12 +190,6 @@ class MapManager(BaseManager):
     def _bearings_in(self, text: str, here: Location) -> tuple[str, ...]:
         _, _, body = (description_in(text, here.name) or "").partition("\n")
         return self._movements.bearings_named(body)
-
-    def _believe_reading(self, text: str, here: Location, exits: tuple[str, ...]) -> None:
-        """Note the exits that a model read out of a text, and drop what else the text named ("the north wall")."""
-        named = self._movements.exits_named(exits)
-        self.game_map.add_exits(here.num, named)
-        self.game_map.drop_exits(here.num, {*self._bearings_in(text, here)}.difference(named))
 
     def _note_death(self, turn: TurnRecord) -> None:
         """Note a death on taking an exit. If the story ended with it, the player is in the room that was reached."""

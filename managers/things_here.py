@@ -40,15 +40,11 @@ class ThingsHere:
 
     def text(self, observation: Observation, state: GameState) -> str:
         """Return the names of the things in sight, each once; "" where there is none, or sight is not known."""
-        self._read(state)
-        in_sight = (thing for thing in observation.visible or () if not thing.attributes & self._not_listed)
-        return ", ".join(filter(None, dict.fromkeys(self._printed_name(thing.name) for thing in in_sight)))
-
-    def _read(self, state: GameState) -> None:
-        """Take in what the story has printed since the last time."""
         if not self._printed:
             self._printed.append(_words(state.opening))
         self._printed += [_words(response) for _, response in state.action_history[len(self._printed) - 1 :]]
+        in_sight = (thing for thing in observation.visible or () if not thing.attributes & self._not_listed)
+        return ", ".join(filter(None, dict.fromkeys(self._printed_name(thing.name) for thing in in_sight)))
 
     def _printed_name(self, name: str) -> str:
         """Return the name, or its last word, as far as the story has printed it; "" where it has printed neither."""

@@ -47,10 +47,6 @@ class RouteProof:
             self.routes.take_proof(proven)
 
     def _tried_out(self, episode: int) -> RoutesProven | None:
-        routes = self._proven()
-        return RoutesProven(episode, tuple(routes)) if routes else None
-
-    def _proven(self) -> list[ProvenRoute]:
         end = time.monotonic() + self.seconds
         found: list[ProvenRoute] = []
         try:
@@ -61,7 +57,7 @@ class RouteProof:
                 found.append(ProvenRoute(route.key, route.number, len(route.steps), trial.forms()))
         except GameError as error:
             self.routes.log_warning("the interpreter died while routes were tried out", error=str(error))
-        return found
+        return RoutesProven(episode, tuple(found)) if found else None
 
     def _is_over(self, end: float) -> bool:
         return self.is_stopped() or time.monotonic() >= end
@@ -169,7 +165,8 @@ class _SeededPlay:
 
         Raises ``GameError``.
         """
-        known = self._in_common(commands)
+        pairs = zip(commands, self._commands, strict=False)
+        known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         if known:
             self._game.restore(self._states[known])
         else:
@@ -188,8 +185,3 @@ class _SeededPlay:
         """Return the opening and what was observed after each command. Raises ``GameError``."""
         observed = self.play(commands) or []
         return [self._states[0].observation, *observed]
-
-    def _in_common(self, commands: Commands) -> int:
-        """Return how many commands both lists begin with."""
-        pairs = zip(commands, self._commands, strict=False)
-        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

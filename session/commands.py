@@ -80,7 +80,7 @@ def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
     frame: list[str | None] = [words[0]]
     phrases: list[tuple[str, ...]] = []
     for full, each in zip(words[1:], map(vocabulary.cut, words[1:]), strict=True):
-        if _parts_phrases(each, vocabulary):
+        if each in vocabulary.prepositions and each not in vocabulary.objects:
             frame.append(full)
         elif each not in _ARTICLES:
             if frame[-1] is not None:
@@ -143,7 +143,3 @@ def words_of(text: str, vocabulary: Vocabulary) -> frozenset[str]:
     """Return every word of a text as the dictionary cuts it; of a word with hyphens its parts, too."""
     found = {part for word in _WORD.findall(text.lower()) for part in (word, *word.split("-"))}
     return frozenset(map(vocabulary.cut, found))
-
-
-def _parts_phrases(word: str, vocabulary: Vocabulary) -> bool:
-    return word in vocabulary.prepositions and word not in vocabulary.objects

@@ -43,7 +43,15 @@ def python_command(module: str, *arguments: str) -> list[str]:
     ``python -m`` would look for modules in the current folder first, and run what lies there under a name that the
     module imports. The new Python looks where this one does, the current folder left out.
     """
-    return [sys.executable, "-I", "-c", _MAIN.format(path=_search_path(), module=module), *arguments]
+    ours = str(Path(__file__).resolve().parents[1])
+    found = [str(Path(entry).absolute()) for entry in sys.path if not _is_current_folder(Path(entry))]
+    return [
+        sys.executable,
+        "-I",
+        "-c",
+        _MAIN.format(path=found if ours in found else [*found, ours], module=module),
+        *arguments,
+    ]
 
 
 def child_environment(*more: str) -> dict[str, str]:
@@ -55,16 +63,6 @@ def child_environment(*more: str) -> dict[str, str]:
     return {
         name: value for name, value in os.environ.items() if any(fnmatchcase(name, pattern) for pattern in patterns)
     }
-
-
-def _search_path() -> list[str]:
-    """Return where this Python finds modules, without the current folder, and last where our own packages are.
-
-    These may be in the current folder, in a checkout that is not installed.
-    """
-    ours = str(Path(__file__).resolve().parents[1])
-    found = [str(Path(entry).absolute()) for entry in sys.path if not _is_current_folder(Path(entry))]
-    return found if ours in found else [*found, ours]
 
 
 def _is_current_folder(path: Path) -> bool:

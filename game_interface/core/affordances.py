@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice, permutations, product
 
@@ -94,7 +94,23 @@ class Affordances:
         start = self._interpreter.snapshot()
         try:
             trial = _Trial(self._interpreter, self._table, start)
-            nouns = self._nouns(trial, observation)
+            visible = sorted(observation.visible or (), key=lambda each: bool(each.attributes & self._scenery))
+            objects = chain(observation.inventory or (), visible)
+            names = [" ".join(reversed(each.name.split())) for each in objects]
+            texts = (*names, observation.text, trial.answer("look"), trial.answer("inventory"))
+            things: dict[str, str] = {}
+            here = self._dictionary.known_words(texts)
+            elsewhere = (noun for noun in sorted(self._dictionary.nouns) if noun not in here and noun.isalpha())
+            answers = [trial.answer(f"examine {noun}").replace(noun, "") for noun in islice(elsewhere, 8, 24)]
+            ways = (trial.answer(f"examine {way}") for way in ("north", "up", "down"))
+            absent = {answer for answer in answers if answers.count(answer) > 1} | set(ways)
+            for cut, full in self._dictionary.known_words(texts).items():
+                if cut not in self._dictionary.nouns or full in self._dictionary.directions or full in _GRAMMAR_WORDS:
+                    continue
+                answer = trial.idle_answer(f"examine {full}")
+                if answer not in absent and answer.replace(full, "") not in absent:
+                    things.setdefault(answer, full)
+            nouns = tuple(islice(things.values(), _MOST_NOUNS))
             effects: dict[_Effect, str] = {}
             for command in islice(self._candidates(nouns, observation), self._most_tries):
                 effect = trial.effect(command)
@@ -129,30 +145,6 @@ class Affordances:
             yield _filled(template, *((other, thing) if "with" in template else (thing, other)))
         for template in self._templates:
             yield from (_filled(template, *things) for things in permutations(nouns, template.count(_HOLE)))
-
-    def _nouns(self, trial: _Trial, observation: Observation) -> tuple[str, ...]:
-        """Return a word for each thing at hand, those of the object tree before those that only the text names."""
-        visible = sorted(observation.visible or (), key=lambda each: bool(each.attributes & self._scenery))
-        objects = chain(observation.inventory or (), visible)
-        names = [" ".join(reversed(each.name.split())) for each in objects]
-        texts = (*names, observation.text, trial.answer("look"), trial.answer("inventory"))
-        things: dict[str, str] = {}
-        absent = self._answers_about_nothing(trial, texts)
-        for cut, full in self._dictionary.known_words(texts).items():
-            if cut not in self._dictionary.nouns or full in self._dictionary.directions or full in _GRAMMAR_WORDS:
-                continue
-            answer = trial.idle_answer(f"examine {full}")
-            if answer not in absent and answer.replace(full, "") not in absent:
-                things.setdefault(answer, full)
-        return tuple(islice(things.values(), _MOST_NOUNS))
-
-    def _answers_about_nothing(self, trial: _Trial, texts: Iterable[str]) -> set[str]:
-        """Return what the story says of things that are not here, their names left out."""
-        here = self._dictionary.known_words(texts)
-        elsewhere = (noun for noun in sorted(self._dictionary.nouns) if noun not in here and noun.isalpha())
-        answers = [trial.answer(f"examine {noun}").replace(noun, "") for noun in islice(elsewhere, 8, 24)]
-        ways = (trial.answer(f"examine {way}") for way in ("north", "up", "down"))
-        return {answer for answer in answers if answers.count(answer) > 1} | set(ways)
 
 
 class _Trial:

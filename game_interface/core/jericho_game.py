@@ -143,17 +143,15 @@ class JerichoGame(Game):
     def _read_opening(self, seed: Seed) -> str:
         """Begin anew and return what the story prints before it asks for a line, page after page."""
         if seed == "jericho":
-            seed = self._seed_of_walkthrough()
+            if self._interpreter.walkthrough_seed is None:
+                raise ConfigurationError(
+                    f"Jericho knows no walkthrough of {self._story.path}: name a seed of 1 or more."
+                )
+            seed = self._interpreter.walkthrough_seed
         pages = [self._interpreter.reset(seed)]
         while self._interpreter.prompt == "key" and len(pages) < _MOST_TITLE_PAGES:
             pages.append(self._interpreter.send(b""))
         return "\n\n".join(told_text(page, self._story.version) for page in pages)
-
-    def _seed_of_walkthrough(self) -> int:
-        """Return the seed that Jericho's walkthrough of the story was played with, which of most stories is 0."""
-        if self._interpreter.walkthrough_seed is None:
-            raise ConfigurationError(f"Jericho knows no walkthrough of {self._story.path}: name a seed of 1 or more.")
-        return self._interpreter.walkthrough_seed
 
     def _begin(self, opening: str) -> Observation:
         self._command_places = ()

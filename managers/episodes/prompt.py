@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from pydantic import BaseModel, Field
@@ -276,7 +276,9 @@ class EpisodeLessons:
         is_played = all(1 <= turn <= self._summary.turns for turn in insight.turns)
         if heading is None or not text or not is_played:
             return False
-        merged = self._merged(insight.replaces, text_key(text))
+        key = text_key(text)
+        named = entries_numbered(insight.replaces, self._numbered)
+        merged = [each for each in self.insights if each in named or text_key(each.line.text) == key]
         own = KnowledgeLine(text, as_sources(self._summary.episode, insight.turns))
         if not own.sources and len([each for each in merged if each.is_ours]) < FEWEST_MERGED:
             return False
@@ -284,11 +286,6 @@ class EpisodeLessons:
         if all(self._admits(line) for line in (own, new) if line.sources):
             self._replace(merged, KnowledgeEntry(heading, new))
         return True
-
-    def _merged(self, numbers: Iterable[int], key: str) -> list[KnowledgeEntry]:
-        """Return the insights that are still known and have one of these numbers, or say the same."""
-        named = entries_numbered(numbers, self._numbered)
-        return [each for each in self.insights if each in named or text_key(each.line.text) == key]
 
     def _replace(self, merged: Sequence[KnowledgeEntry], new: KnowledgeEntry) -> None:
         key = text_key(new.line.text)

@@ -136,7 +136,20 @@ def ask_what_can_go(
     """
     question = consolidation_question(entries, excess, budget, tokens)
     answer = model.complete("analysis", question.prompt, ConsolidationAnswer).value
-    return _consolidation(answer, question.known, excess)
+    gone: list[KnowledgeEntry] = []
+    added: list[KnowledgeEntry] = []
+    for merged in answer.lines:
+        replaced = [entry for entry in entries_numbered(merged.replaces, question.known) if entry not in gone]
+        text = proposed_text(merged.text)
+        if text and len(text) < size(replaced):
+            gone += replaced
+            added.append(KnowledgeEntry(replaced[0].section, with_sources_of(replaced, KnowledgeLine(text))))
+    to_cut = [entry for entry in entries_numbered(answer.cut, question.known) if entry not in gone]
+    for entry in reversed(by_usefulness(to_cut)):
+        if size(gone) - size(added) >= excess:
+            break
+        gone.append(entry)
+    return KnowledgeEdit(tuple(gone), tuple(added))
 
 
 def cites_unplayed(line: KnowledgeLine, episode: int, last_turn: int) -> bool:
@@ -214,28 +227,6 @@ def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> Know
             added.append(KnowledgeEntry(proposed.section, with_sources_of(replaced, line)))
             removed += replaced
     return KnowledgeUpdate(KnowledgeEdit(tuple(removed), tuple(added)), tuple(refused), tuple(ephemeral))
-
-
-def _consolidation(answer: ConsolidationAnswer, known: Sequence[KnowledgeEntry], excess: int) -> KnowledgeEdit:
-    """Return what the answer merges where that is shorter, and of what it cuts as much as has to go.
-
-    A merged line stands in the section of the first that it replaces, and has the sources of all. A line goes once.
-    Of the lines to cut the least useful go first, until ``excess`` characters are gone.
-    """
-    gone: list[KnowledgeEntry] = []
-    added: list[KnowledgeEntry] = []
-    for merged in answer.lines:
-        replaced = [entry for entry in entries_numbered(merged.replaces, known) if entry not in gone]
-        text = proposed_text(merged.text)
-        if text and len(text) < size(replaced):
-            gone += replaced
-            added.append(KnowledgeEntry(replaced[0].section, with_sources_of(replaced, KnowledgeLine(text))))
-    to_cut = [entry for entry in entries_numbered(answer.cut, known) if entry not in gone]
-    for entry in reversed(by_usefulness(to_cut)):
-        if size(gone) - size(added) >= excess:
-            break
-        gone.append(entry)
-    return KnowledgeEdit(tuple(gone), tuple(added))
 
 
 def _refusal(proposed: ProposedLine, line: KnowledgeLine, turns: Collection[int]) -> str:

@@ -17,7 +17,7 @@ from managers.prompting import as_many_as_fit
 from session.commands import Command, Vocabulary, passes_time, read_command, words_of
 from session.errors import StoreError, first_problem
 from session.text import cut_at, one_line
-from session.values import GameObject, Observation, TurnRecord
+from session.values import Observation, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
 
 OBJECT, DIRECTION, WORDS = "OBJECT", "DIRECTION", "WORDS"
@@ -59,7 +59,8 @@ def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementA
         changed=after.refusal is None and turn.did_something,
         words=_answer(after, command),
         command="" if form == form.lower() else " ".join(command.words),
-        took_turn=after.refusal is None and _took_turn(before, after),
+        took_turn=after.refusal is None
+        and (before.moves is None or after.moves is None or after.moves != before.moves),
     )
 
 
@@ -68,7 +69,8 @@ def form_of(command: Command, observation: Observation, vocabulary: Vocabulary) 
 
     A single word that the parser knows and that names nothing, such as "all", stays as it is.
     """
-    named = words_of(" ".join(each.name for each in _at_hand(observation)), vocabulary)
+    at_hand = (*(observation.inventory or ()), *(observation.visible or ()))
+    named = words_of(" ".join(each.name for each in at_hand), vocabulary)
     slots = (" ".join(_slots(phrase, vocabulary, named)) for phrase in command.phrases)
     return " ".join(part or next(slots) for part in command.frame)
 
@@ -81,14 +83,12 @@ def _slots(phrase: tuple[str, ...], vocabulary: Vocabulary, named: frozenset[str
         words = list(run)
         if are_directions:
             yield DIRECTION
-        elif not vocabulary.objects or any(word in named or _names(word, vocabulary) for word in words):
+        elif not vocabulary.objects or any(
+            word in named or word in vocabulary.objects or word in vocabulary.mentions for word in words
+        ):
             yield OBJECT
         else:
             yield words[0] if len(words) == 1 and words[0] in vocabulary.words else WORDS
-
-
-def _names(word: str, vocabulary: Vocabulary) -> bool:
-    return word in vocabulary.objects or word in vocabulary.mentions
 
 
 def _is_answer(command: Command, before: Observation, vocabulary: Vocabulary) -> bool:
@@ -108,20 +108,8 @@ def _answer(after: Observation, command: Command) -> str:
     return cut_at(masked, LONGEST_ANSWER)
 
 
-def _took_turn(before: Observation, after: Observation) -> bool:
-    """Tell whether the story's clock went on, which it does not where the parser could not read the command.
-
-    True where the story has no clock.
-    """
-    return before.moves is None or after.moves is None or after.moves != before.moves
-
-
 def _rewound(before: Observation, after: Observation) -> bool:
     return before.moves is not None and after.moves is not None and after.moves < before.moves
-
-
-def _at_hand(observation: Observation) -> tuple[GameObject, ...]:
-    return (*(observation.inventory or ()), *(observation.visible or ()))
 
 
 MOST_FORMS = 300

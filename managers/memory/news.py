@@ -93,7 +93,7 @@ class NewsLedger(SharedStore):
             new.update(dict.fromkeys(outcome.aside_keys, ""))
             new.update(dict.fromkeys(_contradictions(outcome, known), ""))
         new = {key: title for key, title in new.items() if self._made.get(key) != title}
-        self._unwritten += tuple(_entry(key, title) for key, title in sorted(new.items()))
+        self._unwritten += tuple(f"{key}:{title}" if title else key for key, title in sorted(new.items()))
         self._made |= new
 
     @property
@@ -211,10 +211,6 @@ def _title_of(memories: Sequence[Memory]) -> str:
 
 def _digested(title: str) -> str:
     return digest("title", text_key(title))
-
-
-def _entry(key: str, title: str) -> str:
-    return f"{key}:{title}" if title else key
 
 
 def _parsed(entries: Iterable[str]) -> dict[str, str]:

@@ -29,7 +29,7 @@ from managers.prompting import (
 )
 from session.configuration.option_groups import SimpleMemoryOptions
 from session.game_state import GameState
-from session.memory import Memory, MemoryStatus, Persistence
+from session.memory import Memory, MemoryStatus
 from session.text import (
     TokenCounter,
     counted,
@@ -84,7 +84,7 @@ def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) 
     memories of the next; one that joins changes what one other is shown. Returns ``None`` for a location without
     memories, and where no other has any.
     """
-    circle = sorted(known_ids, key=lambda known: (_place(known, seed), known))
+    circle = sorted(known_ids, key=lambda known: (hashlib.sha256(f"{seed} {known}".encode()).digest(), known))
     if location_id not in known_ids or len(circle) == 1:
         return None
     return circle[(circle.index(location_id) + 1) % len(circle)]
@@ -118,10 +118,6 @@ def _line(memory: Memory, tokens: TokenCounter, longest: int, *, show_markers: b
     characters = tokens.characters(longest)
     head = cut_middle(f"[{memory.category}] {memory.title}: ", characters)
     return head + cut_middle(one_line(memory.text), characters - len(head)) + marker
-
-
-def _place(location_id: int, seed: Seed) -> bytes:
-    return hashlib.sha256(f"{seed} {location_id}".encode()).digest()
 
 
 LONGEST_QUOTE = 200  # characters
@@ -164,10 +160,11 @@ def brief_schema(outcomes: Sequence[ActionOutcome]) -> type[BriefMemory]:
 
 def memory_of(outcome: ActionOutcome) -> VisitMemory:
     """Return the memory of an outcome."""
+    is_lesson = outcome.score_change or outcome.died or outcome.revealed or outcome.moved or not outcome.had_effect
     return VisitMemory(
         turn=outcome.turn,
         category=_category(outcome),
-        persistence=_tier(outcome),
+        persistence="permanent" if is_lesson else "ephemeral",
         should_remember=True,
         memory_title=title_of(outcome),
         memory_text=_text(outcome),
@@ -220,12 +217,6 @@ def _first_sentence(outcome: ActionOutcome) -> str:
     return found[0] if found else told
 
 
-def _tier(outcome: ActionOutcome) -> Persistence:
-    """Return ephemeral for what the player moved, took or opened, unless that won or revealed something, or killed."""
-    is_lesson = outcome.score_change or outcome.died or outcome.revealed or outcome.moved or not outcome.had_effect
-    return "permanent" if is_lesson else "ephemeral"
-
-
 def _category(outcome: ActionOutcome) -> str:
     if outcome.died or (outcome.score_change or 0) < 0:
         return "DANGER"
@@ -262,11 +253,16 @@ def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, wi
         "location_id": str(last.location_id),
         "outcomes": "\n".join(_outcome_lines(visit)),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
-        "visit": _visit_status(visit),
+        "visit": "FIRST VISIT" if visit.is_first else "RETURN VISIT, or the same one going on (no CORE)",
     }
     room = room_for_fields("memory", "memory_visit", budget, tokens) - sum(map(len, texts.values()))
     texts["memories"] = existing_memories(visit.memories, room // SHARE_OF_MEMORIES)
-    story = _story(visit, state, room - len(texts["memories"]), window)
+    characters = room - len(texts["memories"])
+    arrival = _without_banner(_arrival(visit), visit.outcomes[0].location_name)
+    most = max(1, max(state.turn_count, visit.outcomes[-1].turn) - visit.outcomes[0].turn + window)
+    turns = _played_turns(visit, state, most)
+    forms = (_shared_out(turns[-count:], arrival, characters) for count in range(most, 0, -1))
+    story, _ = first_that_fits(forms, lambda form: form[1] >= LEAST_TOLD)
     return Prompt(fill_prompt("memory"), fill_prompt("memory_visit", **texts, **story))
 
 
@@ -293,19 +289,6 @@ class _ToldTurn:
     action: str
     response: str
     reason: str
-
-
-def _story(visit: VisitNews, state: GameState, characters: int, window: int) -> dict[str, str]:
-    """Return the fields that tell the arrival and the latest turns, within so many characters.
-
-    The fewest turns are told where even that leaves a long text hardly more than a line.
-    """
-    arrival = _without_banner(_arrival(visit), visit.outcomes[0].location_name)
-    most = max(1, max(state.turn_count, visit.outcomes[-1].turn) - visit.outcomes[0].turn + window)
-    turns = _played_turns(visit, state, most)
-    forms = (_shared_out(turns[-count:], arrival, characters) for count in range(most, 0, -1))
-    fields, _ = first_that_fits(forms, lambda form: form[1] >= LEAST_TOLD)
-    return fields
 
 
 def _shared_out(turns: Sequence[_ToldTurn], arrival: str, characters: int) -> tuple[dict[str, str], float]:
@@ -368,10 +351,6 @@ def _head(memory: Memory) -> str:
 def _arrival(visit: VisitNews) -> str:
     """Return what the story showed on the episode's first arrival, "" where this is no first visit."""
     return next((without_padding(each.arrival_text) for each in visit.outcomes if each.first_visit), "")
-
-
-def _visit_status(visit: VisitNews) -> str:
-    return "FIRST VISIT" if visit.is_first else "RETURN VISIT, or the same one going on (no CORE)"
 
 
 def _outcome_lines(visit: VisitNews) -> Iterator[str]:

@@ -96,7 +96,13 @@ def write_memory(memory: Memory, line_end: str = "\n") -> str:
     if memory.status != MemoryStatus.ACTIVE:
         markers += f" - {memory.status}"
     title = escape(memory.title).replace("*", r"\*")
-    header = f"**[{markers}] {title}**{_written_metadata(memory)}"
+    known = [
+        f"Ep{memory.episode}" if memory.episode else "",
+        f"T{memory.turns}" if memory.turns else "",
+        "" if memory.score_change is None else f"{memory.score_change:+d}",
+    ]
+    metadata = ", ".join(filter(None, known))
+    header = f"**[{markers}] {title}**" + (f" *({metadata})*" if metadata else "")
     return line_end.join([header, *_written_body(memory)])
 
 
@@ -202,16 +208,6 @@ def _read_text(lines: Sequence[str], *, struck: bool) -> str:
         return text
     stripped = (line.strip() for line in text.split("\n"))
     return "\n".join("" if line == EMPTY_LINE else unescape(line) for line in stripped)
-
-
-def _written_metadata(memory: Memory) -> str:
-    known = [
-        f"Ep{memory.episode}" if memory.episode else "",
-        f"T{memory.turns}" if memory.turns else "",
-        "" if memory.score_change is None else f"{memory.score_change:+d}",
-    ]
-    written = ", ".join(filter(None, known))
-    return f" *({written})*" if written else ""
 
 
 def _written_body(memory: Memory) -> list[str]:

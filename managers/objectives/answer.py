@@ -177,7 +177,10 @@ class ObjectiveUpdate:
 
     def _add(self, found: FoundObjective, cap: int) -> None:
         location_id = found.location_id
-        text = _with_location(found.text, location_id)
+        suffix = "" if location_id is None else f" (Location {location_id})"
+        line = cut_at(one_line(found.text), LONGEST_TEXT - len(suffix), mark=ELLIPSIS)
+        named = re.search(rf"\blocation #?{location_id}\b", line, re.IGNORECASE)
+        text = line if not line or named else line + suffix
         if not text:
             self.refused.append("an objective without a text")
         elif location_id is not None and location_id not in self._moment.known_locations:
@@ -207,11 +210,3 @@ class ObjectiveUpdate:
 def with_status(changed: Iterable[Objective], status: ObjectiveStatus) -> list[str]:
     """Return the texts of the objectives that have this status."""
     return [objective.text for objective in changed if objective.status == status]
-
-
-def _with_location(text: str, location_id: int | None) -> str:
-    """Return the text on one line, which names the location where there is one; "" where there is no text."""
-    suffix = "" if location_id is None else f" (Location {location_id})"
-    line = cut_at(one_line(text), LONGEST_TEXT - len(suffix), mark=ELLIPSIS)
-    named = re.search(rf"\blocation #?{location_id}\b", line, re.IGNORECASE)
-    return line if not line or named else line + suffix

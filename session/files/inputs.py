@@ -145,7 +145,11 @@ class Inputs:
             if line.event is not None and is_same(line.event, event):
                 self._take(event)
                 return
-            self._cut(event)
+            if self.turns or self._journal is None:
+                raise Diverged(self.difference(event))
+            self._journal.cut(self._lines[0].start)
+            self._lines.clear()
+            self._pause = None
         if self._journal is None:
             raise RecordingEnded("the recording ends here")
         if self._pause is not None:
@@ -195,13 +199,6 @@ class Inputs:
             self.turns -= 1
             if self._journal is not None:
                 self._repeated(self._all_turns - self.turns, self._all_turns)
-
-    def _cut(self, found: Event) -> None:
-        if self.turns or self._journal is None:
-            raise Diverged(self.difference(found))
-        self._journal.cut(self._lines[0].start)
-        self._lines.clear()
-        self._pause = None
 
 
 def is_same(recorded: Event, found: Event) -> bool:

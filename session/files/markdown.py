@@ -145,7 +145,10 @@ class MarkdownDocument(Generic[Heading, Content]):
         is_item: it is an item of a list, which stands right below another item and right above a rule
         """
         blocks, end = self.sections[at].blocks, self.line_end
-        closing = _start_of_closing(blocks)
+        start = len(blocks)
+        while start > 1 and blocks[start - 1].content is None and not blocks[start - 1].text.strip(_SPACE_AND_RULES):
+            start -= 1
+        closing = start
         above, below = _ended(blocks[:closing], end), blocks[closing:]
         text_below = "".join(each.text for each in below)
         first_below = cast("re.Match[str]", _FIRST_LINE.match(text_below))[0]
@@ -309,14 +312,6 @@ def _apart(blocks: Iterable[MarkdownBlock[Content]]) -> tuple[MarkdownBlock[Cont
 def _ends_blank(text: str) -> bool:
     """Whether the last line of the text is blank and ended, so that a new paragraph can begin below it."""
     return text.endswith(_LINE_ENDS) and not _LINE_END.split(text)[-2].strip()
-
-
-def _start_of_closing(blocks: tuple[MarkdownBlock[Content], ...]) -> int:
-    """Return the number of the first of the blank lines and rules that close a section, never that of its heading."""
-    start = len(blocks)
-    while start > 1 and blocks[start - 1].content is None and not blocks[start - 1].text.strip(_SPACE_AND_RULES):
-        start -= 1
-    return start
 
 
 def _block_of(text: str) -> tuple[MarkdownBlock[Any], ...]:

@@ -111,15 +111,7 @@ def permissions(path: Path) -> int | None:
 
 
 def _write(file: BinaryIO, content: bytes, replaced: Path, *, durable: bool, mode: int | None) -> None:
-    _hand_over(file.fileno(), replaced, mode)
-    file.write(content)
-    file.flush()
-    if durable:
-        os.fsync(file.fileno())
-
-
-def _hand_over(descriptor: int, replaced: Path, mode: int | None) -> None:
-    """Give a file owner and permissions of the one that it replaces."""
+    descriptor = file.fileno()
     try:
         old = replaced.stat()
     except FileNotFoundError:
@@ -131,6 +123,10 @@ def _hand_over(descriptor: int, replaced: Path, mode: int | None) -> None:
                 os.fchown(descriptor, old.st_uid, old.st_gid)
     if wanted is not None:
         os.fchmod(descriptor, wanted)
+    file.write(content)
+    file.flush()
+    if durable:
+        os.fsync(file.fileno())
 
 
 def _keep(path: Path, backup: Path) -> None:

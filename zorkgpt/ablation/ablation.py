@@ -36,7 +36,12 @@ class Ablation:
         done = {task.folder for task in self.done()}
         waiting = [task for task in self.plan.tasks() if task.folder not in done]
         for task in waiting:
-            self._clear(task)
+            folder = self._folder_of(task)
+            try:
+                if folder.exists():
+                    shutil.rmtree(folder)
+            except OSError as error:
+                raise StoreError(f"{folder} cannot be cleared: {error.strerror}") from error
         yield from runner.play(waiting, self._folder_of)
 
     def runs(self, max_scores: Mapping[str, int] = NOT_TOLD) -> list[RunMeasures]:
@@ -58,11 +63,3 @@ class Ablation:
 
     def _folder_of(self, task: Task) -> Path:
         return self.folder / task.folder
-
-    def _clear(self, task: Task) -> None:
-        folder = self._folder_of(task)
-        try:
-            if folder.exists():
-                shutil.rmtree(folder)
-        except OSError as error:
-            raise StoreError(f"{folder} cannot be cleared: {error.strerror}") from error

@@ -13,7 +13,6 @@ from itertools import combinations, product
 from operator import getitem
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, ValidationError
 
@@ -121,12 +120,18 @@ class Task:
 
     def to_json(self) -> str:
         """Return the task as one line of JSON for another process, keys included."""
+        written = self.configuration.without_keys()
+        for option in options_of(GameConfiguration):
+            key = option.value_in(self.configuration) if option.secret else None
+            if isinstance(key, SecretStr):
+                *groups, name = option.name.split(".")
+                reduce(getitem, groups, written)[name] = key.get_secret_value()
         fields = {
             "story": self.story,
             "arm": self.arm,
             "pair": self.pair,
             "folder": self.folder,
-            "configuration": _with_keys(self.configuration),
+            "configuration": written,
             "episodes": self.episodes,
             "open_parts": _name(self.open_parts),
         }
@@ -164,7 +169,14 @@ class AblationPlan:
         for pair, (story, file) in product(range(1, self.pairs + 1), self.stories.items()):
             below = f"{story}/" if len(self.stories) > 1 else ""
             for arm, configuration in self.arms.items():
-                seeded = _playing(_seeded(configuration, (pair - 1) * self.episodes), file)
+                offset = (pair - 1) * self.episodes
+                game = configuration.game.model_copy(update={"seed": first_seed(configuration) + offset})
+                update: dict[str, object] = {"game": game}
+                for name in (f"{role}_sampling" for role in ROLES):
+                    sampling: Sampling = getattr(configuration, name)
+                    if sampling.seed is not None:
+                        update[name] = sampling.model_copy(update={"seed": sampling.seed + offset})
+                seeded = _playing(configuration.model_copy(update=update), file)
                 folder = f"{below}{self.folders[arm]}/{pair}"
                 yield Task(story, arm, pair, folder, seeded, self.episodes, self.open_parts)
 
@@ -286,25 +298,3 @@ def first_seed(configuration: GameConfiguration) -> int:
     if seed == "jericho":
         raise ConfigurationError("game.seed: every pair of an ablation has seeds of its own, so it cannot be jericho")
     return seed
-
-
-def _seeded(configuration: GameConfiguration, offset: int) -> GameConfiguration:
-    """Return the configuration of a pair, with seeds of its own for the story and for every model."""
-    game = configuration.game.model_copy(update={"seed": first_seed(configuration) + offset})
-    update: dict[str, object] = {"game": game}
-    for name in (f"{role}_sampling" for role in ROLES):
-        sampling: Sampling = getattr(configuration, name)
-        if sampling.seed is not None:
-            update[name] = sampling.model_copy(update={"seed": sampling.seed + offset})
-    return configuration.model_copy(update=update)
-
-
-def _with_keys(configuration: GameConfiguration) -> dict[str, Any]:
-    """Return every option's value as JSON has it, keys included."""
-    written = configuration.without_keys()
-    for option in options_of(GameConfiguration):
-        key = option.value_in(configuration) if option.secret else None
-        if isinstance(key, SecretStr):
-            *groups, name = option.name.split(".")
-            reduce(getitem, groups, written)[name] = key.get_secret_value()
-    return written

@@ -67,7 +67,10 @@ def _estimate(task: Task, plan: AblationPlan) -> Estimate:
     calls = [event for event in asked if isinstance(event, ModelAnswered | ModelFailed)]
     turns = plan.pairs * plan.episodes * limit
     times = turns / len(played)
-    costs = [cost_of(replace(call, model=_name(task.configuration, call)), task.configuration) for call in calls]
+    costs = [
+        cost_of(replace(call, model=task.configuration.role(cast("Role", call.role)).model or ""), task.configuration)
+        for call in calls
+    ]
     known = [cost for cost in costs if cost is not None]
     return Estimate(
         story=task.story,
@@ -100,8 +103,3 @@ def _rehearse(configuration: GameConfiguration) -> list[Event]:
         ):
             run.play()
     return events
-
-
-def _name(configuration: GameConfiguration, call: ModelAnswered | ModelFailed) -> str:
-    """Return the name of the model that will be asked in place of the random one."""
-    return configuration.role(cast("Role", call.role)).model or ""

@@ -159,7 +159,11 @@ def _news(event: Event) -> list[str]:
             f"{counted(event.episodes, 'episode')} of at most {counted(event.max_turns, 'turn')}, in {event.folder}",
         ]
     if isinstance(event, EpisodeEnded):
-        return [_summary(event)]
+        score = "score unknown"
+        if event.score is not None:
+            score = f"score {event.score}" + ("" if event.max_score is None else f" of {event.max_score}")
+        end = f"Episode {event.episode} {_ENDS[event.end]} after {counted(event.turns, 'turn')}"
+        return [f"{end}: {score}, {counted(event.rooms, 'room')}, {event.seconds:.0f} s"]
     if isinstance(event, OptionsChanged):
         return [f"From here on {event.model} plays, with {as_settings(event.options)}"]
     return _trouble(event)
@@ -201,16 +205,6 @@ _ENDS: Mapping[EpisodeEnd, str] = {
     "turn_limit": "stopped at the turn limit",
     "left": "was left",
 }
-
-
-def _summary(event: EpisodeEnded) -> str:
-    score = "score unknown"
-    if event.score is not None:
-        score = f"score {event.score}" + ("" if event.max_score is None else f" of {event.max_score}")
-    return (
-        f"Episode {event.episode} {_ENDS[event.end]} after {counted(event.turns, 'turn')}: "
-        f"{score}, {counted(event.rooms, 'room')}, {event.seconds:.0f} s"
-    )
 
 
 def _turn_lines(record: TurnRecord, seconds: float) -> list[str]:
@@ -439,7 +433,8 @@ class LiveView:
 
     def _known(self) -> RenderableType:
         width = self._console.width
-        carried = _on_a_line("Carrying", self._carried(), width)
+        things = (self._seen.inventory if self._seen else None) or ()
+        carried = _on_a_line("Carrying", [printable(one_line(thing.name)) for thing in things], width)
         lists = {title: self._present(manager) for title, manager in _LISTS.items()}
         body: RenderableType
         if self._console.height < HIGH:
@@ -475,10 +470,6 @@ class LiveView:
         parts = [f"{activity}, {seconds:.0f} s", *spent, *([self.trouble] if self.trouble else [])]
         sign = Text(str(self._spinner.render(time.monotonic())))
         return Text.assemble(sign, " ", printable(one_line(" · ".join(parts))), no_wrap=True, overflow="ellipsis")
-
-    def _carried(self) -> list[str]:
-        things = self._seen.inventory if self._seen else None
-        return [printable(one_line(thing.name)) for thing in things] if things else []
 
     def _present(self, manager: str) -> list[str]:
         return [printable(one_line(each)) for each in self._state.present.get(manager, ())] if self._state else []

@@ -101,7 +101,15 @@ class Spending:
             self._calls_seconds += event.seconds
             is_models = isinstance(event, ModelAnswered) and event.model != PERSON
             if is_models or event.prompt_tokens or event.completion_tokens:
-                self._count_tokens(event)
+                tokens = event.prompt_tokens + event.completion_tokens
+                self.tokens += tokens
+                if not tokens:
+                    self.uncounted[event.model] += 1
+                dollars = cost_of(event, self.in_force)
+                if dollars is None:
+                    self.unpriced[event.model] += 1
+                else:
+                    self.dollars += dollars
         if isinstance(event, OptionsChanged):
             self.in_force = changed(self.in_force, event.options)
         if isinstance(event, TurnPlayed):
@@ -121,17 +129,6 @@ class Spending:
         if limits.max_tokens is not None:
             for model in self.uncounted:
                 yield f"max-tokens does not see the calls to {model!r}: its server does not count tokens"
-
-    def _count_tokens(self, call: ModelAnswered | ModelFailed) -> None:
-        tokens = call.prompt_tokens + call.completion_tokens
-        self.tokens += tokens
-        if not tokens:
-            self.uncounted[call.model] += 1
-        dollars = cost_of(call, self.in_force)
-        if dollars is None:
-            self.unpriced[call.model] += 1
-        else:
-            self.dollars += dollars
 
 
 def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration) -> float | None:

@@ -168,7 +168,16 @@ class RunModel:
             if circuit := self._circuits.get(event.role):
                 circuit.failures = 0
         elif isinstance(event, ModelFailed) and (circuit := self._circuits.get(event.role)):
-            self._count_failure(event.role, circuit)
+            circuit.failures += 1
+            if circuit.failures >= FAILURES_TO_OPEN:
+                circuit.open_until = self._turns + TURNS_REFUSED
+            if circuit.failures == FAILURES_TO_OPEN and not self._inputs.is_repeating:
+                _LOG.warning(
+                    "the %s model failed %d times in a row: it is asked once in %d turns until it answers",
+                    event.role,
+                    FAILURES_TO_OPEN,
+                    TURNS_REFUSED,
+                )
 
     def _require_closed(self, role: Role) -> None:
         if self.in_force.agent.player == "person-alone" and role != "agent":
@@ -177,18 +186,6 @@ class RunModel:
         if circuit and self._turns < circuit.open_until:
             raise LanguageModelUnavailable(
                 f"{role}: {circuit.failures} failures in a row; not asked for {circuit.open_until - self._turns} turns"
-            )
-
-    def _count_failure(self, role: str, circuit: Circuit) -> None:
-        circuit.failures += 1
-        if circuit.failures >= FAILURES_TO_OPEN:
-            circuit.open_until = self._turns + TURNS_REFUSED
-        if circuit.failures == FAILURES_TO_OPEN and not self._inputs.is_repeating:
-            _LOG.warning(
-                "the %s model failed %d times in a row: it is asked once in %d turns until it answers",
-                role,
-                FAILURES_TO_OPEN,
-                TURNS_REFUSED,
             )
 
     def _recorded(self, role: Role, prompt: Prompt) -> ModelAnswered | ModelFailed | None:

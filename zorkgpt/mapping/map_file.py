@@ -114,7 +114,10 @@ def parse_map(content: bytes, path: Path) -> ParsedMap:
         state = _STATE.validate_json(content)
         faults = _faults(state)
         for entry in faults:
-            _leave_out(state, entry)
+            holder: Any = state
+            for key in entry[:-1]:
+                holder = holder.get(key, {})
+            holder.pop(entry[-1], None)
         return ParsedMap(MapFile.model_validate(state), {_place(entry): why for entry, why in faults.items()})
     except ValidationError as error:
         first = error.errors()[0]
@@ -162,21 +165,10 @@ def _faults(state: dict[str, Any]) -> dict[_Where, str]:
     except ValidationError as error:
         for problem in error.errors():
             if problem["loc"] not in {(), ("rooms",)}:
-                faults.setdefault(_entry(problem["loc"]), problem["msg"])
+                where = problem["loc"]
+                one_exit = where[0] == "connections" and where[2:] != ("[key]",)
+                faults.setdefault(where[: 3 if one_exit else 2], problem["msg"])
     return faults
-
-
-def _entry(where: _Where) -> _Where:
-    """Return the smallest entry around the place: one exit of ``connections``, else one key of its section."""
-    one_exit = where[0] == "connections" and where[2:] != ("[key]",)
-    return where[: 3 if one_exit else 2]
-
-
-def _leave_out(state: dict[str, Any], entry: _Where) -> None:
-    holder: Any = state
-    for key in entry[:-1]:
-        holder = holder.get(key, {})
-    holder.pop(entry[-1], None)
 
 
 def _offer_backup(path: Path, kept: Path) -> str:

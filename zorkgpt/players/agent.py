@@ -125,11 +125,12 @@ class Agent:
         completion = self.model.complete("agent", prompt, schema)
         answer = completion.value
         chosen = [route.number for route in context.routes if route.choice == answer.action]
+        objective: ObjectiveAnswer | None = getattr(answer, "objective", None)
         return Proposal(
             action=answer.action.strip(),
             reasoning=answer.reasoning.strip() or completion.reasoning,
             reading=answer.reading.reading() if isinstance(answer, ReadingAgentAnswer) else None,
-            objective=_note(answer),
+            objective=None if objective is None else objective.note(),
             follow=getattr(answer, "follow", next(iter(chosen), None)),
             go_to=getattr(answer, "go_to", None),
         )
@@ -145,11 +146,6 @@ def _ways(routes: Sequence[OfferedRoute], *, may_travel: bool) -> tuple[str, ...
     """Return the fields of an answer by which the agent may be led, of ``_WAYS``."""
     offered = {"follow": bool(routes), "go_to": may_travel}
     return tuple(way for way, is_offered in offered.items() if is_offered)
-
-
-def _note(answer: AgentAnswer | ReadingAgentAnswer) -> ObjectiveNote | None:
-    objective: ObjectiveAnswer | None = getattr(answer, "objective", None)
-    return None if objective is None else objective.note()
 
 
 @lru_cache(maxsize=128)

@@ -81,20 +81,17 @@ class Critic:
             return Verdict(accepted=False, reason=opinion.reason, source=opinion.source)
         repetition = self._repetitions.of(observation, proposal.action) or circle
         if self._asks(opinion, repetition):
-            return self._ask(context(), repetition)
+            tried = f"\n\n{PromptSection('Tried before', repetition).render()}" if repetition else ""
+            prompt = Prompt(system=self.system_prompt, user=context() + tried)
+            try:
+                answer = self._model.complete("critic", prompt, CriticAnswer).value
+            except LanguageModelError as error:
+                self.failures += 1
+                return Verdict(accepted=True, reason=f"The critic could not be asked: {error}")
+            return Verdict(accepted=answer.accepted, reason=answer.reason, source="llm", confidence=answer.confidence)
         return Verdict(accepted=True, reason=repetition, source=opinion.source)
 
     def _asks(self, opinion: Opinion, repetition: str) -> bool:
         if self._mode == "hybrid":
             return opinion.kind == "none" or bool(repetition)
         return self._mode == "llm"
-
-    def _ask(self, context: str, repetition: str) -> Verdict:
-        tried = f"\n\n{PromptSection('Tried before', repetition).render()}" if repetition else ""
-        prompt = Prompt(system=self.system_prompt, user=context + tried)
-        try:
-            answer = self._model.complete("critic", prompt, CriticAnswer).value
-        except LanguageModelError as error:
-            self.failures += 1
-            return Verdict(accepted=True, reason=f"The critic could not be asked: {error}")
-        return Verdict(accepted=answer.accepted, reason=answer.reason, source="llm", confidence=answer.confidence)

@@ -90,7 +90,16 @@ class ObjectCheck:
             return ACCEPTED
         exit_ = self._movements.exit_of(action)
         if self._movements.is_direction(exit_):
-            return self._exit_opinion(observation, exit_)
+            here = observation.location
+            if here is None or not self._graph.is_pruned(here.num, exit_):
+                return ACCEPTED
+            answers = self._answers.get((here.num, exit_, observation.world_hash), [])
+            if here.num in self._led_back or len(answers) < TRIES_UNTIL_CERTAIN or len(set(answers)) > 1:
+                return NO_OPINION
+            answer = cut_at(answers[0], LONGEST_OUTCOME)
+            return Opinion(
+                "refuse", f"{exit_!r} was tried here with everything as it is now, again and again: {answer}", "map"
+            )
         command = read_command(action, self._vocabulary)
         if command is None or observation.location is None or observation.text.rstrip().endswith(_ASKING):
             return NO_OPINION
@@ -118,20 +127,10 @@ class ObjectCheck:
         elif before.world_hash == after.world_hash != "":
             self._answers[here.num, exit_, before.world_hash].append(first_line(after.text))
 
-    def _exit_opinion(self, observation: Observation, exit_: str) -> Opinion:
-        here = observation.location
-        if here is None or not self._graph.is_pruned(here.num, exit_):
-            return ACCEPTED
-        answers = self._answers.get((here.num, exit_, observation.world_hash), [])
-        if here.num in self._led_back or len(answers) < TRIES_UNTIL_CERTAIN or len(set(answers)) > 1:
-            return NO_OPINION
-        answer = cut_at(answers[0], LONGEST_OUTCOME)
-        return Opinion(
-            "refuse", f"{exit_!r} was tried here with everything as it is now, again and again: {answer}", "map"
-        )
-
     def _command_opinion(self, command: Command, scene: _Scene) -> Opinion:
-        unknown = self._unknown_word(command)
+        family = self._vocabulary.family
+        checked = {"infocom": command.words, "inform": command.words[:1], "unknown": ()}[family]
+        unknown = next((word for word in checked if word.isalpha() and not self._is_known(word)), "")
         if unknown:
             return _refused(f"The story's parser does not know the word {unknown!r}.")
         verb = self._vocabulary.cut(command.words[0])
@@ -141,21 +140,12 @@ class ObjectCheck:
         absent = scene.absent_thing(command) if of_things_at_hand else ""
         if absent:
             return _refused(f"There is no {absent!r} here: everything that the story calls so is in another room.")
-        if not (self._all_known(command) and scene.holds_all_of(command)):
+        if not (all(map(self._is_known, command.words)) and scene.holds_all_of(command)):
             return NO_OPINION
         return NO_OPINION if verb in _TAKING and scene.names_fixed_thing(command) else ACCEPTED
 
-    def _unknown_word(self, command: Command) -> str:
-        """Return the word that the parser cannot know; Inform's stories may read any word but the first."""
-        family = self._vocabulary.family
-        checked = {"infocom": command.words, "inform": command.words[:1], "unknown": ()}[family]
-        return next((word for word in checked if word.isalpha() and not self._is_known(word)), "")
-
     def _is_known(self, word: str) -> bool:
         return self._vocabulary.cut(word) in self._vocabulary.words
-
-    def _all_known(self, command: Command) -> bool:
-        return all(map(self._is_known, command.words))
 
     def _scene(self, observation: Observation, here: int) -> _Scene:
         objects = (*(observation.inventory or ()), *(observation.visible or ()))

@@ -53,13 +53,10 @@ class Repetitions:
         "" where it was not typed, and where its outcomes differ: then there is chance in it, and trying again may help.
         """
         plain = plain_command(command)
-        tries = self._noticed_in(observation).get(plain, [])
+        noticed = observation.noticed
+        tries = ({} if noticed is None else self._tries.get(noticed, {})).get(plain, [])
         same_world = any(each.world_hash == observation.world_hash != "" for each in tries)
         return f"{_INTRODUCTION} {_line(plain, tries)}" if same_world and _is_steady(tries) else ""
-
-    def _noticed_in(self, observation: Observation) -> dict[str, list[_Try]]:
-        noticed = observation.noticed
-        return {} if noticed is None else self._tries.get(noticed, {})
 
 
 def _is_steady(tries: list[_Try]) -> bool:

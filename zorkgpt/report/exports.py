@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 
 from session.events import ModelFailed
 from session.text import one_line
-from session.values import Observation, TurnRecord
+from session.values import Observation
 from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.report.figures import RunFigures, figures_of
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
@@ -78,26 +78,22 @@ def _episode(episode: PlayedEpisode, calls: Mapping[tuple[int, int], Iterable[Re
     yield from _story(episode.started.opening.text)
     for turn in episode.turns:
         record = turn.played.record
-        yield from _turn(record)
+        yield f"### Turn {record.turn}{_place_and_score(record.before)}"
+        yield ""
+        if record.reasoning.strip():
+            yield from (f"> {_escaped(line)}" for line in record.reasoning.strip().splitlines())
+            yield ""
+        for proposal, verdict in zip(record.proposals[:-1], record.verdicts, strict=False):
+            yield f"Not played: {_escaped(proposal.action)} ({_escaped(verdict.reason)})"
+            yield ""
+        yield f"**\\> {_escaped(record.action)}**"
+        yield ""
+        yield from _story(record.after.text)
         for call in calls.get((record.episode, record.turn), ()):
             yield from _story("\n".join(call_lines(call)))
     if episode.ended:
         yield f"*{_escaped(episode.ended.end)}*"
         yield ""
-
-
-def _turn(record: TurnRecord) -> Iterator[str]:
-    yield f"### Turn {record.turn}{_place_and_score(record.before)}"
-    yield ""
-    if record.reasoning.strip():
-        yield from (f"> {_escaped(line)}" for line in record.reasoning.strip().splitlines())
-        yield ""
-    for proposal, verdict in zip(record.proposals[:-1], record.verdicts, strict=False):
-        yield f"Not played: {_escaped(proposal.action)} ({_escaped(verdict.reason)})"
-        yield ""
-    yield f"**\\> {_escaped(record.action)}**"
-    yield ""
-    yield from _story(record.after.text)
 
 
 def _story(text: str) -> Iterator[str]:

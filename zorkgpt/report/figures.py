@@ -346,10 +346,12 @@ def _metrics(run: PlayedRun, episodes: Sequence[EpisodeFigures]) -> Metrics:
         ),
         memory_coverage=None if run.memories is None else _coverage(turns, run.memories),
         core_downgrades=core_downgrades(run.events),
-        tentative_memories=None if run.memories is None else _tentative(run.memories),
+        tentative_memories=None
+        if run.memories is None
+        else sum(memory.status == MemoryStatus.TENTATIVE for each in run.memories.values() for memory in each),
         objectives=len(found) if updates else None,
         objectives_located=mean(each.location_id is not None for each in found),
-        objectives_cited=mean(_cites(each) for each in found),
+        objectives_cited=mean((_SOURCE.search(f"{each.text} {each.evidence}") is not None) for each in found),
         objective_tokens=mean(update.answered.prompt_tokens + update.answered.completion_tokens for update in updates),
         objective_seconds=mean(update.answered.seconds for update in updates),
         route_turns=mean(turn.record.is_of_route for turn in turns),
@@ -371,10 +373,6 @@ def _objective_updates(events: Iterable[Event]) -> Iterator[_Update]:
                 yield _Update(event, ObjectivesAnswer.model_validate(event.answer).objectives)
 
 
-def _cites(objective: FoundObjective) -> bool:
-    return _SOURCE.search(f"{objective.text} {objective.evidence}") is not None
-
-
 def _coverage(turns: Iterable[TurnPlayed], memories: dict[int, list[Memory]]) -> float | None:
     visited = {turn.record.before.location.num for turn in turns if turn.record.before.location}
     known = {
@@ -383,10 +381,6 @@ def _coverage(turns: Iterable[TurnPlayed], memories: dict[int, list[Memory]]) ->
         if any(memory.status != MemoryStatus.SUPERSEDED for memory in each)
     }
     return mean(location_id in known for location_id in visited)
-
-
-def _tentative(memories: dict[int, list[Memory]]) -> int:
-    return sum(memory.status == MemoryStatus.TENTATIVE for each in memories.values() for memory in each)
 
 
 class Gains:

@@ -146,7 +146,11 @@ class Knower:
             elif isinstance(manager, RouteManager):
                 known |= known_routes(manager.book.routes)
             elif isinstance(manager, ObjectiveManager):
-                known |= _known_objectives(manager)
+                episode = manager.game_state.episode
+                known |= {
+                    f"o:{episode}:{each.id}": KnownThing(each, f"\n{each.id}. {each.text[:_RECOGNISED]}")
+                    for each in manager.objectives
+                }
         return known
 
     def _memories_at(self, place: int, memories: tuple[Memory, ...], kind: str) -> Known:
@@ -181,14 +185,6 @@ def known_knowledge(entries: Iterable[KnowledgeEntry]) -> Known:
 def known_routes(routes: Iterable[KnownRoute]) -> Known:
     """Return routes as what is known."""
     return {f"r:{each.number}": KnownThing(each, f"\n{each.number}: {view.aim(each)} in ") for each in routes}
-
-
-def _known_objectives(manager: ObjectiveManager) -> Known:
-    episode = manager.game_state.episode
-    return {
-        f"o:{episode}:{each.id}": KnownThing(each, f"\n{each.id}. {each.text[:_RECOGNISED]}")
-        for each in manager.objectives
-    }
 
 
 def items_of(known: Known) -> tuple[Item, ...]:

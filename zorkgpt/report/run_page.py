@@ -269,11 +269,12 @@ def _rebuilt(told: _Told, repeated: Repetition) -> Literal["rebuilt", "partly", 
 
 
 def _episode(episode: PlayedEpisode, figures: EpisodeFigures, told: _Told) -> PageEpisode:
-    number, turns = figures.episode, [_opening(episode, told)]
+    number, turns = figures.episode, [_told_turn(RunMoment(episode.started.episode, 0), episode.started.opening, told)]
     turns += (_turn(each.played, told) for each in episode.turns)
     next_moment = RunMoment(number, figures.turns + 1)
     if episode.ended is None and (told.calls.get(next_moment) or told.events.get(next_moment)):
-        turns.append(_unplayed(next_moment, episode.observations[-1], told))
+        turn = _told_turn(next_moment, replace(episode.observations[-1], text="", died=False), told)
+        turns.append(replace(turn, unplayed=True))
     return PageEpisode(
         episode=number,
         seed=figures.seed,
@@ -285,15 +286,6 @@ def _episode(episode: PlayedEpisode, figures: EpisodeFigures, told: _Told) -> Pa
         seconds=figures.seconds,
         turns=tuple(turns),
     )
-
-
-def _opening(episode: PlayedEpisode, told: _Told) -> PageTurn:
-    return _told_turn(RunMoment(episode.started.episode, 0), episode.started.opening, told)
-
-
-def _unplayed(moment: RunMoment, seen: Observation, told: _Told) -> PageTurn:
-    turn = _told_turn(moment, replace(seen, text="", died=False), told)
-    return replace(turn, unplayed=True)
 
 
 def _turn(played: TurnPlayed, told: _Told) -> PageTurn:

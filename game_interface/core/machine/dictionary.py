@@ -75,18 +75,23 @@ class Dictionary:
         """Read the dictionary of ``story``; it is empty where its table is corrupt."""
         letters = _text_size(story) // 2 * 3
         entries = [(entry.text, entry.marks[0]) for entry in read_entries(story)]
-        flags = _flags(story, dict(entries))
+        signed = story.content.startswith(b"6.", _COMPILER_ADDRESS)
+        flags = _INFOCOM if not signed and dict(entries).get("take", 0) & _INFOCOM.verb else _INFORM
 
         def having(bit: int, *, without: int = 0) -> tuple[str, ...]:
             return tuple(text for text, mark in entries if mark & bit and not mark & without)
 
+        marked = having(flags.direction)
+        words = frozenset(text for text, _ in entries)
+        usual = tuple(word for word in _COMPASS + _COMPASS_ABBREVIATED if word[:letters] in (marked or words))
+        known = {word[:letters] for word in usual}
         return cls(
             letters=letters,
             words=frozenset(text for text, _ in entries),
             verbs=having(flags.verb, without=flags.meta),
             nouns=frozenset(having(flags.noun)),
             prepositions=having(flags.preposition),
-            directions=_directions(having(flags.direction), frozenset(text for text, _ in entries), letters),
+            directions=usual + tuple(word for word in marked if word not in known),
             session_verbs=having(flags.meta),
             by_infocom=flags is _INFOCOM,
         )
@@ -113,18 +118,6 @@ def _words(text: str) -> Iterator[str]:
         yield found
         if "-" in found:
             yield from reversed(found.split("-"))
-
-
-def _directions(marked: tuple[str, ...], words: frozenset[str], letters: int) -> tuple[str, ...]:
-    usual = tuple(word for word in _COMPASS + _COMPASS_ABBREVIATED if word[:letters] in (marked or words))
-    known = {word[:letters] for word in usual}
-    return usual + tuple(word for word in marked if word not in known)
-
-
-def _flags(story: Story, marks: dict[str, int]) -> _Flags:
-    """Tell the family of compilers: Inform 6 and 7 sign the header, the others differ in how they mark a verb."""
-    signed = story.content.startswith(b"6.", _COMPILER_ADDRESS)
-    return _INFOCOM if not signed and marks.get("take", 0) & _INFOCOM.verb else _INFORM
 
 
 def read_entries(story: Story) -> Iterator[DictionaryEntry]:
@@ -176,15 +169,10 @@ def free_verbs(story: Story, entries: Sequence[DictionaryEntry]) -> frozenset[st
         return None
     for read in (_new_lines, _old_lines):
         lines = [read(story.content, address) for address in addresses]
-        if _join_up(addresses, lines):
+        ends = dict(zip(addresses, (each.end for each in lines), strict=True))
+        if all(ends[address] == following for address, following in pairwise(sorted(ends))):
             return frozenset(verb for verb, number in numbers.items() if lines[number].free)
     return None
-
-
-def _join_up(addresses: list[int], lines: list[_Lines]) -> bool:
-    """Return whether each verb's lines end where another's start, which is no accident in the right format."""
-    ends = dict(zip(addresses, (each.end for each in lines), strict=True))
-    return all(ends[address] == following for address, following in pairwise(sorted(ends)))
 
 
 def _new_lines(content: bytes, address: int) -> _Lines:

@@ -67,7 +67,9 @@ class ObjectTable:
         links, entries_end = self._entries + layout.attributes, self._entries + self.count * layout.entry
         self._high_parents = slice(links, entries_end, layout.entry)
         self._low_parents = slice(links + layout.link - 1, entries_end, layout.entry)
-        end = self._property_table_end(max(self._properties, default=self._entries))
+        address = max(self._properties, default=self._entries)
+        name_end = address + 1 + 2 * self._content[address]
+        end = 1 + max((each.at + each.size for each in self._listed(address)), default=name_end)
         if story.content.startswith(_INFORM_6, _COMPILER_ADDRESS):
             end = max(end, story.globals)
         self._links = Struct(f"{1 + self.count}{'B' if layout is _NARROW else 'H'}")
@@ -91,11 +93,6 @@ class ObjectTable:
             end = min(end, address)
             entry += layout.entry
         return addresses
-
-    def _property_table_end(self, address: int) -> int:
-        """Return the address behind the property table at ``address``."""
-        name_end = address + 1 + 2 * self._content[address]
-        return 1 + max((each.at + each.size for each in self._listed(address)), default=name_end)
 
     def _listed(self, address: int) -> Iterator[_Property]:
         """Yield the properties of the table at ``address`` in its order."""

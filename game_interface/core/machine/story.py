@@ -104,7 +104,8 @@ class Story:
         fault = _not_a_story(content)
         if fault:
             raise StoryError(f"{path} is not a story file: {fault}.")
-        content = _as_known(content)
+        length = read_word(content, 0x1A) * _LENGTH_UNIT[content[0]]
+        content = next((each for each in _as_filled_up(content, length) if _md5(each) in BINDINGS_DICT), content)
         story = cls(
             path=path,
             content=content,
@@ -152,12 +153,6 @@ def _read(path: Path) -> bytes:
         raise StoryError(f"There is no story file {path}; --game FILE names another.") from error
     except (OSError, ValueError) as error:
         raise StoryError(f"The story file {str(path)!r} cannot be read: {error}.") from error
-
-
-def _as_known(content: bytes) -> bytes:
-    """Return ``content`` as Jericho knows it, where only what follows the story's own length tells it from that."""
-    length = read_word(content, 0x1A) * _LENGTH_UNIT[content[0]]
-    return next((each for each in _as_filled_up(content, length) if _md5(each) in BINDINGS_DICT), content)
 
 
 def _as_filled_up(content: bytes, length: int) -> Iterator[bytes]:

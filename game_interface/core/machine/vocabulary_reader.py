@@ -47,7 +47,9 @@ def read_vocabulary(story: Story) -> Vocabulary:
         letters=dictionary.letters,
         words=dictionary.words,
         verbs=frozenset(dictionary.verbs + dictionary.session_verbs),
-        free_verbs=_topic_verbs(dictionary) if free is None else free,
+        free_verbs=dictionary.words.intersection(verb[: dictionary.letters] for verb in _TOPIC_VERBS)
+        if free is None
+        else free,
         nouns=dictionary.nouns,
         prepositions=frozenset(dictionary.prepositions),
         directions=frozenset(direction[: dictionary.letters] for direction in dictionary.directions),
@@ -55,10 +57,6 @@ def read_vocabulary(story: Story) -> Vocabulary:
         mentions=_by_word({num: reader.mentioned(values.values()) for num, values in properties.items()}),
         family=family,
     )
-
-
-def _topic_verbs(dictionary: Dictionary) -> frozenset[str]:
-    return dictionary.words.intersection(verb[: dictionary.letters] for verb in _TOPIC_VERBS)
 
 
 def _property_of_names(properties: Mapping[int, Mapping[int, bytes]], texts: Mapping[int, str]) -> int | None:

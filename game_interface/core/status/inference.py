@@ -60,7 +60,9 @@ class _GlobalsOverTime:
         self._places = [self._read(memory) for memory in exploration.places]
         self._numbers = range(len(self._places[0]))
         self._counters = [num for num in self._numbers if self._counts_turns(num)]
-        self._movers = self._most_moved()
+        votes = Counter(num for moved in self._exploration.moves for num in moved)
+        least = _MOST_MOVES * len(self._exploration.moves)
+        self._movers = frozenset(num for num, count in votes.items() if count >= least)
 
     def _read(self, memory: bytes) -> tuple[int, ...]:
         return unpack_from(self._layout, memory, self._globals)
@@ -72,12 +74,6 @@ class _GlobalsOverTime:
 
     def _always_equal(self, num: int, other: int) -> bool:
         return all(values[num] == values[other] for values in [*self._turns, *self._places])
-
-    def _most_moved(self) -> frozenset[int]:
-        """Return the objects that moved in most of the moves: the player, and what follows it everywhere."""
-        votes = Counter(num for moved in self._exploration.moves for num in moved)
-        least = _MOST_MOVES * len(self._exploration.moves)
-        return frozenset(num for num, count in votes.items() if count >= least)
 
     def defined_clues(self, *, shows_time: bool) -> Clues:
         """Return the clues of a version whose globals the Standard defines; only the player is learned.
@@ -150,7 +146,14 @@ class _GlobalsOverTime:
         if line is None:
             return clues
         if clues.score is None or clues.turns is None:
-            return self._with_shown_score(clues, line + 1, line + 2)
+            score = line + 1
+            turns = line + 2
+            if not self._told(score, turns):
+                return clues
+            count = next((num for num in self._counters if num != turns and self._always_equal(num, turns)), None)
+            if count is None:
+                return replace(clues, score=score, turns=turns)
+            return replace(clues, turns=count, shown_score=score, shown_turns=turns)
         if self._always_equal(clues.turns, line + 2) and self._always_equal(clues.score, line + 1):
             return replace(clues, shown_score=line + 1, shown_turns=line + 2)
         return clues if self._told(clues.score, clues.turns) else replace(clues, score=None, turns=None)
@@ -163,15 +166,6 @@ class _GlobalsOverTime:
         if told.score is not None and clues.score is not None and told.score != self._turns[-1][clues.score]:
             clues = replace(clues, score=None, shown_score=None)
         return replace(clues, tells_score=told.score is not None, max_score=told.maximum)
-
-    def _with_shown_score(self, clues: Clues, score: int, turns: int) -> Clues:
-        """Return ``clues`` with those of the status line, if the story's own answer confirms them."""
-        if not self._told(score, turns):
-            return clues
-        count = next((num for num in self._counters if num != turns and self._always_equal(num, turns)), None)
-        if count is None:
-            return replace(clues, score=score, turns=turns)
-        return replace(clues, turns=count, shown_score=score, shown_turns=turns)
 
     def _told(self, score: int, turns: int) -> bool:
         """Return whether the story's own answer to ``score`` names the values of both globals."""

@@ -53,7 +53,12 @@ class LearningReader(StatusReader, Generic[State]):
             if self.learned.missed:
                 self.learned = Learned(self.learned.clues)
         elif self._emulator.listens():
-            self._miss(memory)
+            clues, missed = self.learned.clues, self.learned.missed + 1
+            if missed <= _TRIES or missed % _TRY_EVERY == 0:
+                clues = _merged(clues, self._learn(_MOST_MOVES))
+            if missed >= _STAYS:
+                clues = self._with_body(clues, memory)
+            self.learned = Learned(clues, missed)
             status = self._read(memory)
         if status.score is None and self.learned.clues.tells_score:
             asked = self._asked_score() if self._emulator.listens() else None
@@ -64,15 +69,6 @@ class LearningReader(StatusReader, Generic[State]):
         if self._reader.clues is not self.learned.clues:
             self._reader = ClueReader(self._table, self._story.globals, self.learned.clues)
         return self._reader.read(memory)
-
-    def _miss(self, memory: DynamicMemory) -> None:
-        """Count a turn at which something was missing, and learn again from time to time."""
-        clues, missed = self.learned.clues, self.learned.missed + 1
-        if missed <= _TRIES or missed % _TRY_EVERY == 0:
-            clues = _merged(clues, self._learn(_MOST_MOVES))
-        if missed >= _STAYS:
-            clues = self._with_body(clues, memory)
-        self.learned = Learned(clues, missed)
 
     def _with_body(self, clues: Clues, memory: DynamicMemory) -> Clues:
         """Return ``clues`` with the object that the story calls the player in ``memory`` among the player's bodies."""

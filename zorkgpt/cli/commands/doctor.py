@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import folded, print_line, terminal_width
-
-if TYPE_CHECKING:
-    from zorkgpt.health import Finding
 
 
 def doctor(
@@ -30,12 +27,9 @@ def doctor(
     resolved = common_options.resolve(overrides)
     fit = True
     for finding in examine(resolved, Path.cwd(), ModelStore()):
-        print_line("\n".join(folded([_line(finding)], terminal_width(), indent=14)))
+        mark, mend = ("✓", "") if finding.well else ("✗", f": {finding.mend}")
+        line = f"{mark} {finding.subject:<11} {finding.words}{mend}"
+        print_line("\n".join(folded([line], terminal_width(), indent=14)))
         fit = fit and (finding.well or not finding.needed)
     if not fit:
         raise typer.Exit(1)
-
-
-def _line(finding: Finding) -> str:
-    mark, mend = ("✓", "") if finding.well else ("✗", f": {finding.mend}")
-    return f"{mark} {finding.subject:<11} {finding.words}{mend}"

@@ -207,7 +207,11 @@ def play_script(path: Path, configuration: GameConfiguration) -> None:
     from zorkgpt.cli.screen import PlainScreen
 
     screen, seed = PlainScreen(), configuration.game.seed
-    commands = _commands(path)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path} is no script of commands: {error}") from error
+    commands = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
     with open_story(configuration) as parts:
         before = parts.game.reset(seed)
         screen.show(EpisodeStarted(1, seed, before))
@@ -220,11 +224,3 @@ def play_script(path: Path, configuration: GameConfiguration) -> None:
     place = f" at {before.location.label}" if before.location else ""
     score = "" if before.score is None else f", score {before.score}"
     print_line(f"{counted(len(commands), 'command')} played: it ends{place}{score}")
-
-
-def _commands(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} is no script of commands: {error}") from error
-    return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]

@@ -209,7 +209,7 @@ def _facts(figures: RunFigures) -> list[tuple[str, str]]:
     return [
         ("Run", run.run_id),
         ("State", f"{run.state}: {run.reason}" if run.reason else run.state),
-        ("Begun", _moment(run.created)),
+        ("Begun", run.created[:16].replace("T", " ") or NOTHING),
         ("Story", f"{manifest.story} (sha256 {manifest.story_sha256})"),
         ("Model", manifest.model),
         *[("Changed", change.describe()) for change in run.changes],
@@ -278,10 +278,6 @@ def _dollars(role: RoleUsage) -> str:
         return NOTHING
     unpriced = f" and {counted(role.unpriced, 'call')} of unknown price" if role.unpriced else ""
     return f"{role.dollars:.4f}{unpriced}"
-
-
-def _moment(created: str) -> str:
-    return created[:16].replace("T", " ") or NOTHING
 
 
 def _cut(text: str, longest: int) -> str:

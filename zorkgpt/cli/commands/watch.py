@@ -127,7 +127,14 @@ class _WatchedRun:
         if self._view is not None:
             if events:
                 self._view.look()
-            self._show_activity(self._view)
+            from orchestration.run_log import activity_in
+
+            for activity in filter(None, map(activity_in, self._log.new_lines())):
+                if activity.role is None:
+                    self._view.trouble = activity.event
+                elif activity.timestamp >= self._heard_at:
+                    ago = datetime.now(timezone.utc) - activity.timestamp
+                    self._view.asks(activity.role, ago.total_seconds())
 
     def _new_events(self) -> list[Event]:
         from session.events import RunEnded, RunPaused
@@ -140,14 +147,3 @@ class _WatchedRun:
             self._spending.count(event)
             self._has_ended = isinstance(event, RunEnded | RunPaused)
         return events
-
-    def _show_activity(self, view: LiveView) -> None:
-        """Show whom the run asks, for how long, and why again, where its log says so."""
-        from orchestration.run_log import activity_in
-
-        for activity in filter(None, map(activity_in, self._log.new_lines())):
-            if activity.role is None:
-                view.trouble = activity.event
-            elif activity.timestamp >= self._heard_at:
-                ago = datetime.now(timezone.utc) - activity.timestamp
-                view.asks(activity.role, ago.total_seconds())

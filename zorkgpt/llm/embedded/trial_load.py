@@ -33,7 +33,11 @@ _LOADING_ERROR = re.compile(r"error loading model: (.+)")
 def prove_loadable(gguf: Path) -> None:
     """Load ``gguf`` in a child process; raises ``ConfigurationError`` with the reason in one line where that fails."""
     _check_header(gguf)
-    _check_memory(gguf)
+    needed, there = gguf.stat().st_size, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise ConfigurationError(
+            f"{gguf}: needs {needed / 1e9:.1f} GB of memory, this machine has {there / 1e9:.1f} GB: take a smaller one"
+        )
     limit = _PATIENCE_SECONDS + gguf.stat().st_size / _SLOWEST_DISK
     try:
         child = subprocess.run(  # noqa: S603  this module, by this Python
@@ -71,14 +75,6 @@ def _check_header(gguf: Path) -> None:
         raise ConfigurationError(f"{gguf}: GGUF version {version} cannot be read; version 2 and later can")
     if tensors == 0:
         raise ConfigurationError(f"{gguf}: a GGUF file without a model in it (a vocabulary only?)")
-
-
-def _check_memory(gguf: Path) -> None:
-    needed, there = gguf.stat().st_size, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > there:
-        raise ConfigurationError(
-            f"{gguf}: needs {needed / 1e9:.1f} GB of memory, this machine has {there / 1e9:.1f} GB: take a smaller one"
-        )
 
 
 def _reason(child: subprocess.CompletedProcess[str]) -> str:

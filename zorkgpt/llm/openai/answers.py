@@ -172,35 +172,31 @@ class _JsonText:
     def object_end(self, start: int) -> int | None:
         """Return the position after the object whose brace is at ``start``, ``None`` where it is not a whole one."""
         if start not in self._ends and start not in self._torn and start not in self._wrong:
-            self._read(start)
-        return self._ends.get(start)
-
-    def _read(self, start: int) -> None:
-        """Read the object that begins at ``start`` as far as it is JSON, and note of it and all in it how they end."""
-        text, position = self._text, start
-        around: list[int] = []  # the beginnings of the objects and lists that are open
-        expected = _VALUE
-        while around or position == start:
-            token = _TOKEN.match(text, position)
-            kind = token.lastgroup if token else None
-            if token is None or kind not in expected or (kind == "open" and len(around) == MOST_NESTED):
-                break
-            position = token.end()
-            if kind == "open":
-                around.append(position - 1)
-                expected = _KEY_OR_END if text[position - 1] == "{" else _VALUE_OR_END
-            elif kind == "close":
-                if text[around[-1]] + text[position - 1] not in {"{}", "[]"}:
+            text, position = self._text, start
+            around: list[int] = []  # the beginnings of the objects and lists that are open
+            expected = _VALUE
+            while around or position == start:
+                token = _TOKEN.match(text, position)
+                kind = token.lastgroup if token else None
+                if token is None or kind not in expected or (kind == "open" and len(around) == MOST_NESTED):
                     break
-                self._ends[around.pop()] = position
-                expected = _COMMA_OR_END
-            elif kind == "comma":
-                expected = _KEY if text[around[-1]] == "{" else _VALUE
-            elif kind == "colon":
-                expected = _VALUE
-            else:
-                expected = _COLON if expected in {_KEY, _KEY_OR_END} else _COMMA_OR_END
-        (self._torn if _TORN.fullmatch(text, position) else self._wrong).update(around)
+                position = token.end()
+                if kind == "open":
+                    around.append(position - 1)
+                    expected = _KEY_OR_END if text[position - 1] == "{" else _VALUE_OR_END
+                elif kind == "close":
+                    if text[around[-1]] + text[position - 1] not in {"{}", "[]"}:
+                        break
+                    self._ends[around.pop()] = position
+                    expected = _COMMA_OR_END
+                elif kind == "comma":
+                    expected = _KEY if text[around[-1]] == "{" else _VALUE
+                elif kind == "colon":
+                    expected = _VALUE
+                else:
+                    expected = _COLON if expected in {_KEY, _KEY_OR_END} else _COMMA_OR_END
+            (self._torn if _TORN.fullmatch(text, position) else self._wrong).update(around)
+        return self._ends.get(start)
 
 
 def _last_words(thoughts: str) -> list[str]:

@@ -12,7 +12,6 @@ from zorkgpt.llm.language_model import Answer, Prompt, TokenUsage
 from zorkgpt.llm.openai.answers import (
     AnswerIncomplete,
     SchemaIgnored,
-    SplitText,
     joined,
     read_answer,
     split_reasoning,
@@ -124,7 +123,14 @@ class Exchange(Generic[Answer]):
                 raise self._cut() from problem
             if isinstance(problem, AnswerIncomplete):
                 raise
-            raise self._misfit(split, problem) from problem
+            if not self.repaired:
+                self.repaired = True
+                self.schema_ignored = isinstance(problem, SchemaIgnored)
+                self.rejected = Rejected((split.answer or split.unclosed)[:_SHOWN_AGAIN], str(problem))
+            start = split.answer[:_SHOWN]
+            raise AnswerUnfit(
+                f"the answer does not fit what was asked for: {problem}; it begins {start!r}"
+            ) from problem
         reasoning = joined([reply.reasoning, split.reasoning])
         question_tokens = 0 if was_repair else reply.usage.prompt
         return UsableAnswer(value, reasoning, reply.text, reply.model, question_tokens)
@@ -138,14 +144,6 @@ class Exchange(Generic[Answer]):
         self.enlarged = True
         self.sampling = self.sampling.model_copy(update={"max_tokens": 2 * limit})
         return AnswerUnfit(f"the answer is cut at {limit} tokens; raise {self.option}")
-
-    def _misfit(self, split: SplitText, problem: ResponseInvalid) -> AnswerUnfit:
-        if not self.repaired:
-            self.repaired = True
-            self.schema_ignored = isinstance(problem, SchemaIgnored)
-            self.rejected = Rejected((split.answer or split.unclosed)[:_SHOWN_AGAIN], str(problem))
-        start = split.answer[:_SHOWN]
-        return AnswerUnfit(f"the answer does not fit what was asked for: {problem}; it begins {start!r}")
 
 
 def _sendable(text: str) -> str:

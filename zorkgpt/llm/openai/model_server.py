@@ -269,16 +269,12 @@ def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> ChatReply:
         except ValidationError as error:
             raise ReplyUnreadable("the server sent what is no chat completion") from error
         if chunk.error is not None:
-            raise _failure_in_stream(chunk.error)
+            code = chunk.error.get("code") if isinstance(chunk.error, dict) else None
+            status = code if isinstance(code, int) else None
+            message = f"within the answer: {server_message(chunk.error) or 'an error without words'}"
+            raise RequestFailed(message, status=status, transient=status is None or is_transient(status))
         builder.add(chunk)
     return builder.reply()
-
-
-def _failure_in_stream(error: JsonValue) -> RequestFailed:
-    code = error.get("code") if isinstance(error, dict) else None
-    status = code if isinstance(code, int) else None
-    message = f"within the answer: {server_message(error) or 'an error without words'}"
-    return RequestFailed(message, status=status, transient=status is None or is_transient(status))
 
 
 def _parsed(base_url: str) -> SplitResult:

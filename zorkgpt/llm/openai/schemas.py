@@ -77,24 +77,20 @@ def response_format(schema: type[BaseModel], *, constraints: bool, compact: bool
     """
     made = _MADE.setdefault(schema, {})
     if (constraints, compact) not in made:
-        made[constraints, compact] = _response_format(schema, constraints=constraints, compact=compact)
+        parameters = pydantic_function_tool(schema)["function"].get("parameters", {})
+        dropped = _ANNOTATIONS if constraints else _ANNOTATIONS | _CONSTRAINTS
+        narrowed = _without(json.loads(json.dumps(parameters)), dropped)
+        if compact and isinstance(narrowed, dict):
+            narrowed = narrowed | {"x-guidance": {"whitespace_flexible": False}}
+        name = re.sub(r"[^a-zA-Z0-9_-]", "_", schema.__name__)[:64]
+        made[constraints, compact] = {
+            "type": "json_schema",
+            "json_schema": {"name": name, "strict": _is_closed(narrowed), "schema": narrowed},
+        }
     return made[constraints, compact]
 
 
 _MADE: WeakKeyDictionary[type[BaseModel], dict[tuple[bool, bool], dict[str, JsonValue]]] = WeakKeyDictionary()
-
-
-def _response_format(schema: type[BaseModel], *, constraints: bool, compact: bool) -> dict[str, JsonValue]:
-    parameters = pydantic_function_tool(schema)["function"].get("parameters", {})
-    dropped = _ANNOTATIONS if constraints else _ANNOTATIONS | _CONSTRAINTS
-    narrowed = _without(json.loads(json.dumps(parameters)), dropped)
-    if compact and isinstance(narrowed, dict):
-        narrowed = narrowed | {"x-guidance": {"whitespace_flexible": False}}
-    name = re.sub(r"[^a-zA-Z0-9_-]", "_", schema.__name__)[:64]
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": name, "strict": _is_closed(narrowed), "schema": narrowed},
-    }
 
 
 def schema_instruction(schema: type[BaseModel]) -> str:
