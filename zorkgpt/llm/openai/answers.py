@@ -1,10 +1,8 @@
-"""The answer in what a model wrote: its thoughts set aside, its JSON found and validated.
-
-Every text is read in one pass, whatever is in it: a model may write a million braces.
-"""
+"""The answer in what a model wrote: its thoughts set aside, its JSON found and validated."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,36 +10,20 @@ from itertools import islice
 from typing import NamedTuple
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from session.errors import ResponseInvalid, problems_in
 from zorkgpt.llm.language_model import Answer
 
-MOST_NESTED = 100
-"""Objects and lists within one another; what is nested deeper is no JSON of ours."""
 _MOST_TRIED = 100
-"""Objects of one answer that are held against its schema, the last ones first."""
+"""Objects of one answer that are held against its schema, the last ones first; and so many of the first and of the last
+braces are tried as beginnings of objects. More are not an answer, and each try may take as long as the text is."""
 _MOST_PROBLEMS = 100
 _FENCE = "```"
 _BRACE = re.compile(r"""\{(?=[ \t\n\r]*(?:["}]|\Z))""")
 """A brace that may begin an object."""
 _MARK = re.compile(rf"<(?P<closing>/?)(?:think|thinking|reflection)\s*>|(?P<brace>{_BRACE.pattern})", re.IGNORECASE)
-_CHARACTERS = r"""[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*"""
-_TOKEN = re.compile(
-    r"[ \t\n\r]*(?:(?P<open>[{\[])|(?P<close>[}\]])|(?P<comma>,)|(?P<colon>:)"
-    rf'|(?P<string>"{_CHARACTERS}")'
-    r"|(?P<atom>true|false|null|NaN|-?Infinity|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?))"
-)
-_TORN = re.compile(
-    rf'[ \t\n\r]*(?:"{_CHARACTERS}(?:\\(?:u[0-9a-fA-F]{{0,3}})?)?'
-    r"|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-|\.|[eE][+-]?)?\s*"
-)
-"""What may be left of a text that breaks off within a value: half a string, literal or number, or nothing."""
-_VALUE = frozenset({"open", "string", "atom"})
-_VALUE_OR_END = _VALUE | {"close"}
-_KEY = frozenset({"string"})
-_KEY_OR_END = _KEY | {"close"}
-_COLON = frozenset({"colon"})
-_COMMA_OR_END = frozenset({"comma", "close"})
+_DECODER = json.JSONDecoder()
 
 
 class AnswerIncomplete(ResponseInvalid):
@@ -72,7 +54,7 @@ def read_answer(split: SplitText, schema: type[Answer]) -> Answer:
     An answer at the end of thoughts that were never closed counts; a draft within thoughts does not.
     Raises ``AnswerIncomplete`` for nothing or half an object, else ``ResponseInvalid`` with what is wrong.
     """
-    spans = list(_JsonText(split.answer).spans())
+    spans = list(_spans(split.answer))
     objects = [split.answer[span.start : span.end] for span in spans if span.end] or _last_words(split.unclosed)
     if not objects and not split.answer:
         raise AnswerIncomplete("the answer is empty")
@@ -94,18 +76,18 @@ def split_reasoning(text: str) -> SplitText:
     the text after it, a closing tag without a beginning all the text before it. Tags within a JSON
     object are part of that object.
     """
-    json = _JsonText(text)
     answer: list[str] = []
     thoughts: list[str] = []
-    depth = position = 0
+    depth = position = failed = 0
     mark = _MARK.search(text)
     while mark:
         resume = mark.end()
         if mark["brace"]:
-            end = json.object_end(mark.start()) if depth == 0 else None
+            end = _object_end(text, mark.start()) if depth == 0 and failed < _MOST_TRIED else None
             if end is not None:
                 answer.append(text[position:end])
                 position = resume = end
+            failed += depth == 0 and end is None
         else:
             (thoughts if depth else answer).append(text[position : mark.start()])
             position = resume
@@ -133,7 +115,7 @@ def json_objects(text: str) -> Iterator[str]:
 
     Objects within one that the text breaks off are parts of it, and left out.
     """
-    return (text[span.start : span.end] for span in _JsonText(text).spans() if span.end is not None)
+    return (text[span.start : span.end] for span in _spans(text) if span.end is not None)
 
 
 class _Span(NamedTuple):
@@ -143,60 +125,39 @@ class _Span(NamedTuple):
     end: int | None
 
 
-class _JsonText:
-    """A text in which JSON objects are looked for, beginning at any of its braces.
+def _spans(text: str) -> Iterator[_Span]:
+    """Yield where the outermost objects are, up to one that the text breaks off."""
+    starts = [brace.start() for brace in _BRACE.finditer(text)]
+    if len(starts) > 2 * _MOST_TRIED:
+        starts = starts[:_MOST_TRIED] + starts[-_MOST_TRIED:]
+    read = 0
+    for start in starts:
+        if start < read:
+            continue
+        end = _object_end(text, start)
+        if end is None and _is_torn(text[start:]):
+            yield _Span(start, None)
+            return
+        if end is not None:
+            yield _Span(start, end)
+            read = end
 
-    Of each object and list that was read it is kept how it ended, so that none is read again from its own beginning
-    after the object around it has turned out not to be one.
-    """
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._ends: dict[int, int] = {}
-        self._torn: set[int] = set()
-        self._wrong: set[int] = set()
+def _object_end(text: str, start: int) -> int | None:
+    """Return the position after the object whose brace is at ``start``, ``None`` if it is not whole JSON."""
+    try:
+        return _DECODER.raw_decode(text, start)[1]
+    except (ValueError, RecursionError):
+        return None
 
-    def spans(self) -> Iterator[_Span]:
-        """Yield where the outermost objects are, up to one that the text breaks off."""
-        brace = _BRACE.search(self._text)
-        while brace:
-            start = brace.start()
-            end = self.object_end(start)
-            if end is not None:
-                yield _Span(start, end)
-            elif start in self._torn:
-                yield _Span(start, None)
-                return
-            brace = _BRACE.search(self._text, end or start + 1)
 
-    def object_end(self, start: int) -> int | None:
-        """Return the position after the object whose brace is at ``start``, ``None`` where it is not a whole one."""
-        if start not in self._ends and start not in self._torn and start not in self._wrong:
-            text, position = self._text, start
-            around: list[int] = []  # the beginnings of the objects and lists that are open
-            expected = _VALUE
-            while around or position == start:
-                token = _TOKEN.match(text, position)
-                kind = token.lastgroup if token else None
-                if token is None or kind not in expected or (kind == "open" and len(around) == MOST_NESTED):
-                    break
-                position = token.end()
-                if kind == "open":
-                    around.append(position - 1)
-                    expected = _KEY_OR_END if text[position - 1] == "{" else _VALUE_OR_END
-                elif kind == "close":
-                    if text[around[-1]] + text[position - 1] not in {"{}", "[]"}:
-                        break
-                    self._ends[around.pop()] = position
-                    expected = _COMMA_OR_END
-                elif kind == "comma":
-                    expected = _KEY if text[around[-1]] == "{" else _VALUE
-                elif kind == "colon":
-                    expected = _VALUE
-                else:
-                    expected = _COLON if expected in {_KEY, _KEY_OR_END} else _COMMA_OR_END
-            (self._torn if _TORN.fullmatch(text, position) else self._wrong).update(around)
-        return self._ends.get(start)
+def _is_torn(text: str) -> bool:
+    """Return whether the text is the beginning of an object."""
+    try:
+        from_json(text.encode(errors="replace"), allow_partial="trailing-strings")
+    except ValueError:
+        return False
+    return True
 
 
 def _last_words(thoughts: str) -> list[str]:
