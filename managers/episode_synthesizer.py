@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, override
@@ -41,50 +39,12 @@ from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.knowledge import KnowledgeEntry, KnowledgeLine
+from session.knowledge import KnowledgeEntry
 from session.text import TokenCounter
 from session.values import Observation, TurnRecord
-from zorkgpt.llm.language_model import LanguageModel
 
 DEATH_ANALYSIS = "DEATH & DANGER ANALYSIS"
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt
-
-
-class KnowledgeWriter(Protocol):
-    """The part of the knowledge manager that is needed here: its model, what it knows, and ways to add to that."""
-
-    @property
-    def model(self) -> LanguageModel:
-        """The model that answers in the role ``analysis``."""
-        ...
-
-    def text(self, tokens: int) -> str:
-        """Return what is known of the game, in at most so many tokens."""
-        ...
-
-    def insights(self) -> Mapping[str, Sequence[KnowledgeLine]]:
-        """Return the lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
-        ...
-
-    def admits(self, line: KnowledgeLine) -> bool:
-        """Tell whether a line may be known, and count it if it may not."""
-        ...
-
-    def add_lines(self, section: str, lines: Sequence[KnowledgeLine]) -> int:
-        """Add the lines to a section, and return how many of them it took."""
-        ...
-
-    def replace_insights(self, insights: Mapping[str, Sequence[KnowledgeLine]]) -> None:
-        """Put these insights in the place of all that the program wrote before; a person's insights stay."""
-        ...
-
-
-class StateExporter(Protocol):
-    """The part of the state manager that is needed here."""
-
-    def export_current_state(self) -> None:
-        """Write ``current_state.json``, from which other programs see how things stand."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +80,8 @@ class EpisodeSynthesizer(BaseManager):
         logger: logging.Logger | FilteringBoundLogger,
         config: GameConfiguration,
         game_state: GameState,
-        knowledge_manager: KnowledgeWriter,
-        state_manager: StateExporter,
+        knowledge_manager: KnowledgeManager,
+        state_manager: StateManager,
         *,
         tokens: TokenCounter | None = None,
     ) -> None:

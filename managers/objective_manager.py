@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from typing import Protocol
 
 from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, override
@@ -27,17 +26,15 @@ from managers.objectives.answer import (
 from managers.objectives.prompt import (
     NO_MEMORIES,
     RECENT_TURNS,
-    Part,
     format_memories,
     location_line,
-    map_around,
-    memories_here_and_next_door,
-    objectives_prompt,
+    map_part,
+    memories_part,
+    opening_part,
+    play_part,
     present_texts,
-    recent_play,
-    story_opening,
 )
-from managers.prompting import CHARACTERS_PER_TOKEN, NONE
+from managers.prompting import CHARACTERS_PER_TOKEN, LEFT_OUT, Line, Part, fitted_prompt, room_beside
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
@@ -47,33 +44,13 @@ from session.memory import LocationMemories, Memory
 from session.objective import Objective, ObjectivesState
 from session.text import TokenCounter
 from session.values import Observation, TurnRecord
-from zorkgpt.llm.language_model import LanguageModel, Prompt
+from zorkgpt.llm.language_model import Prompt
 from zorkgpt.mapping.map_graph import adjacent_ids, routing_summary
+from zorkgpt.prompts.loader import fill_prompt
 
 LONGEST_PART = 5000 * CHARACTERS_PER_TOKEN
+KNOWLEDGE_SHARE = 0.25
 NO_KNOWLEDGE = "No strategic knowledge available."
-
-
-class KnowledgeOwner(Protocol):
-    """The part of the knowledge manager that is needed here: what it knows, its model, and when it asks."""
-
-    @property
-    def model(self) -> LanguageModel:
-        """The model that answers in the role ``analysis``."""
-        ...
-
-    @property
-    def asked_turn(self) -> int:
-        """The turn of this episode in which an update of the knowledge was last due."""
-        ...
-
-    def full_text(self) -> str:
-        """Return all that is known of the game, as the file has it; "" where nothing is known."""
-        ...
-
-    def text(self, tokens: int) -> str:
-        """Return the most useful lines of it within so many tokens, without the marks of the file."""
-        ...
 
 
 class ObjectiveManager(BaseManager):
@@ -90,7 +67,7 @@ class ObjectiveManager(BaseManager):
         logger: logging.Logger | FilteringBoundLogger,
         config: GameConfiguration,
         game_state: GameState,
-        adaptive_knowledge_manager: KnowledgeOwner,
+        adaptive_knowledge_manager: KnowledgeManager,
         map_manager: MapManager | None = None,
         memory_manager: LocationMemories | None = None,
         *,
@@ -246,34 +223,29 @@ class ObjectiveManager(BaseManager):
         return known
 
     def _prompt(self) -> Prompt:
-        game, interval = self.game_state, self.config.objective_update_interval
-        templates = ["objectives_play"]
-        parts = {
-            "opening": story_opening(game),
-            "play": recent_play(game, self._state.evidence, max(RECENT_TURNS, interval)),
-        }
+        game, options = self.game_state, self.config.objectives
+        turns = max(RECENT_TURNS, self.config.objective_update_interval)
+        templates, fields = ["objectives_play"], present_texts(game, self._state)
+        parts = [opening_part(game), play_part(game, self._state.evidence, turns)]
+        system = fill_prompt("objectives", max_active=str(options.max_active))
+        budget = min(options.max_tokens, self.config.prompt_budgets.analysis)
         if self.config.enable_enhanced_objectives:
             templates.insert(0, "objectives_context")
-            parts |= self._context_parts()
-        return objectives_prompt(
-            templates,
-            present_texts(game, self._state),
-            parts,
-            max_active=self.config.objectives.max_active,
-            budget=min(self.config.objectives.max_tokens, self.config.prompt_budgets.analysis),
-            tokens=self.tokens,
-        )
+            syntax = self.syntax()
+            parts += [
+                self._memories_part(game.current_room_id),
+                self._map_part(),
+                Part("syntax", [[Line(syntax)]] if syntax else []),
+            ]
+            room = room_beside(system, templates, fields, budget=budget, tokens=self.tokens)
+            fields["knowledge"] = self._knowledge_text(int(KNOWLEDGE_SHARE * room))
+        return fitted_prompt(system, templates, fields, parts, budget=budget, tokens=self.tokens)
 
-    def _context_parts(self) -> dict[str, Part]:
-        """Return the fields of ``objectives_context.md``."""
-        knowledge, syntax = self.adaptive_knowledge_manager, self.syntax() or NONE
-        is_known = bool(knowledge.full_text().strip())
-        return {
-            "knowledge": lambda room: knowledge.text(room // CHARACTERS_PER_TOKEN) if is_known else NO_KNOWLEDGE,
-            "syntax": lambda room: syntax if len(syntax) <= room else "",
-            "memories": self._memories_part(self.game_state.current_room_id),
-            "map": self._map_part(),
-        }
+    def _knowledge_text(self, characters: int) -> str:
+        knowledge = self.adaptive_knowledge_manager
+        if not knowledge.full_text().strip():
+            return NO_KNOWLEDGE
+        return knowledge.text(characters // CHARACTERS_PER_TOKEN) or LEFT_OUT
 
     def _get_full_knowledge(self) -> str:
         """Return the whole text of the knowledge."""
@@ -281,19 +253,19 @@ class ObjectiveManager(BaseManager):
 
     def _get_memories_with_adjacent(self, current_location_id: int | None, characters: int = LONGEST_PART) -> str:
         """Return the memories of the location and of at most five adjacent ones, the most useful, as text."""
-        return self._memories_part(current_location_id)(characters)
+        return self._memories_part(current_location_id).fit(characters)[0]
 
     def _memories_part(self, current_location_id: int | None) -> Part:
         if self.memory_manager is None:
-            return lambda _characters: "No memory data available"
+            return Part("memories", (), empty="No memory data available")
         if current_location_id is None:
-            return lambda _characters: NO_MEMORIES
+            return Part("memories", (), empty=NO_MEMORIES)
         adjacent = {
             f"{location_id} ({self._room_name(location_id)})": self._memories(location_id)
             for location_id in self._get_adjacent_room_ids(current_location_id)
         }
         here = f"{current_location_id} ({self.game_state.current_room_name_for_map})"
-        return memories_here_and_next_door(here, self._memories(current_location_id), adjacent)
+        return memories_part(here, self._memories(current_location_id), adjacent)
 
     def _memories(self, location_id: int) -> list[Memory]:
         """Return the memories that a player at the location is shown, those that were given up too."""
@@ -304,7 +276,7 @@ class ObjectiveManager(BaseManager):
         return [*manager.memory_cache.get(shown, ()), *manager.ephemeral_cache.get(shown, ())]
 
     def _format_memories(self, memories: list[Memory]) -> str:
-        return format_memories(memories, LONGEST_PART)
+        return format_memories(memories)
 
     def _get_adjacent_room_ids(self, location_id: int, max_depth: int = 1) -> list[int]:
         """Return the ids of the locations within so many moves, nearest first, whichever way the passages lead."""
@@ -323,13 +295,13 @@ class ObjectiveManager(BaseManager):
 
     def _get_map_context(self, characters: int = LONGEST_PART) -> str:
         """Return the map, the routing summary, the untried exits and figures, as text."""
-        return self._map_part()(characters)
+        return self._map_part().fit(characters)[0]
 
     def _map_part(self) -> Part:
         if self.map_manager is None:
-            return lambda _characters: "No map data available"
+            return Part("map", (), empty="No map data available")
         here = self.game_state.current_room_id
-        return map_around(
+        return map_part(
             self.map_manager.game_map,
             location_line(self.game_state),
             here,

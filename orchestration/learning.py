@@ -118,7 +118,7 @@ class Learning:
         """Begin a new episode in ``state``; what outlives episodes stays."""
         for manager in self.managers:
             manager.reset(state)
-        self.critic.reset()
+        self.critic.reset(state.tries)
 
     def look(self) -> None:
         """Take in what others wrote into the shared files. A file that cannot be read is logged, and not changed."""

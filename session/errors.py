@@ -16,9 +16,12 @@ Foreign exceptions are translated where the foreign code is called, with ``raise
 
 from __future__ import annotations
 
-from pydantic import ValidationError
+from typing import TYPE_CHECKING
 
 from session.values import TokenUsage
+
+if TYPE_CHECKING:  # --help prints errors, and need not wait for Pydantic
+    from pydantic import ValidationError
 
 
 class ZorkGPTError(Exception):

@@ -73,13 +73,13 @@ def cut_middle(text: str, characters: int) -> str:
     return f"{beginning}{CUT_MARK}{end}"
 
 
-def shared_room(texts: Sequence[str], characters: int) -> list[int]:
+def shared_room(lengths: Sequence[int], characters: int) -> list[int]:
     """Return how many of the characters each text gets: what a short one leaves of its share goes to longer ones."""
-    shares = [0] * len(texts)
+    shares = [0] * len(lengths)
     left = max(0, characters)
-    shortest_first = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    shortest_first = sorted(range(len(lengths)), key=lengths.__getitem__)
     for done, number in enumerate(shortest_first):
-        shares[number] = min(len(texts[number]), left // (len(texts) - done))
+        shares[number] = min(lengths[number], left // (len(lengths) - done))
         left -= shares[number]
     return shares
 

@@ -7,10 +7,10 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
-from managers.episodes.summary import STEPS_KEPT, Death, EpisodeSummary, Scored, Step
+from managers.episodes.summary import STEPS_KEPT, Death, EpisodeSummary, Scored
 from managers.knowledge.analysis import entries_numbered, proposed_text, with_sources_of
 from managers.knowledge.view import numbered_list
-from managers.prompting import LEFT_OUT, NONE, fit_prompt, is_for_a_small_model, share_out, turn_text
+from managers.prompting import Line, Part, fitted_prompt, is_for_a_small_model, share_out, turn_text
 from session.events import EpisodeEnd
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, text_key
@@ -60,11 +60,6 @@ def place(location: Location | None) -> str:
     return "an unknown place" if location is None else f"{_short(one_line(location.label))} ({location.num})"
 
 
-def step_text(step: Step, response: str) -> str:
-    """Return the turn as text on two lines. ``response``: what is told of the story's answer."""
-    return turn_text(step.turn, _short(step.action), f"  Response: {response}", where=f", {place(step.location)}")
-
-
 def plain_lesson(death: Death, episode: int) -> KnowledgeLine:
     """Return what a death teaches in the story's own words, for want of a model's.
 
@@ -82,7 +77,7 @@ def death_lines(summary: EpisodeSummary, most: int, characters: int) -> list[str
     deaths = summary.deaths[-most:]
     heads = [f"In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}" for death in deaths]
     room = characters - sum(len(head) + len(': ""\n') for head in heads)
-    quotes, _ = share_out([death.last.response for death in deaths], max(room, LONGEST_QUOTE * len(deaths)))
+    quotes = share_out([death.last.response for death in deaths], max(room, LONGEST_QUOTE * len(deaths)))
     return [f'{head}: "{quote}"' for head, quote in zip(heads, quotes, strict=True)]
 
 
@@ -108,14 +103,12 @@ def _short(text: str) -> str:
 
 
 INSTRUCTIONS_SHARE: Final = 3  # at most one in so many tokens of the prompt
-SHARE_OF_DEATHS: Final = 4  # the story's words about them have at most one in so many characters of the prompt
 EARLIER_SHOWN: Final = 5
 EARLIER_DEATH: Final = 400  # characters
-LAST_DEATH: Final = 400  # characters of the story's words, where there is no room for more
 POINTS_SHOWN: Final = 40
-LATEST_POINTS: Final = 5
 DEATHS_SHOWN: Final = 5
-LATEST_STEPS: Final = 2
+DEATHS_SHARE: Final = 0.5
+LEAST_TOLD: Final = 80  # characters of an answer of the story's, before an earlier death is left out instead
 
 
 def has_room(budget: int, tokens: TokenCounter) -> bool:
@@ -141,47 +134,34 @@ def episode_prompt(
 
     insights: those that are known; the model can name those in :func:`nameable` by their number
     earlier: the episodes before, oldest first
-
-    Where there is no room, knowledge goes first, then earlier episodes, early points, the way to each death, and all
-    deaths but the last.
     """
-    points = list(map(points_text, summary.scored))
-    room = tokens.characters(budget) // SHARE_OF_DEATHS
-    texts = {
-        "insights": numbered_list(insights, nameable(insights)),
-        "knowledge": knowledge or NONE,
-        "earlier": "\n".join(map(_earlier, earlier[-EARLIER_SHOWN:])) or NONE,
-        "episode": outcome_line(summary),
-        "points": "\n".join(points[-POINTS_SHOWN:]) or NONE,
-        "deaths": _deaths(summary.deaths, room) or NONE,
-    }
-    shorter = (
-        {"knowledge": LEFT_OUT},
-        {"earlier": LEFT_OUT},
-        {"points": "\n".join(points[-LATEST_POINTS:]) or NONE},
-        {"deaths": _deaths(summary.deaths, room, LATEST_STEPS) or NONE},
-        {"deaths": _deaths(summary.deaths[-1:], room, LATEST_STEPS) or NONE},
-        {"deaths": _deaths(summary.deaths[-1:], LAST_DEATH, LATEST_STEPS) or NONE},
-    )
-    return fit_prompt(fill_prompt("episode"), ["episode_play"], texts, shorter, budget=budget, tokens=tokens)
+    fields = {"insights": numbered_list(insights, nameable(insights)), "episode": outcome_line(summary)}
+    parts = [
+        Part("knowledge", [[Line(line)] for line in knowledge.splitlines()], keeps="best"),
+        Part("earlier", list(map(_earlier, earlier[-EARLIER_SHOWN:]))),
+        Part("points", [[Line(points_text(scored))] for scored in summary.scored[-POINTS_SHOWN:]]),
+        Part(
+            "deaths",
+            list(map(_death, summary.deaths[-DEATHS_SHOWN:])),
+            share=DEATHS_SHARE,
+            least=LEAST_TOLD,
+            separator="\n\n",
+        ),
+    ]
+    return fitted_prompt(fill_prompt("episode"), ["episode_play"], fields, parts, budget=budget, tokens=tokens)
 
 
-def _earlier(summary: EpisodeSummary) -> str:
-    return "\n".join([outcome_line(summary), *death_lines(summary, 1, EARLIER_DEATH)])
+def _earlier(summary: EpisodeSummary) -> list[Line]:
+    return [Line(line) for line in (outcome_line(summary), *death_lines(summary, 1, EARLIER_DEATH))]
 
 
-def _deaths(deaths: Sequence[Death], characters: int, steps: int = STEPS_KEPT) -> str:
-    """Return the latest deaths as text, each with the last turns that led to it.
-
-    The story's answers share so many characters.
-    """
-    told = [(death, death.steps[-steps:]) for death in deaths[-DEATHS_SHOWN:]]
-    responses, _ = share_out([step.response for _, steps in told for step in steps], characters)
-    left = iter(responses)
-    return "\n\n".join(
-        "\n".join([f"Death in turn {death.last.turn}:", *(step_text(step, next(left)) for step in steps)])
-        for death, steps in told
-    )
+def _death(death: Death) -> list[Line]:
+    """Return a death with the turns that led to it."""
+    lines = [Line(f"Death in turn {death.last.turn}:")]
+    for step in death.steps[-STEPS_KEPT:]:
+        lines.append(Line(turn_text(step.turn, _short(step.action), where=f", {place(step.location)}")))
+        lines.append(Line("  Response: ", step.response))
+    return lines
 
 
 FEWEST_MERGED: Final = 2

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from managers.knowledge.view import by_usefulness, most_useful, numbered_list, size, within
@@ -11,13 +10,11 @@ from managers.memory.prompt import last_turn
 from managers.objectives.answer import evidence_of
 from managers.prompting import (
     LONGEST_ACTION,
-    NONE,
-    as_many_as_fit,
-    first_that_fits,
-    fits_budget,
+    Line,
+    Part,
+    fit,
     is_for_a_small_model,
-    room_for_fields,
-    share_out,
+    room_beside,
     turn_text,
 )
 from session.game_state import GameState, PlayedAction
@@ -169,8 +166,6 @@ def _of_episode(
 
 
 KNOWLEDGE_SHARE, EPHEMERAL_SHARE, MEMORIES_SHARE = 0.4, 0.15, 0.15
-LEAST_TOLD = 160  # characters of a text that is cut, before others are left out instead
-RESPONSE_INDENT = "\n  "
 BRIEF_TURNS = 8
 BRIEF_ACTION, BRIEF_RESPONSE = 80, 160  # characters
 
@@ -194,35 +189,43 @@ def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:
 
 
 def update_question(played: Played, entries: Sequence[KnowledgeEntry], budget: int, tokens: TokenCounter) -> Question:
-    """Return the question what the turns taught, in at most ``budget`` tokens if that can be done.
+    """Return the question what the turns taught, in at most ``budget`` tokens if possible.
 
     Known lines and memories have a share of the room each; turns have the rest. What never changes is in the system
     role, so that the server can cache it.
     """
-    episode = str(played.episode)
-    room = room_for_fields("knowledge", "knowledge_play", budget, tokens) - len(episode)
+    system, templates, fields = fill_prompt("knowledge"), ["knowledge_play"], {"episode": str(played.episode)}
+    room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
     known = most_useful(entries, int(KNOWLEDGE_SHARE * room))
     numbered = tuple(entry for entry in known if entry.is_ours and entry.section not in INSIGHTS)
-    texts = {
-        "knowledge": numbered_list(known, numbered),
-        "memories": _remembered(played.persistent, int(MEMORIES_SHARE * room)),
-        "ephemeral": _remembered(played.ephemeral, int(EPHEMERAL_SHARE * room)),
-    }
-    turns = _turns_as_text(played, room - sum(map(len, texts.values())))
-    play = "\n".join(turns.values()) or NONE
-    user = fill_prompt("knowledge_play", episode=episode, play=play, **texts)
-    return Question(Prompt(fill_prompt("knowledge"), user), numbered, tuple(turns))
+    fields["knowledge"] = numbered_list(known, numbered)
+    memories = [
+        _remembered("memories", played.persistent, MEMORIES_SHARE),
+        _remembered("ephemeral", played.ephemeral, EPHEMERAL_SHARE),
+    ]
+    fields.update(fit(memories, room))
+    room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
+    play, count = Part("play", [_told(turn, played) for turn in played.turns]).fit(room)
+    shown = tuple(turn.turn for turn in played.turns)[len(played.turns) - count :]
+    user = fill_prompt("knowledge_play", **fields, play=play)
+    return Question(Prompt(system, user), numbered, shown)
 
 
 def brief_question(played: Played, budget: int, tokens: TokenCounter) -> Question:
-    """Return the question which turn taught most, in at most ``budget`` tokens if that can be done.
+    """Return the question which turn taught most, in at most ``budget`` tokens if possible.
 
     Asked about are the latest turns that scored or killed. There may be no such turn: then the question has no
     ``turns``.
     """
-    telling = [turn for turn in played.turns if turn.is_telling]
-    questions = (_brief(telling[-count:], played) for count in range(BRIEF_TURNS, 0, -1))
-    return first_that_fits(questions, lambda question: fits_budget(question.prompt, budget, tokens))
+    telling = [turn for turn in played.turns if turn.is_telling][-BRIEF_TURNS:]
+    numbers = tuple(turn.turn for turn in telling)
+    system, fields = fill_prompt("knowledge_brief"), {"turns": ", ".join(map(str, numbers))}
+    room = room_beside(system, ["knowledge_brief_play"], fields, budget=budget, tokens=tokens)
+    lines = [[Line(turn_text(turn.turn, told_in_brief(turn, played.history[turn.turn - 1])))] for turn in telling]
+    play, count = Part("play", lines).fit(room)
+    shown = numbers[len(numbers) - count :]
+    user = fill_prompt("knowledge_brief_play", play=play, turns=", ".join(map(str, shown)))
+    return Question(Prompt(system, user), turns=shown)
 
 
 def consolidation_question(
@@ -234,13 +237,13 @@ def consolidation_question(
     knowledge are too many.
     """
     figures = {"size": str(size(entries)), "excess": str(excess)}
-    system, template = "knowledge_consolidation", "knowledge_consolidation_lines"
-    room = room_for_fields(system, template, budget, tokens) - sum(map(len, figures.values()))
+    system, template = fill_prompt("knowledge_consolidation"), "knowledge_consolidation_lines"
+    room = room_beside(system, [template], figures, budget=budget, tokens=tokens)
     ours = by_usefulness(entry for entry in entries if entry.is_ours)
     least_useful = set(within(reversed(ours), room))
     known = tuple(entry for entry in entries if entry in least_useful)
     user = fill_prompt(template, knowledge=numbered_list(known, known), **figures)
-    return Question(Prompt(fill_prompt(system), user), known)
+    return Question(Prompt(system, user), known)
 
 
 def told_in_brief(turn: LearntTurn, played: PlayedAction) -> str:
@@ -255,63 +258,20 @@ def told_in_brief(turn: LearntTurn, played: PlayedAction) -> str:
     return f"`{cut_at(one_line(played.action), BRIEF_ACTION)}` at {turn.place}: {', '.join(results)}{quote}"
 
 
-def _brief(candidates: Sequence[LearntTurn], played: Played) -> Question:
-    lines = (turn_text(turn.turn, told_in_brief(turn, played.history[turn.turn - 1])) for turn in candidates)
-    numbers = tuple(turn.turn for turn in candidates)
-    user = fill_prompt("knowledge_brief_play", play="\n".join(lines), turns=", ".join(map(str, numbers)))
-    return Question(Prompt(fill_prompt("knowledge_brief"), user), turns=numbers)
-
-
-def _remembered(memories: Sequence[tuple[str, Memory]], characters: int) -> str:
-    """Return a line for each of the latest memories that there is room for."""
+def _remembered(name: str, memories: Sequence[tuple[str, Memory]], share: float) -> Part:
+    """Return a line for each memory, the latest first."""
     latest_first = sorted(memories, key=lambda each: last_turn(each[1]), reverse=True)
-    lines = [f"- T{memory.turns}, {place}: {memory.title}: {one_line(memory.text)}" for place, memory in latest_first]
-    more = range(2, len(lines) + 1)
-    most = 1 + bisect_left(more, True, key=lambda count: share_out(lines[:count], characters - count)[1] < LEAST_TOLD)
-    told, _ = share_out(lines[:most], characters - most)
-    return "\n".join(told) or NONE
+    lines = [
+        Line("- ", f"T{memory.turns}, {place}: {memory.title}: {one_line(memory.text)}")
+        for place, memory in latest_first
+    ]
+    return Part(name, [[line] for line in lines], keeps="best", share=share)
 
 
-def _turns_as_text(played: Played, characters: int) -> dict[int, str]:
-    """Return the turns as text, by number, within so many characters; the oldest are left out for want of room."""
-    step = max(1, len(played.turns) // 20)
-    forms = (_told(played.turns[first:], played, characters) for first in range(0, len(played.turns) or 1, step))
-    texts, _ = first_that_fits(forms, lambda form: form[1] >= LEAST_TOLD)
-    latest = as_many_as_fit(reversed(texts), lambda kept: _length(texts[turn] for turn in kept) <= characters)
-    return {turn: texts[turn] for turn in reversed(latest)}
-
-
-def _told(turns: Sequence[LearntTurn], played: Played, characters: int) -> tuple[dict[int, str], float]:
-    """Return the turns as text, by number, and how many characters the answers have that were cut in turns with facts.
-
-    Those answers share the room; what they leave goes to the others, which are left out where it is little.
-    """
-    heads = {turn.turn: _headline(turn, played) for turn in turns}
-    room = characters - sum(len(head) + len(RESPONSE_INDENT) + 1 for head in heads.values())
-    with_facts, shortest = _answers([turn for turn in turns if turn.facts], played, room)
-    left = room - sum(map(len, with_facts.values()))
-    others, shortest_other = _answers([turn for turn in turns if not turn.facts], played, left)
-    answers = {**with_facts, **(others if shortest_other >= LEAST_TOLD else {})}
-    texts = {
-        turn: head + (RESPONSE_INDENT + answers[turn] if answers.get(turn) else "") for turn, head in heads.items()
-    }
-    return texts, shortest
-
-
-def _answers(turns: Sequence[LearntTurn], played: Played, characters: int) -> tuple[dict[int, str], float]:
-    """Return the story's answers by turn, and how many characters those have that had to be cut."""
-    responses = [one_line(played.history[turn.turn - 1].response) for turn in turns]
-    texts, shortest = share_out(responses, characters)
-    return dict(zip((turn.turn for turn in turns), texts, strict=True)), shortest
-
-
-def _headline(turn: LearntTurn, played: Played) -> str:
+def _told(turn: LearntTurn, played: Played) -> list[Line]:
+    """Return a turn; the story's answers to turns with facts get room first."""
     facts = f" [{', '.join(turn.facts)}]" if turn.facts else ""
     mark = " EPHEMERAL" if turn.turn in played.ephemeral_turns else ""
-    action = cut_at(one_line(played.history[turn.turn - 1].action), LONGEST_ACTION)
-    return turn_text(turn.turn, action, where=f" at {turn.place}{mark}{facts}")
-
-
-def _length(lines: Iterable[str]) -> int:
-    """Return how many characters the lines take, each with its line end."""
-    return sum(len(line) + 1 for line in lines)
+    action, response = map(one_line, played.history[turn.turn - 1])
+    head = turn_text(turn.turn, cut_at(action, LONGEST_ACTION), where=f" at {turn.place}{mark}{facts}")
+    return [Line(head), Line("  ", response, matters=bool(turn.facts))]

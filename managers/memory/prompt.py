@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
@@ -19,12 +18,12 @@ from managers.memory.outcome import ActionOutcome, signals_of
 from managers.memory.synthesis import VisitMemory, VisitNews
 from managers.prompting import (
     LONGEST_ACTION,
-    NONE,
+    Line,
+    Part,
     as_many_as_fit,
-    first_that_fits,
+    fitted_prompt,
     is_for_a_small_model,
-    room_for_fields,
-    share_out,
+    room_beside,
     turn_text,
 )
 from session.configuration.option_groups import SimpleMemoryOptions
@@ -227,121 +226,84 @@ def _category(outcome: ActionOutcome) -> str:
     return "FAILURE" if outcome.seems_failed else "DISCOVERY"
 
 
-SHARE_OF_MEMORIES = 2  # they take at most one in so many characters of the room
+MEMORIES_SHARE = 0.5
+SHORTEST_TOLD = 60  # characters of a memory, before others are left out instead
 LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead
 TOLD_BELOW = "(as it stands below, under what is new)"
 NO_SIGNALS = "• No strong signals from context"
 
 
 def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:
-    """Tell whether a prompt of ``budget`` tokens has to be the brief one."""
+    """Return whether a prompt of ``budget`` tokens has to be the brief one."""
     return is_for_a_small_model(budget, "memory", tokens)
 
 
 def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, window: int, budget: int) -> Prompt:
-    """Return the prompt that asks what to remember of a visit, within ``budget`` tokens if that can be done.
+    """Return the prompt that asks what to remember of a visit, within ``budget`` tokens if possible.
 
-    All is told whole as long as there is room, which goes to the memories first, since they may have to be written
-    anew; then long texts are cut in their middle, then the oldest turns are left out. What never changes is in the
-    system role, so that the server can cache it.
+    Everything is whole if there is room, half of which goes to the memories first, since they may have to be rewritten.
+    What never changes is in the system role, so that the server can cache it.
 
-    window: how many turns up to the first news are told, besides all later ones
+    window: how many turns up to the first news are shown, besides all later ones
     """
     last = visit.outcomes[-1]
-    texts = {
+    fields = {
         "location": _short(last.location_name) or f"Location #{last.location_id}",
         "location_id": str(last.location_id),
         "outcomes": "\n".join(_outcome_lines(visit)),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
         "visit": "FIRST VISIT" if visit.is_first else "RETURN VISIT, or the same one going on (no CORE)",
     }
-    room = room_for_fields("memory", "memory_visit", budget, tokens) - sum(map(len, texts.values()))
-    texts["memories"] = existing_memories(visit.memories, room // SHARE_OF_MEMORIES)
-    characters = room - len(texts["memories"])
-    arrival = _without_banner(_arrival(visit), visit.outcomes[0].location_name)
-    most = max(1, max(state.turn_count, visit.outcomes[-1].turn) - visit.outcomes[0].turn + window)
-    turns = _played_turns(visit, state, most)
-    forms = (_shared_out(turns[-count:], arrival, characters) for count in range(most, 0, -1))
-    story, _ = first_that_fits(forms, lambda form: form[1] >= LEAST_TOLD)
-    return Prompt(fill_prompt("memory"), fill_prompt("memory_visit", **texts, **story))
+    system, templates = fill_prompt("memory"), ["memory_visit"]
+    room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
+    fields["memories"], _ = existing_memories(visit.memories).fit(int(MEMORIES_SHARE * room))
+    parts = _story_parts(visit, state, window)
+    return fitted_prompt(system, templates, fields, parts, budget=budget, tokens=tokens)
 
 
-def existing_memories(memories: Sequence[Memory], characters: int) -> str:
-    """Return a line for each memory with its status; superseded ones last and without text, as far as there is room."""
+def existing_memories(memories: Sequence[Memory]) -> Part:
+    """Return a line for each memory with its status; superseded ones last and without text."""
     standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
     given_up = [memory for memory in memories if memory.status == MemoryStatus.SUPERSEDED]
-    heads = [f"{_head(memory)}: " for memory in standing]
-    told = [one_line(memory.text) for memory in standing]
-    texts, _ = share_out(told, characters - sum(len(head) + 1 for head in heads))
-    lines = [head + text for head, text in zip(heads, texts, strict=True)]
-    room = characters - sum(len(line) + 1 for line in lines)
-    titles = as_many_as_fit(
-        map(_head, reversed(given_up)), lambda titles: sum(len(title) + 1 for title in titles) <= room
+    lines = [Line(f"{_head(memory)}: ", one_line(memory.text)) for memory in standing]
+    lines += [Line(_head(memory)) for memory in given_up]
+    return Part("memories", [[line] for line in lines], keeps="best", least=SHORTEST_TOLD)
+
+
+def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
+    """Return the arrival, and the latest turns of the episode up to that of the last news."""
+    first, last = visit.outcomes[0], visit.outcomes[-1]
+    shown_on_arrival = _arrival(visit)
+    prologue, room = (
+        prologue_of(shown_on_arrival, first.location_name),
+        description_in(shown_on_arrival, first.location_name),
     )
-    return "\n".join([*lines, *reversed(titles)]) or NONE
-
-
-@dataclass(frozen=True, slots=True)
-class _ToldTurn:
-    """A turn as the prompt tells it: what was played, what the story answered, and why it was played."""
-
-    turn: int
-    action: str
-    response: str
-    reason: str
-
-
-def _shared_out(turns: Sequence[_ToldTurn], arrival: str, characters: int) -> tuple[dict[str, str], float]:
-    """Return the fields with all texts cut to their share of the room, and how long those are that were cut."""
-    texts = [arrival, *(turn.response for turn in turns), *(turn.reason for turn in turns)]
-    beside = sum(map(len, _laid_out(turns, texts).values())) - sum(map(len, texts))
-    cut, longest = share_out(texts, characters - beside)
-    return _laid_out(turns, cut), longest
-
-
-def _laid_out(turns: Sequence[_ToldTurn], texts: Sequence[str]) -> dict[str, str]:
-    """Return the fields of the turns. ``texts``: the arrival, then each turn's response, then each turn's reason."""
-    arrival, responses, reasons = texts[0], texts[1 : len(turns) + 1], texts[len(turns) + 1 :]
-    told = zip(turns, responses, reasons, strict=True)
-    played = [(turn_text(turn.turn, turn.action, f"Response: {text}"), turn.turn, why) for turn, text, why in told]
-    return {
-        "actions": "\n\n".join(text for text, _, _ in played),
-        "reasoning": "\n".join(f"Turn {turn}: {why}" for _, turn, why in played if why) or NONE,
-        "arrival": f"On arrival the story showed: {arrival}" if arrival else "",
-    }
-
-
-def _played_turns(visit: VisitNews, state: GameState, most: int) -> list[_ToldTurn]:
-    """Return the latest turns of the episode, up to that of the last news, at most so many."""
-    last = visit.outcomes[-1]
+    arrival = "\n\n".join(filter(None, (prologue, room)))
+    most = max(1, max(state.turn_count, last.turn) - first.turn + window)
     played: list[tuple[str, str]] = list(state.action_history[-most:])
     if last.turn > state.turn_count:
         played = [*played, (last.action, last.response)][-most:]
     first_turn = max(state.turn_count, last.turn) - len(played) + 1
-    reasons = {entry.get("turn"): one_line(str(entry.get("reasoning") or "")) for entry in _reasoned(state, most)}
-    arrival = _arrival(visit)
+    entries = (entry for entry in state.action_reasoning_history[-most:] if isinstance(entry, dict))
+    reasons = {entry.get("turn"): one_line(str(entry.get("reasoning") or "")) for entry in entries}
+    turns, reasoning = [], []
+    for turn, (action, response) in enumerate(played, start=first_turn):
+        told = without_padding(response)
+        told = TOLD_BELOW if shown_on_arrival and told == shown_on_arrival else told
+        turns.append([Line(turn_text(turn, _short(action))), Line("Response: ", told)])
+        if reasons.get(turn):
+            reasoning.append([Line(f"Turn {turn}: ", reasons[turn])])
     return [
-        _ToldTurn(
-            turn,
-            _short(action),
-            TOLD_BELOW if arrival and without_padding(response) == arrival else without_padding(response),
-            reasons.get(turn, ""),
-        )
-        for turn, (action, response) in enumerate(played, start=first_turn)
+        Part(
+            "arrival", [[Line("On arrival the story showed: ", arrival)]] if arrival else [], empty="", least=LEAST_TOLD
+        ),
+        Part("actions", turns, least=LEAST_TOLD, separator="\n\n"),
+        Part("reasoning", reasoning, least=LEAST_TOLD),
     ]
-
-
-def _reasoned(state: GameState, most: int) -> Iterable[dict[str, object]]:
-    return (entry for entry in state.action_reasoning_history[-most:] if isinstance(entry, dict))
 
 
 def _short(text: str) -> str:
     return cut_at(one_line(text), LONGEST_ACTION)
-
-
-def _without_banner(arrival: str, room: str) -> str:
-    """Return a text of arrival without the story's title, authors and version, which an opening has."""
-    return "\n\n".join(filter(None, (prologue_of(arrival, room), description_in(arrival, room))))
 
 
 def _head(memory: Memory) -> str:

@@ -9,13 +9,15 @@ from pathlib import Path
 import structlog
 
 from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.knowledge_manager import KnowledgeManager
+from managers.state_manager import StateManager
 from session.knowledge import KnowledgeLine
 from tests.fixtures.dye_works import GATE, OPENING, VATS, Play
 from zorkgpt.llm.stand_ins import Reply, ReplyFunction, ScriptedLLM
 
 
 @dataclass
-class Knowledge:
+class Knowledge(KnowledgeManager):
     """Stands in for the knowledge manager: what it was told is what it knows; ``known`` is shown in prompts."""
 
     model: ScriptedLLM
@@ -26,7 +28,7 @@ class Knowledge:
     def text(self, tokens: int) -> str:
         return self.known[: tokens * 4]
 
-    def insights(self) -> Mapping[str, Sequence[KnowledgeLine]]:
+    def insights(self) -> dict[str, tuple[KnowledgeLine, ...]]:
         return self.insight_lines
 
     def admits(self, line: KnowledgeLine) -> bool:
@@ -45,16 +47,6 @@ class Knowledge:
         }
 
 
-@dataclass
-class Exporter:
-    """Stands in for the state manager; counts how often it was told to show the present."""
-
-    exports: int = 0
-
-    def export_current_state(self) -> None:
-        self.exports += 1
-
-
 class EpisodePlay(Play[EpisodeSynthesizer]):
     """Episodes that a synthesizer of episodes learns from."""
 
@@ -65,9 +57,9 @@ class EpisodePlay(Play[EpisodeSynthesizer]):
     ) -> None:
         super().__init__(workdir, replies, episode=episode, **options)
         self.knowledge = Knowledge(self.llm)
-        self.exporter = Exporter()
+        state_manager = StateManager(structlog.get_logger(), self.config, self.state)
         self.manager = EpisodeSynthesizer(
-            structlog.get_logger(), self.config, self.state, self.knowledge, self.exporter
+            structlog.get_logger(), self.config, self.state, self.knowledge, state_manager
         )
         self.learners = (self.manager,)
         self.begin(episode)

@@ -8,29 +8,12 @@ from pathlib import Path
 
 import structlog
 
-from managers.knowledge.document import parse_knowledge
-from managers.knowledge.view import by_usefulness, laid_out, within
+from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
 from managers.objective_manager import ObjectiveManager
 from session.memory import Memory
 from tests.fixtures.dye_works import Play
-from zorkgpt.llm.stand_ins import Reply, ReplyFunction, ScriptedLLM
-
-
-@dataclass
-class LentModel:
-    """Stands in for the knowledge manager: its model, the text of its file in ``workdir``, and when it asks."""
-
-    model: ScriptedLLM
-    workdir: Path
-    asked_turn: int = 0
-
-    def full_text(self) -> str:
-        file = self.workdir / "knowledgebase.md"
-        return file.read_text() if file.exists() else ""
-
-    def text(self, tokens: int) -> str:
-        return laid_out(within(by_usefulness(parse_knowledge(self.full_text()).entries()), 4 * tokens))
+from zorkgpt.llm.stand_ins import Reply, ReplyFunction
 
 
 @dataclass
@@ -62,7 +45,7 @@ class ObjectivePlay(Play[ObjectiveManager]):
         super().__init__(workdir, replies, **options)  # type: ignore[arg-type]  # options by name
         logger = structlog.get_logger()
         self.map = MapManager(logger, self.config, self.state)
-        self.knowledge = LentModel(self.llm, workdir)
+        self.knowledge = KnowledgeManager(logger, self.config, self.state, self.llm)
         self.manager = ObjectiveManager(logger, self.config, self.state, self.knowledge, self.map, memories)
         self.learners = (self.map, self.manager)
 

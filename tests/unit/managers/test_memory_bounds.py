@@ -42,9 +42,9 @@ def test_of_all_texts_together(tmp_path: Path) -> None:
     play.manager.end("over")
     prompt = play.prompts[-1]
     arrival, response, reason = (longest(letter, prompt) for letter in "qrx")
-    assert response - arrival in {0, 1}
+    assert abs(response - arrival) < arrival / 10
     assert 1500 < arrival < 4000
-    assert reason + len("because of ") - arrival in {0, 1}
+    assert abs(reason - arrival) < arrival / 10
     assert longest("x", prompt.split("RECENT ACTION SEQUENCE:")[1].split("AGENT'S REASONING:")[0]) == 200 - MARK
     assert 15_900 < len(play.llm.calls[-1].prompt.system + prompt) <= 16_000
 

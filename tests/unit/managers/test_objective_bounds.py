@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from session.memory import Memory
 from tests.fixtures.dye_works import GATE
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay
@@ -36,12 +34,11 @@ def test_of_a_command_and_of_a_title_two_hundred_characters(tmp_path: Path) -> N
     assert (longest("a", prompt.split("Why: ")[0]), longest("t", prompt)) == (200 - MARK, 200 - MARK)
 
 
-@pytest.mark.parametrize("room", [800, 1600])
-def test_of_a_memory_a_quarter_of_the_room_for_all(tmp_path: Path, room: int) -> None:
+def test_memories_share_their_room_alike(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, nothing, memories=Memories({GATE.num: memories(7, text="x" * 9000)}))
-    text = play.manager._get_memories_with_adjacent(GATE.num, room)
-    assert longest("x", text) == room // 4 - MARK
-    assert text.count("[NOTE]") == 3
+    text = play.manager._get_memories_with_adjacent(GATE.num, 1600)
+    assert text.count("[NOTE]") == 7
+    assert 1500 < len(text) <= 1600
 
 
 def test_of_what_was_found_the_beginning_is_kept_and_shown(tmp_path: Path) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from managers.prompting import (
     LEFT_OUT,
-    MadeOnce,
+    Line,
+    Part,
     as_many_as_fit,
-    first_that_fits,
-    fit_prompt,
+    fit,
     fit_sections,
+    fitted_prompt,
     is_for_a_small_model,
-    room_for_fields,
     turn_text,
 )
 from session.context import PromptSection, render_sections
@@ -39,22 +41,6 @@ def titles(characters: int) -> list[str]:
 
 
 class TestLists:
-    @pytest.mark.parametrize(("room", "form"), [(10, "whole text"), (9, "a part"), (4, "less"), (1, "less")])
-    def test_the_first_form_that_fits_is_taken_or_else_the_last(self, room: int, form: str) -> None:
-        assert first_that_fits(("whole text", "a part", "less"), lambda text: len(text) <= room) == form
-
-    def test_forms_after_the_one_that_fits_are_not_made(self) -> None:
-        forms = iter(("long", "s", "never"))
-        first_that_fits(forms, lambda form: len(form) == 1)
-        assert next(forms) == "never"
-
-    def test_forms_that_are_tried_again_are_made_once_and_only_as_far_as_needed(self) -> None:
-        coming = iter(("long", "s", "never"))
-        forms = MadeOnce(coming)
-        assert first_that_fits(forms, lambda form: len(form) == 1) == "s"
-        assert first_that_fits(forms, lambda form: len(form) == 4) == "long"
-        assert next(coming) == "never"
-
     @pytest.mark.parametrize(("skips", "kept"), [(False, ["aa"]), (True, ["aa", "bb", "c"])])
     def test_an_item_without_room_ends_the_list_or_is_left_out_alone(self, skips: bool, kept: list[str]) -> None:
         items = ["aa", "too long", "bb", "c", "d"]
@@ -87,26 +73,68 @@ class TestSections:
         assert length(kept) <= max(characters, length([PromptSection("T", " […]") for _ in kept]))
 
 
+def played(turn: int, *, matters: bool = True) -> list[Line]:
+    return [Line(f"Turn {turn}: dig"), Line("  ", "word " * 100, matters=matters)]
+
+
+class TestParts:
+    def test_what_fits_stays_whole(self) -> None:
+        part = Part("play", [played(1), played(2)], separator="\n\n")
+        text, count = part.fit(2000)
+        assert text == "\n\n".join(f"Turn {turn}: dig\n  {'word ' * 100}" for turn in (1, 2))
+        assert count == 2
+        assert part.fit(len(text)) == (text, 2)
+
+    def test_long_texts_are_cut_alike_before_an_item_is_left_out(self) -> None:
+        text, count = Part("play", [played(1), played(2)]).fit(500)
+        assert count == 2
+        assert text.count(" […]") == 2
+
+    @pytest.mark.parametrize(("keeps", "kept"), [("newest", "Turn 3"), ("best", "Turn 1")])
+    def test_then_the_oldest_or_the_least_useful_items_go(self, keeps: Literal["newest", "best"], kept: str) -> None:
+        text, count = Part("play", [played(1), played(2), played(3)], keeps=keeps).fit(250)
+        assert count == 1
+        assert text.startswith(kept)
+
+    def test_texts_that_matter_get_room_first_and_others_go_with_their_heads(self) -> None:
+        text, count = Part("play", [played(1, matters=False), played(2)]).fit(600)
+        assert (text, count) == (f"Turn 1: dig\nTurn 2: dig\n  {'word ' * 100}", 2)
+
+    def test_without_items_or_room_it_says_so(self) -> None:
+        assert Part("play", []).fit(100) == ("(none)", 0)
+        assert Part("play", [], empty="").fit(100) == ("", 0)
+        assert Part("play", [played(1)]).fit(100) == (LEFT_OUT, 0)
+
+    def test_what_a_short_part_leaves_goes_to_the_long_ones(self) -> None:
+        short, long = Part("short", [[Line("s" * 10)]]), Part("long", [[Line("", "l" * 500)]])
+        texts = fit([short, long], 400)
+        assert texts["short"] == "s" * 10
+        assert 380 <= len(texts["long"]) <= 390
+
+    def test_no_part_takes_more_than_its_share(self) -> None:
+        part = Part("half", [[Line("", "word " * 100)]], share=0.5)
+        assert 150 < len(fit([part], 400)["half"]) <= 200
+
+    @given(
+        st.lists(st.tuples(st.integers(0, 80), st.integers(0, 900), st.booleans()), max_size=12),
+        st.integers(0, 3000),
+        st.integers(0, 300),
+    )
+    def test_a_part_keeps_to_its_room(self, sizes: list[tuple[int, int, bool]], room: int, least: int) -> None:
+        items = [[Line("h" * head, "word " * (text // 5), matters=matters)] for head, text, matters in sizes]
+        text, count = Part("play", items, least=least).fit(room)
+        assert len(text) <= room or not count
+
+
 class TestPrompts:
-    def fitted(self, budget: int, shorter: list[dict[str, str]]) -> str:
-        texts = {**dict.fromkeys(EPISODE, "text " * 50), "not in the template": "x" * 10_000}
-        return fit_prompt("Rules.", ["episode_play"], texts, shorter, budget=budget, tokens=TokenCounter()).user
-
-    def test_texts_are_shortened_step_by_step_until_the_budget_holds(self) -> None:
-        shorter = [{"knowledge": LEFT_OUT}, {"earlier": LEFT_OUT, "points": LEFT_OUT}, {"deaths": LEFT_OUT}]
-        whole = TokenCounter().estimate("Rules." + self.fitted(100_000, shorter))
-        assert [self.fitted(budget, shorter).count(LEFT_OUT) for budget in (whole, whole - 1, whole - 70)] == [0, 1, 3]
-
-    def test_after_the_last_step_the_prompt_is_as_short_as_can_be(self) -> None:
-        assert self.fitted(1, [{"knowledge": LEFT_OUT}]).count(LEFT_OUT) == 1
-
-    @pytest.mark.parametrize("budget", [1000, 1001, 5000])
-    def test_fields_that_keep_to_their_room_make_a_prompt_that_keeps_to_its_budget(self, budget: int) -> None:
-        tokens, name = TokenCounter(), "knowledge_consolidation"
-        room = room_for_fields(name, f"{name}_lines", budget, tokens)
-        texts = {"size": "9", "excess": "9", "knowledge": "x" * (room - 2)}
-        prompt = fill_prompt(name) + fill_prompt(f"{name}_lines", **texts)
-        assert budget - 5 <= tokens.estimate(prompt) <= budget
+    @given(st.integers(0, 30), st.integers(1000, 4000))
+    def test_the_prompt_keeps_to_its_budget(self, turns: int, budget: int) -> None:
+        tokens = TokenCounter()
+        parts = [Part(name, [played(turn) for turn in range(turns)]) for name in EPISODE if name != "episode"]
+        fields = {"episode": "It was won."}
+        prompt = fitted_prompt("Rules.", ["episode_play"], fields, parts, budget=budget, tokens=tokens)
+        assert tokens.estimate(prompt.system + prompt.user) <= budget
+        assert "It was won." in prompt.user
 
     def test_a_model_is_small_where_the_instructions_are_more_than_their_share_of_its_budget(self) -> None:
         tokens = TokenCounter()

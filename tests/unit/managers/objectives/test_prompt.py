@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import NO_KNOWLEDGE, ObjectiveManager
 from managers.prompting import LEFT_OUT
 from session.game_configuration import GameConfiguration
@@ -18,7 +19,7 @@ from session.text import TokenCounter
 from session.values import Location, Observation
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS
 from tests.golden.golden_file import assert_golden
-from tests.unit.managers.objective_parts import LentModel, Memories, ObjectivePlay, found
+from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
 from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.stand_ins import ScriptedLLM
 
@@ -43,7 +44,8 @@ def bare_manager(workdir: Path) -> ObjectiveManager:
     """Without map and without memories."""
     config = GameConfiguration(zork_game_workdir=workdir)
     play = ObjectivePlay(workdir)
-    return ObjectiveManager(play.manager.logger, config, GameState(), LentModel(ScriptedLLM(), workdir))
+    logger, state = play.manager.logger, GameState()
+    return ObjectiveManager(logger, config, state, KnowledgeManager(logger, config, state, play.llm))
 
 
 def afternoon(workdir: Path, **options: object) -> ObjectivePlay:
@@ -186,9 +188,9 @@ def test_the_servers_count_of_tokens_is_learnt_from(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path)
     tokens = TokenCounter()
     model = ScriptedLLM([{}], usage=TokenUsage(prompt=100_000))
-    manager = ObjectiveManager(
-        play.manager.logger, play.config, GameState(turn_count=20), LentModel(model, tmp_path), tokens=tokens
-    )
+    logger, state = play.manager.logger, GameState(turn_count=20)
+    knowledge = KnowledgeManager(logger, play.config, state, model)
+    manager = ObjectiveManager(logger, play.config, state, knowledge, tokens=tokens)
     manager.process_periodic_update()
     assert tokens.tokens_per_character > TokenCounter().tokens_per_character
 
@@ -342,8 +344,7 @@ def test_the_largest_world_stays_under_as_many_tokens(tmp_path: Path, most: int 
     assert "Beware of the fumes." in prompt.user
 
 
-def test_the_shares_of_the_room_are_equal_and_what_one_leaves_is_the_others(tmp_path: Path) -> None:
-    """A short map and one memory leave their room to a knowledge that is too long, and to play."""
+def test_knowledge_has_a_quarter_of_the_room_and_what_others_leave_goes_to_play(tmp_path: Path) -> None:
     (tmp_path / "knowledgebase.md").write_text(
         "".join(f"- The {n}th rule of the works is to wait.\n" for n in range(900))
     )
@@ -353,7 +354,7 @@ def test_the_shares_of_the_room_are_equal_and_what_one_leaves_is_the_others(tmp_
     user, budget = last_prompt(play).user, play.config.objectives.max_tokens
     knowledge, rest = user.split("=== COMMAND SYNTAX")
     recent = rest.split("=== RECENT GAMEPLAY ===")[1].split("=== CURRENT")[0]
-    assert 0.6 < len(recent) / len(knowledge) <= 1
+    assert 2 < len(recent) / len(knowledge) < 4
     assert TokenCounter().estimate(last_prompt(play).system + user) > 0.9 * budget
 
 
@@ -383,12 +384,15 @@ def test_where_the_whole_map_cannot_be_drawn_what_lies_near_is(tmp_path: Path) -
         play.map.game_map.add_room(room, f"Hall {room}")
         play.map.game_map.add_connection(room, "east", room + 1)
     play.map.game_map.add_connection(GATE.num, "north", 230)
-    whole, near = (play.manager._get_map_context(characters) for characters in (20_000, 1200))
-    assert whole.count('["Hall') == 60
-    assert [number for number in range(200, 260) if f'L{number}["' in near] == list(range(227, 234))
-    assert near.endswith(whole.split("## Current Location")[1])
+    assert play.manager._get_map_context().count('["Hall') == 60
+    for room in range(260, 320):
+        play.map.game_map.add_room(room, f"Hall {room}")
+        play.map.game_map.add_connection(room, "east", room + 1)
+    near = play.manager._get_map_context()
+    assert [number for number in range(200, 320) if f'L{number}["' in near] == [229, 230, 231]
     assert "graph TD" not in play.manager._get_map_context(400)
-    assert play.manager._get_map_context(30) == ""
+    assert "## Current Location" in play.manager._get_map_context(400)
+    assert play.manager._get_map_context(30) == LEFT_OUT
 
 
 def test_what_shares_the_room_goes_before_objectives_and_the_present_do(tmp_path: Path) -> None:
