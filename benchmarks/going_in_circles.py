@@ -27,7 +27,6 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import FIRST_GUESS
 from session.values import Observation, Proposal, TurnRecord, Verdict
-from zorkgpt.players.repetitions import Repetitions
 from zorkgpt.report.figures import FailedCommands
 
 AIMLESS_TURNS, AIMLESS_GAMES = 400, 3
@@ -108,8 +107,8 @@ def _turns(
 
 def noticed_in(turns: Sequence[TurnRecord]) -> Notices:
     """Count what is noticed in these turns of one game."""
-    seen, ledger, repetitions = Notices(len(turns)), FailedCommands(), Repetitions()
-    parts = logging.getLogger(__name__), GameConfiguration(), GameState()
+    seen, ledger, state = Notices(len(turns)), FailedCommands(), GameState()
+    parts = logging.getLogger(__name__), GameConfiguration(), state
     circling, tried = CirclingDetector(*parts), TriedCommands(*parts)
     start: int | None = None
     for turn in turns:
@@ -117,14 +116,13 @@ def noticed_in(turns: Sequence[TurnRecord]) -> Notices:
         advice = render_sections([section for section in sections if section and section.text])
         seen.tokens.append(len(advice) * FIRST_GUESS)
         seen.circling += CIRCLING in advice
-        seen.doubted += bool(repetitions.of(turn.before, turn.action))
+        seen.doubted += len(set(state.tries.outcomes(turn.before, turn.action))) == 1
         if ledger.repeats(turn):
             seen.repeated += 1
             seen.listed += f"`{plain_command(turn.action)}`" in advice
         was_circling = circling.is_circling
+        state.record(turn)
         circling.learn(turn)
-        tried.learn(turn)
-        repetitions.learn(turn)
         seen.changed += turn.before.noticed != turn.after.noticed
         if circling.repetitions == 0:
             start = None

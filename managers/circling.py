@@ -39,10 +39,8 @@ class CirclingDetector(BaseManager):
         super().reset(game_state)
         self._turn = 0
         self._no_points_since: int | None = None
-        self._texts: set[str] = set()
         self._unchanged = self._changed_unseen = 0
-        self._failures: set[tuple[object, ...]] = set()
-        self._since_news: set[tuple[object, ...]] = set()
+        self._news_turn = 1
         self.repetitions = 0
 
     @override
@@ -59,21 +57,22 @@ class CirclingDetector(BaseManager):
             self._count(record, has_points=(change or 0) > 0)
 
     def _count(self, record: TurnRecord, *, has_points: bool) -> None:
-        text, command = one_line(record.after.text), plain_command(record.action)
-        if text not in self._texts or has_points:
-            self._since_news.clear()
-            self.repetitions = 0
-        self._texts.add(text)
+        tries, here, command = self.game_state.tries, record.before.location, plain_command(record.action)
+        if tries.has_new_text(record) or has_points:
+            self.repetitions, self._news_turn = 0, record.turn
         if record.before.noticed == record.after.noticed:
             self._unchanged += 1
             self._changed_unseen += record.before.world_hash != record.after.world_hash
-        before, after = self._moment(record.before), self._moment(record.after)
-        whole, at_location = (before, command, text, after), (record.before.location, command, text)
-        counts = not (record.is_in_fight or is_speech(command) or is_waiting(command) or record.after.noticed is None)
-        if counts and (whole in self._since_news or (before == after and at_location in self._failures)):
-            self.repetitions += 1
-        self._since_news.add(whole)
-        self._failures.add(at_location)
+        if record.is_in_fight or is_speech(command) or is_waiting(command) or record.after.noticed is None:
+            return
+        moments = self._moment(record.before), self._moment(record.after)
+        for earlier in tries.of(here.num if here else None, command):
+            if earlier.turn == record.turn or one_line(earlier.after.text) != one_line(record.after.text):
+                continue
+            is_same = moments == (self._moment(earlier.before), self._moment(earlier.after))
+            if moments[0] == moments[1] or (is_same and earlier.turn >= self._news_turn):
+                self.repetitions += 1
+                return
 
     def _moment(self, observation: Observation) -> tuple[object, ...]:
         changes_by_itself = self._changed_unseen * 2 > self._unchanged

@@ -158,7 +158,7 @@ class Turn:
     def _times(self, state: GameState, action: str) -> int:
         """Return how often the action was played here, in this episode and, as far as routes are learnt, earlier."""
         earlier = self.routes.times_tried(action) if self.routes else 0
-        return state.times_played[state.current_room_id, action] + earlier
+        return len(state.tries.of(state.current_room_id, action)) + earlier
 
     def _agent_context(
         self,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
 from session.text import RoomDescription, description_in
+from session.tries import Tries
 from session.values import Location, Observation, TurnRecord
 
 
@@ -76,7 +76,7 @@ class GameState:
     action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
     memory_log_history: always empty, kept because users of this class expect it; ``Memories.md`` has what was learnt
     visited_locations: ids of the locations in which at least one turn was begun
-    times_played: how often each command was played at each location, by (location id, command)
+    tries: its turns by location and command
     last_room_description…: text, turn and location id of the last description of a room
     room_descriptions: the last full description of each room, by its id
     arrival_turn: the turn in which the player came to the present room, 0 for the opening
@@ -97,7 +97,7 @@ class GameState:
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
     memory_log_history: list[str] = field(default_factory=list)
     visited_locations: set[int] = field(default_factory=set)
-    times_played: Counter[tuple[int | None, str]] = field(default_factory=Counter)
+    tries: Tries = field(default_factory=Tries)
     last_room_description: str = ""
     last_room_description_turn: int = 0
     last_room_description_location_id: int | None = None
@@ -117,7 +117,7 @@ class GameState:
         """Add a played turn to the history, and take over what it led to."""
         self._believe_reading(turn)
         self.turn_count = turn.turn
-        self.times_played[self.current_room_id, turn.action] += 1
+        self.tries.add(turn)
         if turn.before.location is not None:
             self.visited_locations.add(turn.before.location.num)
         self.action_history.append(PlayedAction(turn.action, turn.after.text))

@@ -7,13 +7,19 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from session.commands import plain_command
 from session.context import PromptSection
 from session.errors import LanguageModelError
+from session.text import cut_at
+from session.tries import Tries
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
-from zorkgpt.players.object_check import ObjectCheck, Opinion
-from zorkgpt.players.repetitions import Repetitions
+from zorkgpt.players.object_check import LONGEST_OUTCOME, ObjectCheck, Opinion
 from zorkgpt.prompts.loader import fill_prompt
+
+_REPEATED = "With everything you can see as it is now, you have typed here, and each time this was the answer:"
+
+_REPEATED = "With everything you can see as it is now, you have typed here, and each time this was the answer:"
 
 CriticMode = Literal["object_tree", "hybrid", "llm"]
 
@@ -49,7 +55,7 @@ class Critic:
         self._model = model
         self._check = check
         self._mode = mode
-        self._repetitions = Repetitions()
+        self.tries = check.tries
         self.failures = 0
 
     @property
@@ -57,15 +63,14 @@ class Critic:
         """The fixed instructions."""
         return fill_prompt("critic")
 
-    def reset(self) -> None:
-        """Forget the episode: a new one begins."""
-        self._check.reset()
-        self._repetitions.reset()
+    def reset(self, tries: Tries) -> None:
+        """Begin a new episode, whose turns ``tries`` will have."""
+        self.tries = tries
+        self._check.reset(tries)
 
     def learn(self, turn: TurnRecord) -> None:
         """Let later judgements know of the turn."""
         self._check.learn(turn)
-        self._repetitions.learn(turn)
 
     def judge(
         self, observation: Observation, proposal: Proposal, context: Callable[[], str], circle: str = ""
@@ -79,7 +84,7 @@ class Critic:
         opinion = self._check.opinion(observation, proposal.action)
         if opinion.kind == "refuse":
             return Verdict(accepted=False, reason=opinion.reason, source=opinion.source)
-        repetition = self._repetitions.of(observation, proposal.action) or circle
+        repetition = self._repetition(observation, proposal.action) or circle
         if self._asks(opinion, repetition):
             tried = f"\n\n{PromptSection('Tried before', repetition).render()}" if repetition else ""
             prompt = Prompt(system=self.system_prompt, user=context() + tried)
@@ -90,6 +95,17 @@ class Critic:
                 return Verdict(accepted=True, reason=f"The critic could not be asked: {error}")
             return Verdict(accepted=answer.accepted, reason=answer.reason, source="llm", confidence=answer.confidence)
         return Verdict(accepted=True, reason=repetition, source=opinion.source)
+
+    def _repetition(self, observation: Observation, action: str) -> str:
+        """Return a sentence on what came of the command before; "" if it was not typed with all as it is now.
+
+        If its outcomes differ, there is chance in it, and trying again may help: then it is "" as well.
+        """
+        outcomes = self.tries.outcomes(observation, action)
+        if len(set(outcomes)) != 1:
+            return ""
+        times = "once" if len(outcomes) == 1 else f"{len(outcomes)} times"
+        return f"{_REPEATED} `{plain_command(action)}` ({times}): {cut_at(outcomes[0], LONGEST_OUTCOME)}"
 
     def _asks(self, opinion: Opinion, repetition: str) -> bool:
         if self._mode == "hybrid":

@@ -13,10 +13,10 @@ from typing import Literal
 
 from session.commands import Command, Vocabulary, read_command, words_of
 from session.text import cut_at, description_in, first_line
+from session.tries import Tries
 from session.values import GameObject, Observation, TurnRecord
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-from zorkgpt.players.repetitions import LONGEST_OUTCOME
 
 _NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
 _ASKING = ("?", "?)", '?"', ":")
@@ -24,6 +24,8 @@ _ASKING = ("?", "?)", '?"', ":")
 _TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
 _FIXED = ("static", "scenery", "animate", "door")
 _TOPICS_FOLLOW = frozenset({"about", "for"})
+LONGEST_OUTCOME = 60
+"""Characters of an outcome that are shown."""
 TRIES_UNTIL_CERTAIN = 3
 """So often an exit has to fail in one state of the world until it is certain that it leads nowhere in that state."""
 
@@ -64,25 +66,29 @@ class ObjectCheck:
         self._vocabulary = vocabulary
         self._graph = graph
         self._movements = movements
-        self.reset()
+        self.reset(Tries())
 
-    def reset(self) -> None:
-        """Begin a new episode, in which nothing has been told, tried or changed."""
+    def reset(self, tries: Tries) -> None:
+        """Begin a new episode, whose turns ``tries`` will have."""
+        self.tries = tries
         self._told: defaultdict[int, set[str]] = defaultdict(set)
         self._echoed: frozenset[str] = frozenset()
-        self._answers: defaultdict[tuple[int, str, str], list[str]] = defaultdict(list)
         self._led_back: set[int] = set()
         self._heard: Observation | None = None
 
     def learn(self, turn: TurnRecord) -> None:
-        """Note the words of the turn's texts where they were told, and in which state of the world an exit failed.
+        """Note the words of the turn's texts where they were told, and whether an exit led back to where it began.
 
         Words of an answer that only echo the command ("You see no loom here") are not noted.
         """
         self._hear(turn.before)
         self._echoed = words_of(turn.action, self._vocabulary)
         self._hear(turn.after)
-        self._learn_exit(turn)
+        here = turn.before.location
+        is_exit = self._movements.is_direction(self._movements.exit_of(turn.action))
+        has_stayed = here == turn.after.location and turn.after.refusal is None
+        if here and is_exit and has_stayed and description_in(turn.after.text, here.name):
+            self._led_back.add(here.num)
 
     def opinion(self, observation: Observation, action: str) -> Opinion:
         """Return what is certain of ``action`` as the next command after ``observation``."""
@@ -93,7 +99,13 @@ class ObjectCheck:
             here = observation.location
             if here is None or not self._graph.is_pruned(here.num, exit_):
                 return ACCEPTED
-            answers = self._answers.get((here.num, exit_, observation.world_hash), [])
+            answers = [
+                first_line(turn.after.text)
+                for command, turns in self.tries.latest_first(here.num)
+                if self._movements.exit_of(command) == exit_
+                for turn in turns
+                if turn.before.world_hash == turn.after.world_hash == observation.world_hash != ""
+            ]
             if here.num in self._led_back or len(answers) < TRIES_UNTIL_CERTAIN or len(set(answers)) > 1:
                 return NO_OPINION
             answer = cut_at(answers[0], LONGEST_OUTCOME)
@@ -111,21 +123,6 @@ class ObjectCheck:
         if observation is not self._heard and observation.location is not None:
             self._told[observation.location.num] |= words_of(observation.text, self._vocabulary) - self._echoed
         self._heard = observation
-
-    def _learn_exit(self, turn: TurnRecord) -> None:
-        here, before, after = turn.before.location, turn.before, turn.after
-        exit_ = self._movements.exit_of(turn.action)
-        if (
-            here is None
-            or here != after.location
-            or after.refusal is not None
-            or not self._movements.is_direction(exit_)
-        ):
-            return
-        if description_in(after.text, here.name):
-            self._led_back.add(here.num)
-        elif before.world_hash == after.world_hash != "":
-            self._answers[here.num, exit_, before.world_hash].append(first_line(after.text))
 
     def _command_opinion(self, command: Command, scene: _Scene) -> Opinion:
         family = self._vocabulary.family

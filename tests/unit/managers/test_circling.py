@@ -30,7 +30,9 @@ class Play:
         after = replace(then, text=answer)
         self.turn += 1
         proposal = Proposal(action, reading=Reading(in_combat=in_combat))
-        self.detector.learn(TurnRecord(1, self.turn, self.seen, (proposal,), (Verdict(accepted=True),), after))
+        record = TurnRecord(1, self.turn, self.seen, (proposal,), (Verdict(accepted=True),), after)
+        self.detector.game_state.record(record)
+        self.detector.learn(record)
         self.seen = after
         return self
 

@@ -25,7 +25,7 @@ class Tries:
         """A command after which there is the same to be seen, if nothing else is said."""
         proposal = Proposal(action, reading=Reading(in_combat=in_combat))
         record = TurnRecord(1, 1, moment(), (proposal,), (Verdict(accepted=True),), after or moment("No."))
-        self.tried.learn(record)
+        self.tried.game_state.record(record)
         return self
 
     def told(self, here: Observation | None = None) -> str:
@@ -78,8 +78,10 @@ def test_the_latest_eight_are_listed() -> None:
 def test_without_anything_to_compare_nothing_is_known_to_be_unchanged(known: bool) -> None:
     fog = replace(moment(), inventory=None, visible=None, world_hash="w1" if known else "")
     tried = TriedCommands(structlog.get_logger(), GameConfiguration(), GameState())
-    tried.learn(TurnRecord(1, 1, fog, (Proposal("dip banner"),), (Verdict(accepted=True),), fog))
-    assert tried.get_status()["metrics"]["commands"] == int(known)
+    tried.game_state.record(TurnRecord(1, 1, fog, (Proposal("dip banner"),), (Verdict(accepted=True),), fog))
+    section = tried.section(fog)
+    assert section is not None
+    assert section.text == ("`dip banner`" if known else "")
 
 
 def test_a_new_episode_has_tried_nothing() -> None:

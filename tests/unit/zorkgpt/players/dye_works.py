@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from session.commands import ParserFamily, Vocabulary
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+from zorkgpt.players.critic import Critic
+from zorkgpt.players.object_check import ObjectCheck
 
 ROOMS, SCENERY, PLAYER, VATS, LOFT, BANNER, LOOM, SPOOL, BASKET, RIVER = range(1, 11)
 PARENTS = (0, 0, 0, VATS, ROOMS, ROOMS, PLAYER, LOFT, BASKET, VATS, SCENERY)
@@ -63,3 +65,9 @@ def in_the_loft(text: str = "The loft.") -> Observation:
 def turn(action: str, before: Observation, after: Observation, number: int = 1) -> TurnRecord:
     """One turn with one accepted proposal."""
     return TurnRecord(1, number, before, (Proposal(action),), (Verdict(accepted=True),), after)
+
+
+def learn(judge: Critic | ObjectCheck, played: TurnRecord) -> None:
+    """Let a critic or its check learn from a turn that is in the episode's record already."""
+    judge.tries.add(played)
+    judge.learn(played)

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from session.errors import LanguageModelUnavailable
+from session.tries import Tries
 from session.values import Observation, Proposal, Verdict
-from tests.unit.zorkgpt.players.dye_works import moment, turn, vocabulary
+from tests.unit.zorkgpt.players.dye_works import learn, moment, turn, vocabulary
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
@@ -60,7 +61,7 @@ def test_the_model_refuses_and_accepts_by_its_word_however_unsure() -> None:
 def test_a_command_that_came_to_the_same_before_is_asked_about_with_that_evidence() -> None:
     judging, model = critic("hybrid", REFUSES)
     assert judge(judging, AT_HAND).accepted
-    judging.learn(turn(AT_HAND, moment(), moment("It is too heavy.")))
+    learn(judging, turn(AT_HAND, moment(), moment("It is too heavy.")))
     assert not judge(judging, AT_HAND).accepted
     tried = model.calls[0].prompt.user.split("## Tried before\n")[1]
     assert tried.endswith("was the answer: `take basket` (once): It is too heavy.")
@@ -68,18 +69,18 @@ def test_a_command_that_came_to_the_same_before_is_asked_about_with_that_evidenc
 
 def test_that_all_is_seen_as_it_was_is_not_enough_to_ask_about_a_command() -> None:
     judging, model = critic("hybrid")
-    judging.learn(turn(AT_HAND, moment(), moment("You miss.", world="w2")))
+    learn(judging, turn(AT_HAND, moment(), moment("You miss.", world="w2")))
     assert judge(judging, AT_HAND, moment(world="w2")) == Verdict(accepted=True, source="object_tree")
     assert model.calls == []
 
 
 def test_without_a_model_a_repetition_is_told_and_let_through() -> None:
     judging, _ = critic("object_tree")
-    judging.learn(turn(AT_HAND, moment(), moment("It is too heavy.")))
+    learn(judging, turn(AT_HAND, moment(), moment("It is too heavy.")))
     verdict = judge(judging, AT_HAND)
     assert verdict.accepted
     assert "It is too heavy." in verdict.reason
-    judging.reset()
+    judging.reset(Tries())
     assert judge(judging, AT_HAND).reason == ""
 
 
@@ -97,3 +98,17 @@ def test_the_instructions_never_change() -> None:
     judge(judging, OPEN, moment("Something else."))
     assert {call.prompt.system for call in model.calls} == {fill_prompt("critic")}
     assert prompt_fields("critic") == frozenset()
+
+
+def test_where_there_is_chance_in_it_nothing_is_told() -> None:
+    judging, _ = critic("object_tree")
+    learn(judging, turn(AT_HAND, moment(), moment("You miss.")))
+    learn(judging, turn(AT_HAND, moment(), moment("You hit.")))
+    assert judge(judging, AT_HAND).reason == ""
+
+
+def test_it_is_told_how_often_a_command_was_typed_and_a_long_outcome_is_cut() -> None:
+    judging, _ = critic("object_tree")
+    for _ in range(3):
+        learn(judging, turn(AT_HAND, moment(), moment("No" * 31)))
+    assert judge(judging, AT_HAND).reason.endswith(f"`take basket` (3 times): {'No' * 28} […]")

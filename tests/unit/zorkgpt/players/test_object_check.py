@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from session.commands import ParserFamily, Vocabulary
+from session.tries import Tries
 from session.values import GameObject, Observation, TurnRecord
 from tests.unit.zorkgpt.players.dye_works import (
     BANNER,
@@ -17,6 +18,7 @@ from tests.unit.zorkgpt.players.dye_works import (
     SPOOL,
     VATS,
     in_the_loft,
+    learn,
     moment,
     turn,
     vocabulary,
@@ -91,23 +93,23 @@ class TestAbsentThings:
     def test_what_the_text_here_has_told_of_is_never_absent(self) -> None:
         assert kind("take loom", moment("Through the window you see a loom.")) == "none"
         earlier = check()
-        earlier.learn(turn("wait", moment("A loom rattles overhead."), moment("Time passes.")))
+        learn(earlier, turn("wait", moment("A loom rattles overhead."), moment("Time passes.")))
         assert earlier.opinion(moment(), "take loom").kind == "none"
-        earlier.reset()
+        earlier.reset(Tries())
         assert earlier.opinion(moment(), "take loom").kind == "refuse"
 
     def test_a_text_told_elsewhere_does_not_count(self) -> None:
         elsewhere = check()
-        elsewhere.learn(turn("wait", in_the_loft("A loom."), in_the_loft("Time passes.")))
+        learn(elsewhere, turn("wait", in_the_loft("A loom."), in_the_loft("Time passes.")))
         assert elsewhere.opinion(moment(), "take loom").kind == "refuse"
 
     def test_an_answer_that_echoes_the_command_tells_of_nothing(self) -> None:
         answered = check()
         answer = moment("You see no loom here, but a treadle.")
-        answered.learn(turn("take loom", moment(), answer))
+        learn(answered, turn("take loom", moment(), answer))
         assert answered.opinion(answer, "take loom").kind == "refuse"
         assert answered.opinion(answer, "take treadle").kind == "none"
-        answered.learn(turn("wait", answer, moment()))
+        learn(answered, turn("wait", answer, moment()))
         assert answered.opinion(moment(), "take loom").kind == "refuse"
 
     def test_a_preposition_that_a_thing_elsewhere_has_as_a_name_parts_the_phrases_all_the_same(self) -> None:
@@ -197,7 +199,7 @@ def failing(*tries: TurnRecord, graph: MapGraph | None = None) -> ObjectCheck:
         graph.record_failure(VATS, "north", prune_after=3)
     judge = check(graph=graph)
     for each in tries:
-        judge.learn(each)
+        learn(judge, each)
     return judge
 
 
@@ -231,7 +233,7 @@ class TestExits:
 
     def test_it_may_have_opened_when_anything_has_changed_while_the_player_walked_about_too(self) -> None:
         judge = failing(shut(), shut(), shut())
-        judge.learn(turn("up", moment(), replace(in_the_loft(), world_hash="w2")))
+        learn(judge, turn("up", moment(), replace(in_the_loft(), world_hash="w2")))
         assert judge.opinion(moment(world="w3"), "north").kind == "none"
         assert judge.opinion(moment(), "north").kind == "refuse"
 
