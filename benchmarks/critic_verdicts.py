@@ -103,6 +103,7 @@ class Session:
         proposals, verdicts = (Proposal(command),), (Verdict(accepted=True),)
         record = TurnRecord(1, self.turn, before, proposals, verdicts, self.game.step(command))
         self.map.learn(record)
+        self.critic.tries.add(record)
         self.critic.learn(record)
 
 

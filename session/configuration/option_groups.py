@@ -245,7 +245,7 @@ class MapOptions(Options):
     prune_after: PositiveInt = Field(
         3, description="failures after which an exit that never worked is taken off the map"
     )
-    local_radius: PositiveInt = Field(2, description="how many moves from the player the map in a prompt reaches")
+    local_radius: PositiveInt = Field(2, description="rooms fewer moves away have a line on the map in a prompt")
     shown: bool = Field(True, description="the map is in prompts; it is learnt either way")
 
 

@@ -1,6 +1,6 @@
 """The graph of rooms and of the ways between them, as they were walked, and its text for prompts and Mermaid.
 
-An edge is there because it was walked. A way back is never inferred: of 179 that were, 21 were false
+An edge is there because it was walked. The way back is presumed until it is tried, and never becomes an edge by itself
 (docs/specification.md, Map edges). Names and commands are whatever a story prints and a model types, so they are
 escaped here. ``names`` are the names to show, by location id; ``connections`` are location ids by exit, by location id.
 """
@@ -24,6 +24,19 @@ from session.errors import StoreError
 from session.files.shared_files import write_atomically
 from session.values import Location
 from zorkgpt.mapping.map_file import MapFile, NoMap, read_map_file
+
+_BACK = {
+    "north": "south",
+    "east": "west",
+    "northeast": "southwest",
+    "northwest": "southeast",
+    "up": "down",
+    "in": "out",
+    "fore": "aft",
+    "port": "starboard",
+}
+OPPOSITES = _BACK | {back: exit_ for exit_, back in _BACK.items()}
+"""The direction that leads back, as a rule, by each direction as the map spells it."""
 
 MAX_ADJACENT = 5
 MAX_ADJACENT_EXITS = 3
@@ -105,6 +118,8 @@ def _escape(text: str) -> str:
 
 FORMAT_VERSION = "1.0"
 INITIAL_CONFIDENCE = 0.8
+SURE = 0.5
+"""An edge of less confidence is shown as unsure: a command that is no direction, walked once, or one that failed."""
 LEAST_CONFIDENCE = 0.01
 _DEADLY = "deadly"
 """The refusal by which earlier versions recorded a death."""
@@ -191,6 +206,29 @@ class MapGraph:
     pruned_exits: dict[int, set[str]] = field(default_factory=dict)
     extra: dict[str, object] = field(default_factory=dict)
     metadata: dict[str, object] = field(default_factory=dict)
+    _ways_back: dict[int, dict[str, int]] | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def ways_back(self) -> Mapping[int, Mapping[str, int]]:
+        """Location ids by exit, by location id, of the ways that nobody has tried and that should lead back.
+
+        Such an exit is the opposite of the one direction by which the player came from that location.
+        """
+        if self._ways_back is None:
+            found: defaultdict[int, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
+            for from_id, exits in self.connections.items():
+                for exit_, to_id in exits.items():
+                    if from_id != to_id and self.confidence(Edge(from_id, exit_)) >= SURE and exit_ in OPPOSITES:
+                        found[to_id][OPPOSITES[exit_]].add(from_id)
+            self._ways_back = {
+                room: {
+                    exit_: min(sources)
+                    for exit_, sources in sorted(exits.items())
+                    if len(sources) == 1 and not self._is_tried(Edge(room, exit_))
+                }
+                for room, exits in found.items()
+            }
+        return self._ways_back
 
     @property
     def room_names(self) -> dict[int, str]:
@@ -249,6 +287,7 @@ class MapGraph:
         confidence: of a new edge, kept between 0.01 and 1; that of a known edge rises or falls by what was seen
         """
         _check_ids(from_id, to_id)
+        self._ways_back = None
         edge = Edge(from_id, exit)
         before = self.connections.get(from_id, {}).get(exit)
         self._lift_pruning(edge)
@@ -273,10 +312,12 @@ class MapGraph:
     def record_refusal(self, location_id: int, exit_: str, words: str) -> None:
         """Record what the story said when an exit led nowhere; the exit is not untried any more."""
         _check_ids(location_id)
+        self._ways_back = None
         self.exit_refusals[Edge(location_id, exit_)] = words
 
     def record_death(self, location_id: int, exit_: str, words: str) -> None:
         """Record how the player died on taking an exit. It stays untried, since it may be safe later."""
+        self._ways_back = None
         self.add_exits(location_id, (exit_,))
         self.exit_deaths[Edge(location_id, exit_)] = words
 
@@ -287,6 +328,7 @@ class MapGraph:
         confidence: what shut it may open again.
         """
         _check_ids(location_id)
+        self._ways_back = None
         edge = Edge(location_id, exit_)
         failures = self.exit_failure_counts.get(edge, 0) + 1
         self.exit_failure_counts[edge] = failures
@@ -322,6 +364,7 @@ class MapGraph:
         for edge, words in other.exit_deaths.items():
             if edge.exit not in self.connections.get(edge.location_id, {}):
                 self.exit_deaths.setdefault(edge, words)
+        self._ways_back = None
 
     def copy(self) -> Self:
         """Return a map that stays as this one is now."""
@@ -342,10 +385,10 @@ class MapGraph:
         return exit_ in self.pruned_exits.get(location_id, ())
 
     def untried_exits(self, location_id: int) -> tuple[str, ...]:
-        """Return the exits that the story names there and that nobody has tried."""
+        """Return the exits that the story names there and that nobody has tried, without the presumed ways back."""
         room = self.rooms.get(location_id)
-        walked = self.connections.get(location_id, {})
-        untried = (exit_ for exit_ in (room.exits if room else ()) if exit_ not in walked)
+        walked, back = self.connections.get(location_id, {}), self.ways_back.get(location_id, {})
+        untried = (exit_ for exit_ in (room.exits if room else ()) if exit_ not in walked and exit_ not in back)
         return tuple(exit_ for exit_ in untried if not self._was_refused(Edge(location_id, exit_)))
 
     def refused_exits(self, location_id: int) -> dict[str, str]:
@@ -470,6 +513,10 @@ class MapGraph:
             for location_id in (from_id, *exits.values()):
                 graph.add_room(location_id)
         return graph
+
+    def _is_tried(self, edge: Edge) -> bool:
+        is_walked = edge.exit in self.connections.get(edge.location_id, {})
+        return is_walked or edge in self.exit_deaths or self._was_refused(edge)
 
     def _was_refused(self, edge: Edge) -> bool:
         return edge in self.exit_refusals or edge in self.exit_failure_counts or self.is_pruned(*edge)

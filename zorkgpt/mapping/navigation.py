@@ -3,45 +3,66 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from itertools import count
+from itertools import accumulate, count
 from math import inf
 from typing import NamedTuple
 
-from zorkgpt.mapping.map_graph import Edge, MapGraph, by_destination, plain_line
+from zorkgpt.mapping.map_graph import SURE, Edge, MapGraph, by_destination, plain_line
 
-BEYOND = "other ways known"
-SURE = 0.5
-"""An edge of less confidence is shown as unsure: a command that is no direction, walked once, or one that failed."""
+WAY_BACK = 0.5
+"""The confidence in a way back that was never tried."""
+FARTHEST_SHOWN = 700  # characters of the exits to try, and half of it of the places known, beyond the rooms with lines
 
 
 def local_view(graph: MapGraph, here: int, radius: int) -> str:
-    """Return a line for each room within ``radius`` moves, nearest first; "" where nothing is known of any exit.
+    """Return the map around a room as text; "" for a room that is not on the map.
 
-    A line tells where exits lead and which of them nobody has tried; that of the room where the player is also tells
-    which were refused, with the story's words. A room at the edge is there for its untried exits alone, and says if it
-    has ways to rooms beyond. Where an exit
-    leads to a room without a line of its own, that room's name stands with it.
+    Each room fewer than ``radius`` moves away has a line, nearest first: where exits lead and which of them nobody has
+    tried; that of the room where the player is also has those that were refused, with the story's words. A room without
+    a line has its name with the exit that leads to it. Two lines more have the untried exits and the known rooms
+    farther away, with the number of moves, nearest first.
     """
-    moves = neighbourhood(graph, here, radius)
-    untried = {room: graph.untried_exits(room) for room in moves}
-    shown = {
-        room: hops
-        for room, hops in moves.items()
-        if untried[room] or (hops < radius and graph.connections.get(room)) or room == here
-    }
+    if here not in graph.rooms:
+        return ""
+    moves = neighbourhood(graph, here, radius - 1)
+    has_exits = (room for room in moves if _ways(graph, room) or graph.untried_exits(room))
+    shown = {here, *has_exits}
     lines = []
-    for room, hops in sorted(shown.items(), key=lambda each: (each[1], each[0])):
-        parts = [*(_walked(graph, room, shown) if hops < radius else ()), *_untried(graph, room, untried[room])]
+    for room in sorted(shown, key=lambda each: (moves[each], each)):
+        parts = [*_walked(graph, room, shown)]
+        untried = _exits(graph, room, graph.untried_exits(room))
+        parts += [f"untried: {', '.join(untried)}"] if untried else []
         parts += _refused(graph, room) if room == here else ()
-        if hops == radius and parts and not moves.keys() >= {*graph.connections.get(room, {}).values()}:
-            parts.append(BEYOND)
-        if parts:
-            name = f"L{room} {plain_line(graph.rooms[room].label)}{' (here)' if room == here else ''}"
-            lines.append(f"{name}: {'; '.join(parts)}")
-    return "\n".join(lines)
+        name = f"L{room} {plain_line(graph.rooms[room].label)}{' (here)' if room == here else ''}"
+        lines.append(f"{name}: {'; '.join(parts) or 'no exit is known'}")
+    return "\n".join([*lines, *_farther(graph, here, shown)])
+
+
+def _farther(graph: MapGraph, here: int, shown: Collection[int]) -> Iterable[str]:
+    """Return a line of untried exits and one of known rooms, of the rooms without a line of their own."""
+    distances = {found.to_id: len(found.route.commands) for found in sorted(_routes(graph, here))}
+    beside = {to_id for room in shown for to_id in _ways(graph, room).values()}
+    untried, known = [], []
+    for room in (*distances, *sorted(graph.rooms.keys() - distances)):
+        if room not in shown:
+            label = f"L{room} {plain_line(graph.rooms[room].label)}"
+            moves = f"({distances[room]})" if room in distances else "(no way known)"
+            exits = ", ".join(_exits(graph, room, graph.untried_exits(room)))
+            untried += [f"{label}: {exits} {moves}"] if exits else []
+            known += [f"{label} {moves}"] if room in distances and room not in beside and not exits else []
+    yield from _first_of("Untried farther away (moves)", untried, FARTHEST_SHOWN)
+    yield from _first_of("Other rooms within reach (moves)", known, FARTHEST_SHOWN // 2)
+
+
+def _first_of(title: str, items: Sequence[str], characters: int) -> Iterable[str]:
+    """Return a line of as many of the items as it has room for, and the number of the others; no line for no items."""
+    ends = accumulate(len(item) + 2 for item in items)
+    count = sum(end <= characters for end in ends)
+    more = [f"{len(items) - count} more"] if count < len(items) else []
+    return [f"{title}: {'; '.join([*items[:count], *more])}"] if items else []
 
 
 def _walked(graph: MapGraph, room: int, shown: Collection[int]) -> Iterable[str]:
@@ -49,6 +70,9 @@ def _walked(graph: MapGraph, room: int, shown: Collection[int]) -> Iterable[str]
     for to_id, commands in by_destination(graph.connections.get(room, {})).items():
         told = " / ".join(_command(graph, Edge(room, command)) for command in commands)
         yield f"{told} -> L{to_id}" + ("" if to_id in shown else f" {plain_line(graph.rooms[to_id].label)}")
+    for exit_, to_id in graph.ways_back.get(room, {}).items():
+        name = "" if to_id in shown else f" {plain_line(graph.rooms[to_id].label)}"
+        yield f"{exit_} -> L{to_id}{name} (way back, not tried)"
 
 
 def _command(graph: MapGraph, edge: Edge) -> str:
@@ -58,12 +82,10 @@ def _command(graph: MapGraph, edge: Edge) -> str:
     return plain_line(edge.exit) + (f" ({plain_line(doubts)})" if doubts else "")
 
 
-def _untried(graph: MapGraph, room: int, exits: Collection[str]) -> Iterable[str]:
-    told = []
-    for exit_ in exits:
-        death = graph.exit_deaths.get(Edge(room, exit_))
-        told.append(plain_line(exit_) + (f" ({plain_line(death)})" if death else ""))
-    return [f"untried: {', '.join(told)}"] if told else []
+def _exits(graph: MapGraph, room: int, exits: Iterable[str]) -> list[str]:
+    """Return the exits, each with the death that it led to."""
+    deaths = {exit_: graph.exit_deaths.get(Edge(room, exit_)) for exit_ in exits}
+    return [plain_line(exit_) + (f" ({plain_line(death)})" if death else "") for exit_, death in deaths.items()]
 
 
 def _refused(graph: MapGraph, room: int) -> Iterable[str]:
@@ -99,22 +121,27 @@ class FrontierRoom:
 
 
 def shortest_route(graph: MapGraph, from_id: int, to_id: int) -> Route | None:
-    """Return the route with the fewest tries to be expected; ``None`` where no known edges lead there.
+    """Return the route with the fewest tries to be expected; ``None`` if neither edges nor ways back lead there.
 
-    An edge of confidence ``c`` counts as ``1 / c`` tries: two sure steps are preferred to one doubtful one.
+    An edge of confidence ``c`` counts as ``1 / c`` tries: two sure steps are preferred to one doubtful one. A way back
+    that was never tried is used only if known edges do not lead there.
     """
-    return next((found.route for found in _routes(graph, from_id) if found.to_id == to_id), None)
+    for uses_ways_back in (False, True):
+        for found in _routes(graph, from_id, uses_ways_back=uses_ways_back):
+            if found.to_id == to_id:
+                return found.route
+    return None
 
 
 def leads_farther(graph: MapGraph, from_id: int) -> bool:
     """Return whether known edges lead to a room that takes more than one command."""
-    beside = {*graph.connections.get(from_id, {}).values()}
-    farther = {room for each in beside for room in graph.connections.get(each, {}).values()}
+    beside = {*_ways(graph, from_id).values()}
+    farther = {room for each in beside for room in _ways(graph, each).values()}
     return not farther <= beside | {from_id}
 
 
 def frontier(graph: MapGraph, from_id: int) -> tuple[FrontierRoom, ...]:
-    """Return the rooms with untried exits that known edges lead to, nearest first; of equally near ones by id."""
+    """Return the rooms within reach that have untried exits, nearest first; of equally near ones by id."""
     return tuple(
         FrontierRoom(found.to_id, untried, found.route)
         for found in sorted(_routes(graph, from_id))
@@ -144,7 +171,7 @@ class _Reached(NamedTuple):
     route: Route
 
 
-def _routes(graph: MapGraph, from_id: int) -> Iterator[_Reached]:
+def _routes(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> Iterator[_Reached]:
     """Yield every room that can be reached, nearest first (Dijkstra's algorithm).
 
     Of two routes equally short the one that was found first stands, so that a map always gives the same routes.
@@ -162,7 +189,7 @@ def _routes(graph: MapGraph, from_id: int) -> Iterator[_Reached]:
             continue
         reached.add(here)
         yield _Reached(tries, here, route)
-        for to_id, (confidence, command) in _surest_commands(graph, here).items():
+        for to_id, (confidence, command) in _surest_commands(graph, here, uses_ways_back=uses_ways_back).items():
             further = tries + 1 / confidence
             if further < fewest.get(to_id, inf):
                 fewest[to_id] = further
@@ -170,8 +197,15 @@ def _routes(graph: MapGraph, from_id: int) -> Iterator[_Reached]:
                 heappush(waiting, (further, next(order), longer))
 
 
-def _surest_commands(graph: MapGraph, from_id: int) -> dict[int, tuple[float, str]]:
+def _surest_commands(graph: MapGraph, from_id: int, *, uses_ways_back: bool) -> dict[int, tuple[float, str]]:
     """Return the surest command to each room next to that one, with its confidence."""
-    exits = graph.connections.get(from_id, {}).items()
-    by_confidence = sorted((graph.confidence(Edge(from_id, command)), to_id, command) for command, to_id in exits)
-    return {to_id: (confidence, command) for confidence, to_id, command in by_confidence}
+    walked = graph.connections.get(from_id, {}).items()
+    by_confidence = [(graph.confidence(Edge(from_id, command)), to_id, command) for command, to_id in walked]
+    if uses_ways_back:
+        by_confidence += [(WAY_BACK, to_id, command) for command, to_id in graph.ways_back.get(from_id, {}).items()]
+    return {to_id: (confidence, command) for confidence, to_id, command in sorted(by_confidence)}
+
+
+def _ways(graph: MapGraph, from_id: int) -> Mapping[str, int]:
+    """Return where the exits of a room lead, the presumed ways back among them."""
+    return {**graph.ways_back.get(from_id, {}), **graph.connections.get(from_id, {})}

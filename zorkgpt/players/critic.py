@@ -19,8 +19,6 @@ from zorkgpt.prompts.loader import fill_prompt
 
 _REPEATED = "With everything you can see as it is now, you have typed here, and each time this was the answer:"
 
-_REPEATED = "With everything you can see as it is now, you have typed here, and each time this was the answer:"
-
 CriticMode = Literal["object_tree", "hybrid", "llm"]
 
 

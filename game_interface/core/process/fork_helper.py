@@ -119,8 +119,8 @@ class _ForkHelper:
         return self._process.poll() is None
 
     def _end(self) -> None:
-        self.requests.close()
         try:
+            self.requests.close()
             self._process.wait(_END_LIMIT)
         except (subprocess.TimeoutExpired, KeyboardInterrupt):  # Ctrl-C while the program ends
             self._process.kill()

@@ -361,7 +361,7 @@ def test_knowledge_has_a_quarter_of_the_room_and_what_others_leave_goes_to_play(
 def test_a_room_with_untried_exits_to_which_no_way_is_known_comes_last(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path)
     play.map.note_exits(GATE, ["north"])
-    play.turn("east", location=VATS)
+    play.turn("enter vat", location=VATS)
     play.map.note_exits(VATS, ["up"])
     untried = play.manager._get_map_context().split("## Untried Exits (nearest first)\n")[1].split("\n\n")[0]
     assert untried == (

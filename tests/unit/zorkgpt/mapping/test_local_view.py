@@ -43,12 +43,49 @@ def test_rooms_stand_nearest_first_with_walked_untried_and_refused_exits_and_tar
     assert local_view(tower(), STUDY, 2) == AROUND_THE_STUDY
 
 
-def test_a_room_at_the_edge_is_there_for_its_untried_exits_and_says_if_ways_lead_on() -> None:
+def test_what_lies_farther_away_is_named_with_the_number_of_moves() -> None:
     graph = tower()
-    graph.add_exits(PATH, ["east"])
-    assert local_view(graph, STUDY, 2).endswith("L49 Hall: up -> L32; south -> L60\nL60 Path: untried: east")
-    assert local_view(graph, HALL, 1) == (
-        "L49 Hall (here): up -> L32; south -> L60\nL32 Study: untried: up; other ways known\nL60 Path: untried: east"
+    graph.add_connection(PATH, "east", ROOF)
+    graph.add_exits(PATH, ["south"])
+    graph.add_exits(ROOF, ["down"])
+    graph.add_room(7, "Shed")
+    graph.add_exits(7, ["up"])
+    farther = local_view(graph, STUDY, 2).splitlines()[-1]
+    assert farther == (
+        "Untried farther away (moves): L60 Path: south (2); L29 Roof: down (3); L7 Shed: up (no way known)"
+    )
+    assert local_view(graph, STUDY, 1).splitlines()[1:] == [
+        (
+            "Untried farther away (moves): L41 Storage: west (1); L60 Path: south (2); L29 Roof: down (3); "
+            "L7 Shed: up (no way known)"
+        ),
+    ]
+
+
+def test_rooms_within_reach_are_named_though_nothing_is_to_be_tried_there() -> None:
+    graph = tower()
+    graph.add_connection(PATH, "east", ROOF)
+    assert local_view(graph, STUDY, 2).splitlines()[-1] == "Other rooms within reach (moves): L29 Roof (3)"
+
+
+def test_of_many_rooms_the_nearest_are_named_and_the_others_counted() -> None:
+    graph = MapGraph()
+    for room in range(1, 101):
+        graph.add_connection(room, "enter crack", room + 1, confidence=1)
+        graph.add_exits(room + 1, ["west"])
+    farther = local_view(graph, 1, 1).splitlines()[-1]
+    assert farther.startswith("Untried farther away (moves): L2 Location #2: west (1); L3 ")
+    assert farther.endswith(" more")
+    assert len(farther) < 760
+
+
+def test_a_way_back_is_shown_as_one_that_nobody_has_tried() -> None:
+    graph = MapGraph()
+    graph.add_room(HALL, "Hall")
+    graph.add_connection(HALL, "south", PATH)
+    graph.add_exits(PATH, ["north", "west"])
+    assert local_view(graph, PATH, 1) == (
+        "L60 Location #60 (here): north -> L49 Hall (way back, not tried); untried: west"
     )
 
 
@@ -66,10 +103,11 @@ def test_exits_in_doubt_say_so_with_the_storys_last_words() -> None:
     assert "enter shadow -> L29" in local_view(graph, HALL, 2)
 
 
-def test_where_no_exit_is_known_there_is_nothing_to_say() -> None:
+def test_the_present_room_always_has_a_line() -> None:
     graph = MapGraph()
     graph.add_room(HALL, "Hall")
-    assert local_view(graph, HALL, 2) == local_view(graph, PATH, 2) == ""
+    assert local_view(graph, HALL, 2) == "L49 Hall (here): no exit is known"
+    assert local_view(graph, PATH, 2) == ""
 
 
 @given(graphs(), st.integers(1, 12), st.integers(1, 3))
@@ -77,4 +115,5 @@ def test_no_name_no_command_and_no_words_start_a_line_of_their_own(graph: MapGra
     lines = local_view(graph, here, radius).splitlines()
     rooms = [line.split(maxsplit=1)[0] for line in lines]
     assert len(set(rooms)) == len(rooms)
-    assert all(room[0] == "L" and int(room[1:]) in graph.rooms for room in rooms)
+    assert rooms[:1] == ([f"L{here}"] if here in graph.rooms else [])
+    assert all(room in ("Untried", "Other") or int(room.removeprefix("L")) in graph.rooms for room in rooms)

@@ -21,11 +21,15 @@ def graph_of(*edges: tuple[int, str, int]) -> MapGraph:
     return graph
 
 
+def ways(graph: MapGraph, from_id: int) -> dict[str, int]:
+    return {**graph.ways_back.get(from_id, {}), **graph.connections.get(from_id, {})}
+
+
 def reachable(graph: MapGraph, from_id: int) -> set[int]:
-    """The rooms that edges lead to, found without the library under test."""
+    """The rooms that edges and ways back lead to, found without the library under test."""
     found, open_ids = {from_id}, [from_id]
     while open_ids:
-        new = set(graph.connections.get(open_ids.pop(), {}).values()) - found
+        new = set(ways(graph, open_ids.pop()).values()) - found
         found |= new
         open_ids += new
     return found
@@ -37,9 +41,36 @@ def test_a_route_is_the_commands_to_play_and_the_rooms_on_the_way() -> None:
     assert shortest_route(graph, 1, 1) == Route((), (1,))
 
 
-def test_a_one_way_passage_is_no_way_back() -> None:
+def test_the_way_back_is_presumed_until_it_proves_wrong() -> None:
     graph = graph_of((1, "down", 2))
+    assert graph.ways_back == {2: {"up": 1}}
+    assert shortest_route(graph, 2, 1) == Route(("up",), (2, 1))
+    graph.record_refusal(2, "up", "You cannot climb that.")
+    assert not graph.ways_back.get(2)
     assert shortest_route(graph, 2, 1) is None
+
+
+def test_a_way_back_that_leads_elsewhere_is_an_edge_to_there() -> None:
+    graph = graph_of((1, "north", 2), (2, "south", 3))
+    assert graph.ways_back == {2: {}, 3: {"north": 2}}
+    assert shortest_route(graph, 2, 1) is None
+
+
+def test_nothing_is_presumed_of_commands_without_an_opposite_and_of_exits_that_several_rooms_share() -> None:
+    graph = graph_of((1, "enter window", 2), (3, "north", 4), (5, "north", 4), (6, "west", 6))
+    assert not any(graph.ways_back.values())
+
+
+def test_nothing_is_presumed_of_an_exit_that_killed() -> None:
+    graph = graph_of((1, "north", 2))
+    graph.record_death(2, "south", "You fall.")
+    assert not graph.ways_back[2]
+    assert graph.untried_exits(2) == ("south",)
+
+
+def test_known_edges_are_preferred_to_a_way_back_however_long() -> None:
+    graph = graph_of((1, "north", 2), (2, "climb rope", 3), (3, "climb rope", 4), (4, "climb rope", 1))
+    assert shortest_route(graph, 2, 1) == Route(("climb rope",) * 3, (2, 3, 4, 1))
 
 
 def test_there_is_no_route_to_or_from_an_unknown_room() -> None:
@@ -70,12 +101,12 @@ def test_of_routes_equally_short_it_is_always_the_same_one() -> None:
 
 
 def test_the_frontier_is_reachable_rooms_with_untried_exits_nearest_first() -> None:
-    graph = graph_of((1, "north", 2), (2, "north", 3), (1, "east", 4), (9, "up", 1))
+    graph = graph_of((1, "north", 2), (2, "north", 3), (1, "east", 4), (9, "enter hole", 1))
     for location_id in (3, 4, 9):
-        graph.add_exits(location_id, ["west"])
+        graph.add_exits(location_id, ["down"])
     assert frontier(graph, 1) == (
-        FrontierRoom(4, ("west",), Route(("east",), (1, 4))),
-        FrontierRoom(3, ("west",), Route(("north", "north"), (1, 2, 3))),
+        FrontierRoom(4, ("down",), Route(("east",), (1, 4))),
+        FrontierRoom(3, ("down",), Route(("north", "north"), (1, 2, 3))),
     )
 
 
@@ -87,9 +118,9 @@ def test_the_frontier_begins_here_and_is_empty_in_an_unknown_room() -> None:
 
 
 def test_ways_lead_farther_where_a_room_takes_more_than_a_command() -> None:
-    graph = graph_of((1, "north", 2), (2, "south", 1), (1, "east", 3), (3, "up", 2), (2, "north", 4))
-    assert [leads_farther(graph, room) for room in (1, 2, 3, 4, 9)] == [True, True, True, False, False]
-    assert not leads_farther(graph_of((1, "north", 2), (2, "south", 1), (1, "east", 3), (3, "up", 2)), 1)
+    graph = graph_of((1, "north", 2), (1, "east", 3), (3, "up", 2), (2, "north", 4))
+    assert [leads_farther(graph, room) for room in (1, 2, 3, 4, 9)] == [True, False, True, True, False]
+    assert not leads_farther(graph_of((1, "north", 2), (1, "east", 3), (3, "up", 2)), 1)
 
 
 def test_the_neighbourhood_counts_moves_in_either_direction() -> None:
@@ -99,7 +130,7 @@ def test_the_neighbourhood_counts_moves_in_either_direction() -> None:
 
 
 @given(graphs())
-def test_a_route_is_found_exactly_where_edges_lead_and_follows_them(graph: MapGraph) -> None:
+def test_a_route_is_found_exactly_where_edges_and_ways_back_lead_and_follows_them(graph: MapGraph) -> None:
     for from_id in graph.rooms:
         within_reach = reachable(graph, from_id)
         for to_id in graph.rooms:
@@ -108,5 +139,5 @@ def test_a_route_is_found_exactly_where_edges_lead_and_follows_them(graph: MapGr
             if route is not None:
                 here = from_id
                 for command in route.commands:
-                    here = graph.connections[here][command]
+                    here = ways(graph, here)[command]
                 assert here == to_id
