@@ -239,6 +239,7 @@ class ContextManager(BaseManager):
         if observation.score is not None:
             of = "" if observation.max_score is None else f" of {observation.max_score}"
             facts.append(f"Score: {observation.score}{of}")
+        facts.append(f"Turn: {self.game_state.turn_count + 1} of {self.config.max_turns_per_episode}")
         if not (is_told and facts):
             speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
             facts.append(f"{speaker}:\n{cut_middle(text, budget.share(STORY_SHARE))}")

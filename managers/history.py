@@ -19,7 +19,8 @@ NO_REASONING = "(No reasoning recorded)"
 NO_RESPONSE = "(No response recorded)"
 LONGEST_REASONING = 480  # characters
 SHORTEST_REPEATED = 80
-"""Characters: a line at least so long is told once; later turns name the turn that has it."""
+"""Characters: of a line at least so long later turns have only the beginning, and the turn that has the rest."""
+BEGINNING = 40  # characters of such a line
 STANDS_BELOW = "(It stands under Present.)"
 
 
@@ -97,5 +98,10 @@ class HistoryTeller:
 
 
 def told_once(lines: Sequence[str], told_in: Mapping[str, int]) -> str:
-    """Return the lines as a text, with the turn that has them in place of those that were told already."""
-    return "\n".join([f"[as in turn {told_in[line]}]" if line in told_in else line for line in lines])
+    """Return the lines as a text; of those that an earlier turn has, the beginning and that turn stand for the line."""
+    return "\n".join(
+        [
+            f"{cut_at(line, BEGINNING, '…')} [line as in turn {told_in[line]}]" if line in told_in else line
+            for line in lines
+        ]
+    )

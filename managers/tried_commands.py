@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, override
@@ -13,17 +13,19 @@ from session.commands import is_routine
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from session.text import cut_at, one_line
 from session.values import Observation, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 MOST_SHOWN = 8
+LONGEST_NEWS = 40  # characters
 
 
 class TriedCommands(BaseManager):
     """Lists the commands that changed nothing to be seen where they were typed, without advice against them.
 
-    What they told may have been worth knowing, and later they may do something. Directions are left out where a map is
-    shown, which has them with the story's words.
+    Those that printed something new have the beginning of it and its turn, since it may have been worth knowing. Later
+    they may do something. Directions are left out if a map is shown, which has them with the story's words.
 
     directions: the story's own direction words (``StoryFacts.directions``)
     """
@@ -48,9 +50,13 @@ class TriedCommands(BaseManager):
     def section(self, observation: Observation) -> PromptSection | None:
         here = observation.location
         tries = self.game_state.tries.latest_first(here.num) if here is not None else ()
-        latest = [command for command, turns in tries if self._is_listed(command, turns[-1])][:MOST_SHOWN]
-        text = ", ".join(f"`{command}`" for command in reversed(latest))
+        latest = [each for each in tries if self._is_listed(each[0], each[1][-1])][:MOST_SHOWN]
+        text = ", ".join(f"`{command}`{self._news(turns)}" for command, turns in reversed(latest))
         return PromptSection("Tried here, no visible change", text, priority=5, place=Place.HERE)
+
+    def _news(self, turns: Sequence[TurnRecord]) -> str:
+        news = self.game_state.tries.news(turns)
+        return "" if news is None else f' (turn {news.turn}: "{cut_at(one_line(news.after.text), LONGEST_NEWS, "…")}")'
 
     def _is_listed(self, command: str, latest: TurnRecord) -> bool:
         if latest.did_something or latest.is_in_fight or latest.before.noticed is None or is_routine(command):

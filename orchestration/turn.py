@@ -116,7 +116,8 @@ class Turn:
         """Yield proposals with their verdicts, up to the one that was played.
 
         Of a line of several commands the first is judged and played: the next one is proposed by an agent that has seen
-        what came of it.
+        what came of it. A route or a location that cannot be reached is never played; if the last proposal was one, the
+        agent is asked once more, without these.
         """
         routes = self.routes.offers(before) if self.routes else ()
         valid_actions = self.offer(self.game.valid_actions(), partial(self._times, state)) if self.offer else None
@@ -125,7 +126,9 @@ class Turn:
         rejections: list[Rejection] = []
         rejections_left = self.max_rejections
         while True:
-            proposal = self.agent.propose(self._agent_context(before, learnt, valid_actions, rejections, routes))
+            offers_ways = rejections_left >= 0
+            context = self._agent_context(before, learnt, valid_actions, rejections, routes, offers_ways=offers_ways)
+            proposal = self.agent.propose(context)
             if self.is_persons and proposal.action == LEAVING:
                 raise PlayerLeft
             first = first_command(proposal.action, self.vocabulary) if self.vocabulary else proposal.action
@@ -139,7 +142,8 @@ class Turn:
                 yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="person"))
                 proposal = Proposal(review.played)
             proposal, verdict = self._decided(before, learnt, proposal, review)
-            if verdict.accepted or not (rejections_left or verdict.source == "person"):
+            is_refused_way = proposal.wants_way and not verdict.accepted
+            if verdict.accepted or not (rejections_left > 0 or verdict.source == "person" or is_refused_way):
                 unfit = self.game.step(proposal.action).refusal
                 if unfit is None:
                     yield _JudgedProposal(proposal, verdict)
@@ -149,7 +153,7 @@ class Turn:
             yield _JudgedProposal(proposal, verdict)
             if verdict.source != "person":
                 rejections_left -= 1
-            if rejections_left < 0:
+            if rejections_left < 0 and not is_refused_way:
                 return
 
     def _reviewed(self, proposal: Proposal) -> ProposalReviewed | None:
@@ -167,9 +171,11 @@ class Turn:
         valid_actions: tuple[str, ...] | None,
         rejections: list[Rejection],
         routes: tuple[OfferedRoute, ...],
+        *,
+        offers_ways: bool,
     ) -> AgentContext:
-        may_travel = self.routes is not None and not rejections and self.routes.may_travel
-        routes = () if rejections else routes
+        may_travel = self.routes is not None and self.routes.may_travel and offers_ways
+        routes = routes if offers_ways else ()
         told = told_ways(routes, may_travel=may_travel) if not valid_actions else ""
         context = self.context.get_agent_context(
             before,

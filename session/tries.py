@@ -42,6 +42,10 @@ class Tries:
         """Return whether the turn's text had not been printed after any earlier turn."""
         return self._first_said.get(one_line(turn.after.text), turn.turn) == turn.turn
 
+    def news(self, turns: Sequence[TurnRecord]) -> TurnRecord | None:
+        """Return the first of the turns whose text had not been printed before, ``None`` if each had."""
+        return next(filter(self.has_new_text, turns), None)
+
     def outcomes(self, now: Observation, command: str) -> list[str]:
         """Return what the command had for an answer each time that all the player can notice was as it is now.
 

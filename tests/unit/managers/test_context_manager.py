@@ -57,12 +57,14 @@ def test_the_first_turn_shows_only_the_present() -> None:
     text = manager().get_agent_context(MILL).render()
     assert text == (
         "## Present\nLocation: Water Mill (ID: 12)\nInventory: oil can, object #5\nScore: 15 of 80\n"
-        "The story says:\nThe wheel turns slowly."
+        "Turn: 1 of 500\nThe story says:\nThe wheel turns slowly."
     )
 
 
 def test_what_is_not_known_is_not_shown() -> None:
-    assert manager().get_agent_context(Observation("Hm.")).render() == "## Present\nThe story says:\nHm."
+    assert (
+        manager().get_agent_context(Observation("Hm.")).render() == "## Present\nTurn: 1 of 500\nThe story says:\nHm."
+    )
 
 
 def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:
@@ -194,7 +196,10 @@ def test_a_text_told_again_names_the_turn_that_has_it() -> None:
     played = context.game_state.action_history
     played[0], played[2] = PlayedAction("act 1", f"Water Mill\n{long}"), PlayedAction("act 3", f"{long}\nIt rains.")
     assert context.get_agent_context(MILL).render().count(long) == 1
-    assert "Action: act 3\nResponse: [as in turn 1]\nIt rains." in context.get_agent_context(MILL).render()
+    assert (
+        "Action: act 3\nResponse: The wheel of the mill turns slowly, and… [line as in turn 1]\nIt rains."
+        in context.get_agent_context(MILL).render()
+    )
 
 
 def test_what_was_played_longer_ago_is_told_without_the_reasoning() -> None:

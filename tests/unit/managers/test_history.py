@@ -69,10 +69,10 @@ def test_the_latest_turn_leaves_to_the_present_what_has_no_room() -> None:
     assert texts[1].endswith(f"Response: {STANDS_BELOW}")
 
 
-def test_a_long_line_is_told_once_and_short_ones_as_often_as_they_were_printed() -> None:
+def test_of_a_long_line_later_turns_have_the_beginning_and_short_ones_are_whole() -> None:
     played = [("look", f"Mill\n{LONG}"), ("wait", "It rains."), ("look", f"Mill\n{LONG}\nIt rains.")]
     texts = told(*entries("look", "wait", "look"), played=played)
-    assert texts[2].endswith("Response: Mill\n[as in turn 1]\nIt rains.")
+    assert texts[2].endswith("Response: Mill\nThe wheel of the mill turns slowly, and… [line as in turn 1]\nIt rains.")
 
 
 def test_a_line_that_was_cut_is_not_referred_to() -> None:

@@ -77,7 +77,7 @@ def test_there_is_somewhere_to_walk_to_only_where_a_room_is_more_than_a_command_
     graph, log, configuration = MapGraph(), structlog.get_logger(), GameConfiguration(zork_game_workdir=tmp_path)
     graph.add_connection(1, "north", 2)
     graph.add_connection(2, "north", 3)
-    for here, may_travel in ((1, True), (2, False), (3, False), (None, False)):
+    for here, may_travel in ((1, True), (2, False), (3, True), (None, False)):
         state = GameState(current_room_id=here)
         game_map = MapManager(log, configuration, state, graph=graph)
         assert RouteManager(log, configuration, state, game_map=game_map).may_travel is may_travel

@@ -15,16 +15,18 @@ from tests.unit.zorkgpt.players.dye_works import in_the_loft, moment
 
 
 class Tries:
-    """Commands typed among the vats."""
+    """Commands typed among the vats, after one that was answered with "No." as most of them are."""
 
     def __init__(self, **options: object) -> None:
         config = GameConfiguration.model_validate(options)
         self.tried = TriedCommands(structlog.get_logger(), config, GameState(), directions=("north", "up"))
+        self.of("jump", after=in_the_loft("No."))
 
     def of(self, action: str, *, after: Observation | None = None, in_combat: bool = False) -> Tries:
         """A command after which there is the same to be seen, if nothing else is said."""
         proposal = Proposal(action, reading=Reading(in_combat=in_combat))
-        record = TurnRecord(1, 1, moment(), (proposal,), (Verdict(accepted=True),), after or moment("No."))
+        turn = self.tried.game_state.turn_count + 1
+        record = TurnRecord(1, turn, moment(), (proposal,), (Verdict(accepted=True),), after or moment("No."))
         self.tried.game_state.record(record)
         return self
 
@@ -38,6 +40,12 @@ class Tries:
 
 def test_commands_are_listed_once_the_latest_last() -> None:
     assert Tries().of("dip banner").of("Stir  vat.").of("dip banner").told() == "`stir vat`, `dip banner`"
+
+
+def test_of_what_printed_something_new_the_beginning_is_shown_and_the_turn() -> None:
+    log = moment("Three hundred pages of weather. The last of them is not weather.")
+    tries = Tries().of("read log", after=log).of("push wall").of("read log", after=log)
+    assert tries.told() == '`push wall`, `read log` (turn 2: "Three hundred pages of weather. The las…")'
 
 
 def test_they_are_listed_whatever_has_changed_since_but_at_their_place_alone() -> None:
@@ -81,7 +89,7 @@ def test_without_anything_to_compare_nothing_is_known_to_be_unchanged(known: boo
     tried.game_state.record(TurnRecord(1, 1, fog, (Proposal("dip banner"),), (Verdict(accepted=True),), fog))
     section = tried.section(fog)
     assert section is not None
-    assert section.text == ("`dip banner`" if known else "")
+    assert bool(section.text) == known
 
 
 def test_a_new_episode_has_tried_nothing() -> None:

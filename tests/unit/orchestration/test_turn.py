@@ -13,6 +13,7 @@ import structlog
 from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager
 from managers.map_manager import MapManager
+from managers.route_manager import RouteManager
 from orchestration.learning import build_learning
 from orchestration.restoring_game import RestoringGame
 from orchestration.turn import Turn
@@ -43,13 +44,14 @@ VOCABULARY = Vocabulary(
 class Turns:
     """Turns of a scripted story, whose critic is asked about everything and accepts it."""
 
-    def __init__(self, folder: Path, actions: Sequence[str], opening: Observation = LOFT) -> None:
-        left = iter(actions)
+    def __init__(self, folder: Path, answers: Sequence[str | Reply], opening: Observation = LOFT) -> None:
+        left = iter(answers)
 
         def reply(role: Role, _prompt: Prompt, *_schema: object) -> Reply:
-            return (
-                {"action": next(left)} if role == "agent" else {"reason": "Why not?", "accepted": True, "confidence": 1}
-            )
+            if role != "agent":
+                return {"reason": "Why not?", "accepted": True, "confidence": 1}
+            answer = next(left)
+            return {"action": answer} if isinstance(answer, str) else answer
 
         self.model = ScriptedLLM(reply)
         facts = replace(SCRIPTED_STORY, directions=DIRECTIONS)
@@ -62,7 +64,15 @@ class Turns:
         context = self.learning.get(ContextManager)
         inputs = held(folder).inputs
         playing = RestoringGame(game, inputs)
-        self.turn = Turn(playing, Agent(self.model), self.learning.critic, context, inputs, vocabulary=VOCABULARY)
+        self.turn = Turn(
+            playing,
+            Agent(self.model),
+            self.learning.critic,
+            context,
+            inputs,
+            vocabulary=VOCABULARY,
+            routes=self.learning.find(RouteManager),
+        )
         self.state = context.game_state
         self.state.begin(opening)
 
@@ -113,3 +123,21 @@ class TestCommandsThatCannotReachTheStory:
         turns = Turns(tmp_path, ["save", "down"], replace(LOFT, awaits_key=True))
         turns.play()
         assert turns.asked[:2] == ["agent", "critic"]
+
+
+class TestLocationsThatCannotBeReached:
+    @pytest.mark.parametrize("refused", [1, 2, 3])
+    def test_the_agent_is_asked_again_and_what_stood_for_the_way_is_never_played(
+        self, tmp_path: Path, refused: int
+    ) -> None:
+        nowhere: Reply = {"action": "wait", "go_to": 99}
+        turns = Turns(tmp_path, [*[nowhere] * refused, "down"])
+        graph = turns.learning.get(MapManager).game_map
+        graph.add_connection(1, "down", 2)
+        graph.add_connection(2, "south", 3)
+        record = turns.play()
+        assert (record.action, record.after) == ("down", HALL)
+        assert turns.asked == ["agent"] * (refused + 1) + ["critic"]
+        assert ["`go_to`" in call.prompt.user for call in turns.model.calls[:-1]] == [True] * min(refused + 1, 3) + [
+            False
+        ] * (refused == 3)

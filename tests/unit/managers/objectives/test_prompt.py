@@ -140,7 +140,7 @@ def test_the_description_of_a_room_stands_in_the_last_turn_that_has_it_and_every
         play.turn("look", f"{room}\nThread {turn} breaks.\n{'The weaver tells of it at length. ' * 5}")
     user = last_prompt(play).user
     assert [user.count(f"Thread {turn} breaks.") for turn in range(1, 20)] == [1] * 19
-    assert user.count("Dye Works Gate [as in turn 20] Thread ") == 19
+    assert user.count("[line as in turn 20] Thread ") == 19
 
 
 def test_for_want_of_room_responses_without_facts_are_shortened_in_the_middle_first(tmp_path: Path) -> None:
