@@ -117,6 +117,7 @@ class ContextManager(BaseManager):
         valid_actions: tuple[str, ...] | None = None,
         rejections: Sequence[Rejection] = (),
         system: str = "",
+        turn_limit: int | None = None,
     ) -> AgentContext:
         """Return what the agent may know now, within its token budget.
 
@@ -124,11 +125,14 @@ class ContextManager(BaseManager):
         valid_actions: the commands that the agent may choose from; ``None`` where it may choose any
         rejections: what was proposed in this turn already
         system: the instructions, which take their part of the budget
+        turn_limit: the turn with which the episode ends, if not before
         """
         window = self.config.agent.history_window
         slid = len(self.game_state.action_reasoning_history) // window * window
         budget = _PromptBudget(self.prompt_budget, system)
+        turn = "" if turn_limit is None else f"{self.game_state.turn_count + 1} of {turn_limit}"
         others = (
+            PromptSection("Turn", turn, place=Place.PRESENT),
             PromptSection("How the story began", self._opening(budget), 9, Place.OPENING),
             PromptSection("Not played this turn", _bullets(map(_rejected, rejections)), place=Place.CHOICE),
             PromptSection("Commands that would do something now", _bullets(valid_actions or ()), place=Place.CHOICE),
@@ -239,7 +243,6 @@ class ContextManager(BaseManager):
         if observation.score is not None:
             of = "" if observation.max_score is None else f" of {observation.max_score}"
             facts.append(f"Score: {observation.score}{of}")
-        facts.append(f"Turn: {self.game_state.turn_count + 1} of {self.config.max_turns_per_episode}")
         if not (is_told and facts):
             speaker = "The story says" if observation.refusal is None else "The command did not reach the story"
             facts.append(f"{speaker}:\n{cut_middle(text, budget.share(STORY_SHARE))}")

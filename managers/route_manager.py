@@ -14,19 +14,22 @@ from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
 from managers.map_manager import MapManager
 from managers.routes import view
 from managers.routes.document import MOST_ROOMS, FollowedRoute, Learnt, RouteBook, RouteEdit, TriedRoute, parse_routes
-from managers.routes.trail import Trail
+from managers.routes.trail import Trail, digests_of, mark_of
 from session.context import OfferedRoute, Place, PromptSection
 from session.events import EpisodeEnd, RoutesProven
 from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.route import LEAST_TRUST, KnownRoute, RouteStep, Waypoint, standings
-from session.text import counted
+from session.route import LEAST_TRUST, KnownRoute, RouteStep, Waypoint
+from session.text import counted, cut_at, description_in, sentences_of
 from session.values import Observation, Proposal, TurnRecord
 
 ROUTES_FILE = "routes.json"
 MOST_SHOWN = 6
+LONGEST_NEWS = 160  # characters
+FATAL = 1000
+"""Times that a command counts as tried where it ended the story before."""
 
 RouteStore = DocumentStore[RouteBook, RouteEdit]
 
@@ -162,10 +165,13 @@ class RouteManager(BaseManager):
     def times_tried(self, action: str) -> int:
         """Return how often the command was chosen here in earlier episodes.
 
-        What is done with a thing that the player has had is the same anywhere, and counted wherever it was done.
+        What is done with a thing that the player has had is the same anywhere, and counted wherever it was done. What
+        ended the story at a moment like this one counts as tried very often.
         """
         here = self.game_state.current_room_id or 0
         times = self.book.tried.get(here, {}).get(action, 0)
+        if self._latest is not None and action in self.book.fatal.get(mark_of(self._latest), ()):
+            times += FATAL
         if self._trail.is_with_things_held(action):
             places = [*self.book.tried.items(), *self._trail.tried.items()]
             times += sum(counts.get(action, 0) for place, counts in places if place != here)
@@ -176,7 +182,8 @@ class RouteManager(BaseManager):
         found = self._from_here(observation)
         best = max((route.promise(done) for route, done in found), default=0)
         return tuple(
-            OfferedRoute(route.number, view.choice(route, done), route.promise(done) == best) for route, done in found
+            OfferedRoute(route.number, view.choice(route, done), 0 < best == route.promise(done))
+            for route, done in found
         )
 
     @property
@@ -200,19 +207,21 @@ class RouteManager(BaseManager):
 
     def learn(self, record: TurnRecord) -> None:
         """Compare the turn with the route that is followed, if any, and keep it for the end of the episode."""
+        news = self._news_of(record)
         self._trail.add(record)
         self._latest = record.after
         under_way = self._state.under_way if record.is_of_route else None
         self._state = RoutesState(failed=self._state.failed)
         if under_way is not None:
-            self._state = self._after(under_way, record)
+            self._state = self._after(under_way, record, news)
 
     def end(self, end: EpisodeEnd) -> None:
         """Learn the routes of the episode; they go to the file with the next commit."""
         del end
         routes = tuple(self._trail.routes(self.game_state.episode))
         if self._trail.tried:
-            self._store.apply(Learnt(routes, self._wanted_rooms(routes), self._trail.tried))
+            said, fatal = frozenset(self._trail.said), self._trail.fatal
+            self._store.apply(Learnt(routes, self._wanted_rooms(routes), self._trail.tried, said, fatal))
         self._store.demand()
 
     def untried(self) -> list[KnownRoute]:
@@ -270,7 +279,7 @@ class RouteManager(BaseManager):
         One whose next command has stopped a way here is not among them until something has changed.
         observation: ``None`` stands for the opening
         """
-        mark = "" if observation is None else _mark_of(observation)
+        mark = "" if observation is None else mark_of(observation)
         in_vain = {step.command for step in self._state.failed if step.mark == mark}
         found = []
         for route in self._trusted():
@@ -310,16 +319,43 @@ class RouteManager(BaseManager):
             return f"no way from here to location {to_id} is known"
         names = self._map.game_map.room_names
         rooms = zip(found.commands, found.location_ids[1:], strict=True)
-        steps = tuple(RouteStep(command, Waypoint(room, names.get(room, ""))) for command, room in rooms)
+        steps = tuple(
+            RouteStep(command, Waypoint(room, names.get(room, ""), is_described=self._is_described(room)))
+            for command, room in rooms
+        )
         way = UnderWay(f"The way to {names.get(to_id, to_id)}", "", 0, 0, steps)
         self._state = replace(self._state, under_way=way, news="")
         return ""
 
-    def _after(self, under_way: UnderWay, record: TurnRecord) -> RoutesState:
-        """Return where the player is after the next step of the way, which ends where it leads elsewhere."""
+    def _is_described(self, room: int) -> bool:
+        """Return whether the story prints the room's name above its description."""
+        known = self.game_state.room_description(room)
+        name = self._map.game_map.room_names.get(room, "") if self._map else ""
+        return known is not None and description_in(known.text, name) is not None
+
+    def _news_of(self, record: TurnRecord) -> str:
+        """Return the first sentence of the turn that no earlier turn of any episode had; "" for a player by a list.
+
+        Such a player cannot read, and the story's small talk would stop each of its ways.
+        """
+        if self.config.assist or not self.book.said:
+            return ""
+        known = self.book.said | self._trail.said
+        return next((each for each in sentences_of(record.after.text) if not digests_of(each) <= known), "")
+
+    def _after(self, under_way: UnderWay, record: TurnRecord, news: str) -> RoutesState:
+        """Return where the player is after the next step of the way, which ends if it leads elsewhere.
+
+        news: a sentence that was never printed before; it interrupts the way, which may be followed on from there
+        """
         step, *left = under_way.steps
         played = replace(under_way, done=under_way.done + 1, steps=tuple(left))
         deviation = step.leads_to.deviation(record.before, record.after, played.touched, self._trail.held)
+        if not deviation and left and news:
+            told = (
+                f"{played.name} was interrupted after `{step.command}` by something new: {cut_at(news, LONGEST_NEWS)}"
+            )
+            return replace(self._state, news=told, has_stopped=True)
         if not deviation and left:
             return replace(self._state, under_way=played)
         if played.key:
@@ -327,7 +363,7 @@ class RouteManager(BaseManager):
         done = counted(played.done, "command")
         if not deviation:
             return replace(self._state, news=f"{played.name} was followed to its end, in {done}.")
-        mark = "" if record.moved else _mark_of(record.after)
+        mark = "" if record.moved else mark_of(record.after)
         failed = (*self._state.failed, FailedStep(step.command, mark)) if mark else self._state.failed
         news = f"{played.name} stopped at `{step.command}` ({done} played): {deviation}."
         return RoutesState(news=news, has_stopped=True, failed=failed)
@@ -342,8 +378,3 @@ class RouteManager(BaseManager):
         far = {room: len(way.commands) if way else 0 for room, way in ways.items()}
         untried = {room: bool(self._map.game_map.untried_exits(room)) for room in rooms}
         return tuple(sorted(rooms, key=lambda room: (not untried[room], -far[room], room))[:MOST_ROOMS])
-
-
-def _mark_of(observation: Observation) -> str:
-    """Return what is equal for two moments where place, score and all things in reach are alike."""
-    return Waypoint.of(observation, standings(observation).keys()).mark

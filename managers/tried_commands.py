@@ -9,6 +9,7 @@ from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, override
 
 from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
+from managers.prompting import as_many_as_fit
 from session.commands import is_routine
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
@@ -18,7 +19,8 @@ from session.values import Observation, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 MOST_SHOWN = 8
-LONGEST_NEWS = 40  # characters
+LONGEST_NEWS = 30  # characters
+LONGEST_TEXT = 210  # characters
 
 
 class TriedCommands(BaseManager):
@@ -50,8 +52,9 @@ class TriedCommands(BaseManager):
     def section(self, observation: Observation) -> PromptSection | None:
         here = observation.location
         tries = self.game_state.tries.latest_first(here.num) if here is not None else ()
-        latest = [each for each in tries if self._is_listed(each[0], each[1][-1])][:MOST_SHOWN]
-        text = ", ".join(f"`{command}`{self._news(turns)}" for command, turns in reversed(latest))
+        latest = [f"`{command}`{self._news(turns)}" for command, turns in tries if self._is_listed(command, turns[-1])]
+        kept = as_many_as_fit(latest[:MOST_SHOWN], lambda items: len(", ".join(items)) <= LONGEST_TEXT)
+        text = ", ".join(reversed(kept))
         return PromptSection("Tried here, no visible change", text, priority=5, place=Place.HERE)
 
     def _news(self, turns: Sequence[TurnRecord]) -> str:

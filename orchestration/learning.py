@@ -22,7 +22,7 @@ from managers.state_manager import StateManager
 from managers.tried_commands import TriedCommands
 from session.context import PromptSection
 from session.errors import ConfigurationError, StoreError
-from session.events import EpisodeEnd
+from session.events import EpisodeEnd, FileEdited
 from session.files.document_store import SharedStore
 from session.files.inputs import Inputs
 from session.files.run_folders import SharedFiles
@@ -120,19 +120,30 @@ class Learning:
             manager.reset(state)
         self.critic.reset(state.tries)
 
-    def look(self) -> None:
-        """Take in what others wrote into the shared files. A file that cannot be read is logged, and not changed."""
+    def look(self, inputs: Inputs) -> None:
+        """Take in what others wrote into the shared files. A file that cannot be read is logged, and not changed.
+
+        In a repetition this goes on as long as recorded edits come next: some were noticed when a file was written.
+        """
+        while True:
+            expected = inputs.next_event
+            for manager in self.managers:
+                for store in manager.stores():
+                    self._look(manager, store)
+            if inputs.next_event is expected or not isinstance(inputs.next_event, FileEdited):
+                break
         for manager in self.managers:
-            for store in manager.stores():
-                try:
-                    store.look()
-                except StoreError as error:
-                    if store.path not in self._unreadable:
-                        manager.log_error("a shared file cannot be read; play goes on without it", error=str(error))
-                    self._unreadable.add(store.path)
-                else:
-                    self._unreadable.discard(store.path)
             manager.followed()
+
+    def _look(self, manager: BaseManager, store: SharedStore) -> None:
+        try:
+            store.look()
+        except StoreError as error:
+            if store.path not in self._unreadable:
+                manager.log_error("a shared file cannot be read; play goes on without it", error=str(error))
+            self._unreadable.add(store.path)
+        else:
+            self._unreadable.discard(store.path)
 
     def sections(self, observation: Observation) -> list[PromptSection]:
         """Return what the managers have to say in a prompt at this moment."""

@@ -47,6 +47,7 @@ class Turn:
     routes: what the agent may follow; the commands of a route are played without asking anybody
     is_persons: a person chooses the commands: nobody judges them
     review: lets a person decide on each proposal, in the critic's place; ``None`` for nobody
+    limit: the turn with which an episode ends, if not before
     """
 
     game: RestoringGame
@@ -62,6 +63,7 @@ class Turn:
     circling: CirclingDetector | None = None
     is_persons: bool = False
     review: Review | None = None
+    limit: int | None = None
 
     @property
     def on_route(self) -> bool:
@@ -183,6 +185,7 @@ class Turn:
             valid_actions=valid_actions,
             rejections=rejections,
             system=self.agent.system_prompt(assisted=valid_actions is not None),
+            turn_limit=self.limit,
         )
         return replace(context, routes=routes, may_travel=may_travel)
 
@@ -290,6 +293,7 @@ def build_turn(
         circling=learning.find(CirclingDetector),
         is_persons=is_persons,
         review=review,
+        limit=configuration.max_turns_per_episode,
     )
 
 

@@ -121,7 +121,7 @@ class ZorkOrchestrator:
         self.inputs.emit(episode.ended(end))
         self._episode = None
         self.learning.commit(self.inputs)
-        self.learning.look()
+        self.learning.look(self.inputs)
         self.checkpoint()
         return True
 
@@ -129,13 +129,13 @@ class ZorkOrchestrator:
         seed = self.plan.seeds[index]
         opening = self.game.reset(seed)
         episode = Episode(GameState(episode=self.plan.first_episode + index), opening)
-        self.learning.look()
+        self.learning.look(self.inputs)
         self.learning.begin(episode.state)
         self.inputs.emit(EpisodeStarted(episode.state.episode, seed, opening))
         return episode
 
     def _play_turn(self, episode: Episode) -> None:
-        self.learning.look()
+        self.learning.look(self.inputs)
         while removed := self.inputs.get(MemoryRemoved, lambda: None):
             self.learning.remove_memory(removed.title)
         played = None if self.rebuilds_prompts else self._repeated_turn()

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import Field, NonNegativeInt, PositiveInt
 from typing_extensions import Self
 
+from session.text import description_in
 from session.values import GameObject, Observation
 
 GoalKind = Literal["score", "room", "thing"]
@@ -26,6 +27,7 @@ class Waypoint:
     carried, seen: the numbers of the objects that were carried and seen there, in order
     mark: 16 hex digits, equal for two moments where place, score and all things in reach that the route has touched are
         alike; "" where too little is known
+    is_described: the story printed the location's name above a description, as it does on arrival unless it is dark
     """
 
     location_id: int | None = None
@@ -34,6 +36,7 @@ class Waypoint:
     carried: tuple[int, ...] | None = None
     seen: tuple[int, ...] | None = None
     mark: str = ""
+    is_described: bool = False
 
     @classmethod
     def of(cls, observation: Observation, touched: Collection[int] = ()) -> Self:
@@ -46,6 +49,7 @@ class Waypoint:
             _numbers(observation.inventory),
             _numbers(observation.visible),
             _mark(observation, touched),
+            location is not None and description_in(observation.text, location.name) is not None,
         )
 
     def deviation(
@@ -66,6 +70,8 @@ class Waypoint:
             return f"you are not at {self.place} but {f'at {location.label}' if location else 'somewhere unknown'}"
         if self.score is not None and observation.score != self.score:
             return f"the score is not {self.score} but {observation.score}"
+        if self.is_described and (location is None or description_in(observation.text, location.name) is None):
+            return f"the story does not describe {self.place} as it did then"
         return self._change_of_things(before, observation, touched, held)
 
     def _change_of_things(
@@ -74,6 +80,11 @@ class Waypoint:
         carried, seen = observation.inventory or (), observation.visible or ()
         if not {thing.num for thing in carried}.issuperset(self.carried_set.intersection(touched)):
             return "you do not carry all that you carried then"
+        if self.seen and observation.visible is None:
+            return "you cannot see what is here"
+        needed = {*(self.seen or ())}.intersection(touched).difference(held)
+        if not {thing.num for thing in (*carried, *seen)}.issuperset(needed):
+            return "something that the route needs is not here"
         if self.seen is not None:
             old = {*self.seen, *self.carried_set, *held}
             more = {thing.num: thing.name or f"object #{thing.num}" for thing in (*carried, *seen)}

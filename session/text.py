@@ -36,6 +36,11 @@ def first_line(text: str) -> str:
     return one_line(text.strip().partition("\n")[0])
 
 
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences and headings of a text, each on one line."""
+    return [one_line(part) for part in _SENTENCE_END.sub("\\g<0>\0", text).split("\0") if part.strip()]
+
+
 def text_key(text: str) -> str:
     """Return a key that is equal for two texts with the same words, whatever their case and white space."""
     return one_line(text).casefold()

@@ -30,6 +30,8 @@ class RouteBook:
     tried: how often each command was chosen at each location, by its id, in all episodes that have ended
     failed: the keys of beginnings of shortened routes that stopped with their last command, and of shortened routes
         that did not work with any seed
+    said: 8 hex digits of each sentence that the story printed in these episodes
+    fatal: the commands that ended the story, by the mark of the moment (``Waypoint.mark``)
     """
 
     version: Literal[1] = 1
@@ -37,6 +39,8 @@ class RouteBook:
     routes: tuple[KnownRoute, ...] = ()
     tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
     failed: tuple[str, ...] = ()
+    said: frozenset[str] = frozenset()
+    fatal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def render(self) -> str:
         """Return the text of the file, with each command on a line of its own."""
@@ -44,8 +48,9 @@ class RouteBook:
         tried = [f"{json.dumps(str(place))}: {json.dumps(counts)}" for place, counts in sorted(self.tried.items())]
         counted = "".join(f"{mark}\n {line}" for mark, line in zip(["", *"," * len(tried)], tried, strict=False))
         head = f'"version": {self.version}, "latest": {self.latest}, "routes": {routes}'
-        failed = f',\n"failed": {json.dumps(self.failed)}' if self.failed else ""
-        return f'{{{head},\n"tried": {{{counted}}}{failed}}}\n'
+        rest = {"failed": self.failed, "said": sorted(self.said), "fatal": self.fatal}
+        told = "".join(f',\n"{name}": {json.dumps(value)}' for name, value in rest.items() if value)
+        return f'{{{head},\n"tried": {{{counted}}}{told}}}\n'
 
     def find(self, number: int) -> KnownRoute | None:
         """Return the route of that number."""
@@ -58,11 +63,14 @@ class Learnt:
 
     rooms: those to which routes are wanted
     tried: how often each command was chosen at each location in the episode
+    said, fatal: as in ``RouteBook``, of the episode
     """
 
     routes: tuple[KnownRoute, ...]
     rooms: tuple[int, ...] = ()
     tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
+    said: frozenset[str] = frozenset()
+    fatal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kind: Literal["learnt"] = "learnt"
 
     def apply_to(self, document: RouteBook) -> RouteBook:
@@ -82,7 +90,11 @@ class Learnt:
         every_time = {
             place: dict(Counter(document.tried.get(place, {})) + Counter(self.tried.get(place, {}))) for place in places
         }
-        return replace(book, tried=every_time)
+        fatal = {
+            mark: tuple(dict.fromkeys((*document.fatal.get(mark, ()), *commands)))
+            for mark, commands in self.fatal.items()
+        }
+        return replace(book, tried=every_time, said=document.said | self.said, fatal={**document.fatal, **fatal})
 
 
 @dataclass(frozen=True, slots=True)

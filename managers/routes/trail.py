@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from hashlib import md5
 from typing import NamedTuple
 
 from session.route import Goal, KnownRoute, RouteStep, Standing, Waypoint, standings, touched_in
+from session.text import sentences_of
 from session.values import Observation, TurnRecord
 
 Commands = tuple[str, ...]
 PAIR = 2
+_NUMBER = re.compile(r"\d+")
 
 
 def minimised(commands: Commands, still_works: Callable[[Commands], bool]) -> Commands:
@@ -37,9 +41,13 @@ def _without_chunks(commands: Commands, size: int, still_works: Callable[[Comman
 
 
 class Trail:
-    """What was played in an episode, from its opening to its first death: nobody wants to be led further.
+    """What was played in an episode, from its opening to its first death or its end: nobody wants to be led further.
+
+    A victory with the highest possible score is no such end: a route may lead there.
 
     tried: how often each command was chosen at each location, routes aside, death or not
+    said: the digests of the sentences that the story printed
+    fatal: the commands that killed the player or ended the story too early, by the mark of the moment
     """
 
     def __init__(self) -> None:
@@ -51,6 +59,8 @@ class Trail:
         self._held_words: set[str] = set()
         self._is_over = False
         self.tried: dict[int, Counter[str]] = {}
+        self.said: set[str] = set()
+        self.fatal: dict[str, tuple[str, ...]] = {}
 
     @property
     def held(self) -> frozenset[int]:
@@ -68,7 +78,11 @@ class Trail:
             self._reached(record.before)
         if record.before.location is not None and not record.is_of_route:
             self.tried.setdefault(record.before.location.num, Counter())[record.action] += 1
-        self._is_over = self._is_over or record.after.died or record.after.lost
+        self.said.update(digests_of(record.before.text), digests_of(record.after.text))
+        if _ends_too_early(record.after):
+            mark = mark_of(record.before)
+            self.fatal[mark] = (*self.fatal.get(mark, ()), record.action)
+            self._is_over = True
         if self._is_over:
             return
         before = self._moments[-1]
@@ -102,6 +116,23 @@ class Trail:
         new = [goal for goal in found if (goal.kind, goal.number) not in self._met]
         self._met.update((goal.kind, goal.number) for goal in new)
         return new
+
+
+def mark_of(observation: Observation) -> str:
+    """Return what is equal for two moments where place, score and all things in reach are alike."""
+    return Waypoint.of(observation, standings(observation).keys()).mark
+
+
+def digests_of(text: str) -> frozenset[str]:
+    """Return 8 hex digits of each sentence; numbers do not count, since they go up from turn to turn."""
+    return frozenset(
+        md5(_NUMBER.sub("#", each).encode(), usedforsecurity=False).hexdigest()[:8] for each in sentences_of(text)
+    )
+
+
+def _ends_too_early(seen: Observation) -> bool:
+    is_best = seen.won and (seen.max_score is None or seen.score is None or seen.score >= seen.max_score)
+    return seen.died or (seen.ending is not None and not is_best)
 
 
 class _TrailPoint(NamedTuple):

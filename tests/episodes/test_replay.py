@@ -14,7 +14,7 @@ from session.errors import StoreError, StoryError, ZorkGPTError
 from session.events import FileEdited, ModelAnswered, RunPaused, TurnPlayed
 from session.files.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_journal
 from session.files.run_folders import CHECKPOINTS, find_run
-from tests.fixtures.doomed_run import STORY, killed
+from tests.fixtures.doomed_run import STORY, killed, killed_before_writing
 from tests.fixtures.prompted_run import Before, actions_of, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import contents_of
 from tests.fixtures.whole_run import verify_run
@@ -234,14 +234,24 @@ def test_a_run_whose_files_were_edited_by_hand_meanwhile_is_repeated_exactly(tmp
 @pytest.mark.parametrize("kill_at", KILLS)
 def test_a_run_whose_files_were_edited_while_it_was_dead_is_repeated_exactly(tmp_path: Path, kill_at: int) -> None:
     assert killed(tmp_path, kill_at=kill_at)
-    append_to(tmp_path / "Memories.md", f"\n## Location 35: Forecourt\n\n{OWN_WORDS}")()
-    append_to(tmp_path / "knowledgebase.md", "\n## UNIVERSAL GAME MECHANICS\n\n- Doors are doors.\n")()
-    resumed = resume_with(STORY, tmp_path)
+    check_edits_of_a_dead_run(tmp_path)
+
+
+def test_so_is_one_that_was_killed_between_recording_a_write_and_writing(tmp_path: Path) -> None:
+    """The edit of the file that was to be written was recorded before those of files that are looked at earlier."""
+    assert killed_before_writing(tmp_path / "knowledgebase.md")
+    check_edits_of_a_dead_run(tmp_path)
+
+
+def check_edits_of_a_dead_run(folder: Path) -> None:
+    append_to(folder / "Memories.md", f"\n## Location 35: Forecourt\n\n{OWN_WORDS}")()
+    append_to(folder / "knowledgebase.md", "\n## UNIVERSAL GAME MECHANICS\n\n- Doors are doors.\n")()
+    resumed = resume_with(STORY, folder)
     noticed = [event.file for event in resumed.events if isinstance(event, FileEdited)]
     assert sorted(noticed) == ["Memories.md", "knowledgebase.md"]
-    assert OWN_WORDS in (tmp_path / "Memories.md").read_text()
-    assert "Doors are doors." in (tmp_path / "knowledgebase.md").read_text()
-    replayed = verify_run(STORY, tmp_path)
+    assert OWN_WORDS in (folder / "Memories.md").read_text()
+    assert "Doors are doors." in (folder / "knowledgebase.md").read_text()
+    replayed = verify_run(STORY, folder)
     assert (replayed.is_whole, replayed.difference) == (True, None)
 
 
@@ -257,7 +267,7 @@ def test_a_paused_run_is_repeated_as_far_as_it_was_played_and_whole_once_it_was_
     assert is_whole(verify_run(STORY, tmp_path), turns_of(tmp_path))
 
 
-@pytest.mark.parametrize("kill_at", [300, 301, 650, 651])
+@pytest.mark.parametrize("kill_at", [300, 301, 600, 601])
 def test_a_killed_run_is_repeated_as_far_as_it_was_played(tmp_path: Path, kill_at: int) -> None:
     assert killed(tmp_path, kill_at=kill_at)
     turns = turns_of(tmp_path)

@@ -57,14 +57,16 @@ def test_the_first_turn_shows_only_the_present() -> None:
     text = manager().get_agent_context(MILL).render()
     assert text == (
         "## Present\nLocation: Water Mill (ID: 12)\nInventory: oil can, object #5\nScore: 15 of 80\n"
-        "Turn: 1 of 500\nThe story says:\nThe wheel turns slowly."
+        "The story says:\nThe wheel turns slowly."
     )
+
+
+def test_the_turns_that_are_left_are_shown_if_there_is_a_limit() -> None:
+    assert manager(13).get_agent_context(MILL, turn_limit=40).render().endswith("\n\n## Turn\n14 of 40")
 
 
 def test_what_is_not_known_is_not_shown() -> None:
-    assert (
-        manager().get_agent_context(Observation("Hm.")).render() == "## Present\nTurn: 1 of 500\nThe story says:\nHm."
-    )
+    assert manager().get_agent_context(Observation("Hm.")).render() == "## Present\nThe story says:\nHm."
 
 
 def test_sections_go_from_what_changes_rarely_to_the_present_moment() -> None:

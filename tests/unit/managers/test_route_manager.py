@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import structlog
@@ -10,10 +11,11 @@ import structlog
 from managers.map_manager import MapManager
 from managers.route_manager import RouteManager, open_routes
 from managers.routes.document import FollowedRoute, Learnt
+from managers.routes.trail import digests_of
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Goal, KnownRoute, RouteStep, Waypoint
-from session.values import Location, Observation, Proposal, TurnRecord, Verdict
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.mapping.map_graph import MapGraph
 
 YARD = Observation("A yard.", Location(1, "Yard"), (), (), score=0)
@@ -81,3 +83,117 @@ def test_there_is_somewhere_to_walk_to_only_where_a_room_is_more_than_a_command_
         state = GameState(current_room_id=here)
         game_map = MapManager(log, configuration, state, graph=graph)
         assert RouteManager(log, configuration, state, game_map=game_map).may_travel is may_travel
+
+
+def described(location: Location, text: str, **changes: object) -> Observation:
+    return replace(Observation(f"{location.name}\n{text}", location, (), (), score=0), **changes)  # type: ignore[arg-type]
+
+
+CELLAR = [Location(number, name) for number, name in ((11, "Stair"), (12, "Cellar"), (13, "Vault"), (14, "Cave"))]
+LIT = [described(place, "The lamp shows four walls.") for place in CELLAR]
+
+
+def followed(
+    folder: Path, seen: list[Observation], *, known: tuple[str, ...] = (), assist: str = "none"
+) -> RouteManager:
+    """Follow a lit route through the cellar, as far as it goes, while this is seen."""
+    steps = tuple(RouteStep("down", Waypoint.of(each)) for each in LIT)
+    goal = Goal("room", 14, "Cave")
+    said = frozenset(digest for text in known for digest in digests_of(text))
+    open_routes(folder).apply(Learnt((KnownRoute(0, goal, Waypoint.of(YARD), steps, 1),), rooms=(14,)))
+    open_routes(folder).apply(Learnt((), (14,), {1: {"wait": 1}}, said))
+    configuration = GameConfiguration.model_validate({"zork_game_workdir": folder, "assist": assist})
+    manager = RouteManager(structlog.get_logger(), configuration, GameState())
+    assert manager.set_out(Proposal("wait", follow=1), YARD) == ""
+    before = YARD
+    for turn, after in enumerate(seen, start=1):
+        assert manager.next_proposal is not None
+        verdicts = (Verdict(accepted=True, source="route"),)
+        record = TurnRecord(1, turn, before, (manager.next_proposal,), verdicts, after)
+        manager.game_state.record(record)
+        manager.learn(record)
+        before = after
+    return manager
+
+
+def told(manager: RouteManager, now: Observation) -> str:
+    section = manager.section(now)
+    assert section is not None
+    return section.text
+
+
+def test_a_route_stops_in_the_dark(tmp_path: Path) -> None:
+    """It was walked on in the dark for six turns until the player died."""
+    dark = replace(LIT[1], text="It is pitch black. You are likely to be eaten.")
+    manager = followed(tmp_path, [LIT[0], dark])
+    assert manager.next_proposal is None
+    assert "stopped at `down` (2 commands played): the story does not describe Cellar as it did then" in told(
+        manager, dark
+    )
+
+
+def test_a_walk_to_a_location_stops_in_the_dark(tmp_path: Path) -> None:
+    graph, state = MapGraph(), GameState()
+    for here, there in pairwise(CELLAR[:3]):
+        graph.add_room(there.num, there.name)
+        graph.add_connection(here.num, "down", there.num)
+    config, log = GameConfiguration(zork_game_workdir=tmp_path), structlog.get_logger()
+    game_map = MapManager(log, config, state, graph=graph)
+    manager = RouteManager(log, config, state, game_map=game_map)
+    for turn, (before, after) in enumerate(pairwise(LIT[:2]), start=1):
+        state.record(TurnRecord(1, turn, before, (Proposal("down"),), (Verdict(accepted=True),), after))
+    assert manager.set_out(Proposal("wait", go_to=13), LIT[0]) == ""
+    dark = replace(LIT[1], text="It is pitch black. You are likely to be eaten.")
+    assert manager.next_proposal is not None
+    verdicts = (Verdict(accepted=True, source="route"),)
+    manager.learn(TurnRecord(1, 2, LIT[0], (manager.next_proposal,), verdicts, dark))
+    assert manager.next_proposal is None
+
+
+def test_a_route_stops_if_something_that_it_needs_is_gone() -> None:
+    rope = GameObject(30, "rope", 11)
+    here = replace(LIT[0], visible=(rope,))
+    step = RouteStep("down", Waypoint.of(here))
+    assert step.leads_to.deviation(YARD, LIT[0], (30,), ()) == "something that the route needs is not here"
+    assert step.leads_to.deviation(YARD, LIT[0], (), ()) == ""
+    assert step.leads_to.deviation(YARD, LIT[0], (30,), (30,)) == ""
+    assert step.leads_to.deviation(YARD, replace(LIT[0], visible=None), (), ()) == "you cannot see what is here"
+
+
+DIMS = replace(LIT[1], text=f"{LIT[1].text}\nThe lantern dims a little.")
+
+
+def test_a_sentence_that_was_never_printed_interrupts_a_route_without_a_failure(tmp_path: Path) -> None:
+    manager = followed(tmp_path, [LIT[0], DIMS], known=tuple(each.text for each in LIT))
+    assert manager.next_proposal is None
+    assert manager.has_stopped
+    assert told(manager, DIMS).startswith(
+        "Route 1 was interrupted after `down` by something new: The lantern dims a little."
+    )
+    assert manager.set_out(Proposal("wait", follow=1), DIMS) == ""
+
+
+def test_what_an_earlier_episode_has_heard_interrupts_nothing_nor_does_news_for_a_player_who_cannot_read(
+    tmp_path: Path,
+) -> None:
+    known = tuple(each.text for each in LIT)
+    assert followed(tmp_path / "heard", [LIT[0], DIMS], known=(*known, DIMS.text)).next_proposal is not None
+    assert followed(tmp_path / "list", [LIT[0], DIMS], known=known, assist="valid-actions").next_proposal is not None
+
+
+def test_only_a_route_that_wins_points_is_the_best_one(tmp_path: Path) -> None:
+    manager = followed(tmp_path, [])
+    assert [offer.is_best for offer in manager.offers(YARD)] == [False]
+
+
+def test_what_ended_the_story_at_this_moment_counts_as_tried_most(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    for episode in (1, 2):
+        manager.reset(GameState(episode=episode))
+        manager.learn(TurnRecord(episode, 1, YARD, (Proposal("north"),), (Verdict(accepted=True),), HALL))
+        manager.game_state.current_room_id = 2
+        assert (manager.times_tried("jump") > 100) == (episode == 2)
+        killed = replace(HALL, died=True, ending="lost")
+        manager.learn(TurnRecord(episode, 2, HALL, (Proposal("jump"),), (Verdict(accepted=True),), killed))
+        manager.end("lost")
+    assert manager.times_tried("wait") < 100

@@ -45,7 +45,7 @@ def test_commands_are_listed_once_the_latest_last() -> None:
 def test_of_what_printed_something_new_the_beginning_is_shown_and_the_turn() -> None:
     log = moment("Three hundred pages of weather. The last of them is not weather.")
     tries = Tries().of("read log", after=log).of("push wall").of("read log", after=log)
-    assert tries.told() == '`push wall`, `read log` (turn 2: "Three hundred pages of weather. The las…")'
+    assert tries.told() == '`push wall`, `read log` (turn 2: "Three hundred pages of weathe…")'
 
 
 def test_they_are_listed_whatever_has_changed_since_but_at_their_place_alone() -> None:

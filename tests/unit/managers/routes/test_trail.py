@@ -133,3 +133,20 @@ def test_commands_with_things_that_were_held_can_be_given_anywhere() -> None:
     trail = trail_of(("up", HALL))
     assert trail.is_with_things_held("drop coin")
     assert not trail.is_with_things_held("take lamp")
+
+
+@pytest.mark.parametrize(
+    ("end", "leads_there"),
+    [
+        (replace(CAVE, ending="won", max_score=5), True),
+        (replace(CAVE, ending="won"), True),
+        (replace(CAVE, ending="won", max_score=10), False),
+        (replace(CAVE, ending="over"), False),
+        (replace(CAVE, ending="lost"), False),
+    ],
+    ids=["won with all points", "won in a story without a maximum", "won with few", "over", "lost"],
+)
+def test_a_route_leads_to_an_end_of_the_story_only_if_no_more_can_be_won(end: Observation, leads_there: bool) -> None:
+    trail = trail_of(("up", HALL), ("east", end))
+    assert [*trail.routes(1)][-1].commands == (("up", "east") if leads_there else ("up",))
+    assert bool(trail.fatal) != leads_there
