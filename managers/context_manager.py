@@ -131,7 +131,9 @@ class ContextManager(BaseManager):
         slid = len(self.game_state.action_reasoning_history) // window * window
         budget = _PromptBudget(self.prompt_budget, system)
         turn = "" if turn_limit is None else f"{self.game_state.turn_count + 1} of {turn_limit}"
+        notes = "\n".join(f"{number}. {note}" for number, note in enumerate(self.game_state.notes, start=1))
         others = (
+            PromptSection("Your notes", notes, 3),
             PromptSection("Turn", turn, place=Place.PRESENT),
             PromptSection("How the story began", self._opening(budget), 9, Place.OPENING),
             PromptSection("Not played this turn", _bullets(map(_rejected, rejections)), place=Place.CHOICE),

@@ -30,8 +30,8 @@ SYNTAX_TOKENS = 60  # of the forms that models are shown
 class LexiconManager(BaseManager):
     """Keeps ``lexicon.json`` in the work folder, which counts how each form of command fared at each location.
 
-    Each turn is counted at once, but the file and what is shown change only every ``REFRESH_INTERVAL`` turns and when
-    an episode begins or ends, so that the beginning of a prompt stays in the server's cache. Runs that share the folder
+    Each turn is counted at once, but the file and what is shown change only when the first form has worked, every
+    ``REFRESH_INTERVAL`` turns and when an episode begins or ends, so that the beginning of a prompt stays in the server's cache. Runs that share the folder
     add to each other's counts.
 
     vocabulary, directions: the story's own words, and those of them that move the player
@@ -85,6 +85,8 @@ class LexiconManager(BaseManager):
             self._store.defer(trial)
         if record.turn % REFRESH_INTERVAL == 0:
             self.show_all()
+        elif not self._shown.examples:
+            self._shown = working_forms(self._store.document)
 
     def end(self, end: EpisodeEnd) -> None:
         """Let nothing wait longer than for the next commit. Raises ``StoreError``."""
@@ -105,7 +107,7 @@ class LexiconManager(BaseManager):
     def text(self, tokens: int) -> str:
         """Return a command for each form that worked, in at most so many tokens; "" where nothing is known.
 
-        The text changes every ``REFRESH_INTERVAL`` turns only.
+        The text changes with the first form and then every ``REFRESH_INTERVAL`` turns.
         """
         return self._shown.text(tokens * CHARACTERS_PER_TOKEN)
 

@@ -16,7 +16,7 @@ from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import cut_middle, description_in, first_line
+from session.text import description_in, first_line, gist
 from session.values import Location, Observation, TurnRecord
 from zorkgpt.mapping import navigation
 from zorkgpt.mapping.map_graph import MapGraph, routing_summary
@@ -200,7 +200,7 @@ class MapManager(BaseManager):
         if reached is not None:
             self.game_map.add_room(reached.num, reached.name)
         is_dark = any(_DARK.search(text) for text in (turn.before.text, turn.after.text))
-        words = cut_middle(first_line(turn.after.text), LONGEST_REFUSAL)
+        words = gist(first_line(turn.after.text), LONGEST_REFUSAL)
         place = f" in L{reached.num} {reached.label}" if reached else ""
         told = f"you died{place}{', in the dark' if is_dark else ''}{f': {words}' if words else ''}"
         self.game_map.record_death(here.num, exit_, told)
@@ -228,7 +228,7 @@ class MapManager(BaseManager):
         if here and description_in(text, here.name):
             graph.record_refusal(attempt.from_id, attempt.exit, "leads back here")
             return MapChange(new_room)
-        graph.record_refusal(attempt.from_id, attempt.exit, cut_middle(first_line(text), LONGEST_REFUSAL))
+        graph.record_refusal(attempt.from_id, attempt.exit, gist(first_line(text), LONGEST_REFUSAL))
         failure = graph.record_failure(attempt.from_id, attempt.exit, prune_after=self.config.map.prune_after)
         return MapChange(new_room, contradicted=failure == "contradicted", pruned=failure == "pruned")
 

@@ -280,6 +280,7 @@ def build_turn(
             model,
             reads=reader == "inline",
             notes_objectives=configuration.objectives.enabled and reasoning_length is None,
+            keeps_notes=not is_persons and reasoning_length is None,
             reasoning_length=reasoning_length,
         ),
         critic=learning.critic,

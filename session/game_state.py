@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from session.text import RoomDescription, description_in
+from session.text import RoomDescription, cut_at, description_in, one_line
 from session.tries import Tries
-from session.values import Location, Observation, TurnRecord
+from session.values import AgentNote, Location, Observation, TurnRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,10 @@ class EpisodeProgress:
             self.rooms.add(observation.location.num)
 
 
+MOST_NOTES = 5
+LONGEST_NOTE = 300  # characters
+
+
 class PlayedAction(NamedTuple):
     """A command and the story's answer: one entry of ``GameState.action_history``."""
 
@@ -77,6 +81,7 @@ class GameState:
     memory_log_history: always empty, kept because users of this class expect it; ``Memories.md`` has what was learnt
     visited_locations: ids of the locations in which at least one turn was begun
     tries: its turns by location and command
+    notes: at most ``MOST_NOTES`` lines that the agent keeps in view, oldest first
     last_room_description…: text, turn and location id of the last description of a room
     room_descriptions: the last full description of each room, by its id
     arrival_turn: the turn in which the player came to the present room, 0 for the opening
@@ -98,6 +103,7 @@ class GameState:
     memory_log_history: list[str] = field(default_factory=list)
     visited_locations: set[int] = field(default_factory=set)
     tries: Tries = field(default_factory=Tries)
+    notes: list[str] = field(default_factory=list)
     last_room_description: str = ""
     last_room_description_turn: int = 0
     last_room_description_location_id: int | None = None
@@ -118,6 +124,8 @@ class GameState:
         self._believe_reading(turn)
         self.turn_count = turn.turn
         self.tries.add(turn)
+        for note in turn.notes:
+            self._keep(note)
         if turn.before.location is not None:
             self.visited_locations.add(turn.before.location.num)
         self.action_history.append(PlayedAction(turn.action, turn.after.text))
@@ -168,6 +176,17 @@ class GameState:
         known = self.room_description(here.num)
         if known is None or description_in(known.text, here.name) is None:
             self._keep_description(here.num, description_in(text, here.name) or text, turn.turn - 1)
+
+    def _keep(self, note: AgentNote) -> None:
+        """Add, replace or drop a note; of too many the oldest goes."""
+        text = cut_at(one_line(note.text), LONGEST_NOTE)
+        place = (
+            slice(note.number - 1, note.number)
+            if note.number is not None and note.number > 0
+            else slice(MOST_NOTES, None)
+        )
+        self.notes[place] = [text] if text else []
+        del self.notes[:-MOST_NOTES]
 
     def _keep_description(self, location_id: int, text: str, turn: int) -> None:
         self.room_descriptions[location_id] = RoomDescription(text, turn)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +18,8 @@ SHORTEST_WITH_END = 60
 
 _PADDING = re.compile(r"[ \t]{3,}")
 _SENTENCE_END = re.compile(r"[.!?…:][\"'\u2019\u201d)\]]*(?=\s)|(?=\n)")
+_SPEECH = re.compile('["\u201c\u201d]')
+_POINT = re.compile(r"\b(?:you|must|need|without)\b", re.IGNORECASE)
 _WORD_END = re.compile(r"(?=\s)")
 
 
@@ -76,6 +78,34 @@ def cut_middle(text: str, characters: int) -> str:
     beginning = text[: _break_before(text, room // 2)]
     end = text[_break_after(text, len(text) - room + len(beginning)) :]
     return f"{beginning}{CUT_MARK}{end}"
+
+
+def gist(text: str, characters: int) -> str:
+    """Return a text of at most so many characters: all of it, or the sentences that most often have its point.
+
+    That is speech, then what says *you*, *must*, *need* or *without*, then the rest. They keep their order, with the
+    mark of a cut for what is left out. A first choice that is too long itself is cut in its middle.
+    """
+    text = one_line(text)
+    if len(text) <= characters:
+        return text
+    sentences = sentences_of(text)
+    kept: list[int] = []
+    for number in sorted(range(len(sentences)), key=lambda number: _points(sentences[number]), reverse=True):
+        if len(_joined(sentences, {*kept, number})) <= characters:
+            kept.append(number)
+        elif not kept:
+            return cut_middle(sentences[number], characters)
+    return _joined(sentences, kept)
+
+
+def _points(sentence: str) -> int:
+    return 2 if _SPEECH.search(sentence) else bool(_POINT.search(sentence))
+
+
+def _joined(sentences: Sequence[str], kept: Collection[int]) -> str:
+    parts = (f"{CUT_MARK if number - 1 not in kept and number else ''} {sentences[number]}" for number in sorted(kept))
+    return "".join(parts).strip() + ("" if len(sentences) - 1 in kept else CUT_MARK)
 
 
 def shared_room(lengths: Sequence[int], characters: int) -> list[int]:

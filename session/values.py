@@ -133,12 +133,25 @@ class ObjectiveNote:
 
 
 @dataclass(frozen=True, slots=True)
+class AgentNote:
+    """A line that the agent keeps in view for the rest of the episode.
+
+    number: of the note that it replaces; ``None`` for one more
+    text: "" drops the note of that number
+    """
+
+    text: str = ""
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """A command that the agent wants to play, why, and what the agent read out of the text before it.
 
     objective: what the agent says of its objectives, where it says anything
     follow, go_to: the number of a route to play instead, or the id of a location to walk to; ``action`` is the first
         command of these once they are being played
+    note: what the agent wants to keep in view
     """
 
     action: str
@@ -147,6 +160,7 @@ class Proposal:
     objective: ObjectiveNote | None = None
     follow: int | None = None
     go_to: int | None = None
+    note: AgentNote | None = None
 
     @property
     def wants_way(self) -> bool:
@@ -219,6 +233,11 @@ class TurnRecord:
     def objective_notes(self) -> tuple[ObjectiveNote, ...]:
         """What the agent said of its objectives, once each, however often it proposed a command in this turn."""
         return tuple(dict.fromkeys(each.objective for each in self.proposals if each.objective is not None))
+
+    @property
+    def notes(self) -> tuple[AgentNote, ...]:
+        """What the agent wanted to keep in view, once each."""
+        return tuple(dict.fromkeys(each.note for each in self.proposals if each.note is not None))
 
     @property
     def score_change(self) -> int | None:

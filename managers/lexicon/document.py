@@ -236,23 +236,30 @@ class WorkingForms:
     """A command for each form that worked; what a player would hardly guess comes first.
 
     That is what has most objects and prepositions; of forms alike in this, the one that worked most often.
+
+    learnt: the same in the order in which the forms were tried first
     """
 
     examples: tuple[str, ...] = ()
+    learnt: tuple[str, ...] = ()
 
     def text(self, characters: int) -> str:
-        """Return the examples on a line of at most so many characters; "" where there are none or no room for any."""
+        """Return the examples on a line of at most so many characters; "" if there are none or no room for any.
+
+        Of those that have room, the one that was learnt last comes last, so that a line begins as it did before.
+        """
         kept = as_many_as_fit(self.examples, lambda examples: len(_line(examples)) <= characters)
-        return _line(kept) if kept else ""
+        return _line(each for each in self.learnt if each in kept) if kept else ""
 
 
 def working_forms(lexicon: Lexicon) -> WorkingForms:
     """Return what the lexicon knows of forms that worked, at all locations together."""
     refusals = _Refusals.of(lexicon)
     found = {form: refusals.record_of(places.values()) for form, places in lexicon.forms.items()}
-    working = [(form, record) for form, record in found.items() if record.works]
-    working.sort(key=lambda each: (-_difficulty(each[0]), -each[1].changed, each[0]))
-    return WorkingForms(tuple(record.example or form for form, record in working))
+    working = {form: record for form, record in found.items() if record.works}
+    hardest_first = sorted(working, key=lambda form: (-_difficulty(form), -working[form].changed, form))
+    examples, learnt = (tuple(working[form].example or form for form in each) for each in (hardest_first, working))
+    return WorkingForms(examples, learnt)
 
 
 @dataclass(frozen=True, slots=True)

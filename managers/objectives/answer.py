@@ -56,7 +56,7 @@ def _names_missing(from_: tuple[GameObject, ...], of: tuple[GameObject, ...]) ->
     return ", ".join(thing.name or f"object #{thing.num}" for thing in of if thing.num not in known)
 
 
-LONGEST_TEXT = 160  # characters
+LONGEST_TEXT = 400  # characters
 LONGEST_EVIDENCE = 200
 ELLIPSIS = "…"
 STALE = "no progress"

@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from session.context import AgentContext, OfferedRoute
-from session.values import ObjectiveNote, Proposal
+from session.values import AgentNote, ObjectiveNote, Proposal
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.players.extractor import ReadingAnswer
 from zorkgpt.prompts.loader import fill_prompt
@@ -61,6 +61,18 @@ class ObjectiveAnswer(BaseModel):
         return None if note == ObjectiveNote() else note
 
 
+class NoteAnswer(BaseModel):
+    """A line to keep in view."""
+
+    text: str = Field("", description="the line; empty to drop the note of that number")
+    number: int | None = Field(None, description="number of the note to replace, or null for a new one")
+
+    def note(self) -> AgentNote | None:
+        """Return the answer as a value, ``None`` if it changes nothing."""
+        note = AgentNote(self.text.strip(), self.number)
+        return None if note == AgentNote() else note
+
+
 def _nothing_for_nonsense(value: object, validate: ValidatorFunctionWrapHandler) -> object:
     try:
         return validate(value)
@@ -69,6 +81,7 @@ def _nothing_for_nonsense(value: object, validate: ValidatorFunctionWrapHandler)
 
 
 _Objective = Annotated[ObjectiveAnswer | None, WrapValidator(_nothing_for_nonsense)]
+_Note = Annotated[NoteAnswer | None, WrapValidator(_nothing_for_nonsense)]
 _Number = Annotated[int | None, WrapValidator(_nothing_for_nonsense)]
 _WAYS = {
     "follow": "Number of a route to follow instead of typing the command, else null",
@@ -86,6 +99,7 @@ class Agent:
 
     reads: the answer holds a reading of the latest text, too
     notes_objectives: the answer may say that an objective is achieved, or set a new one
+    keeps_notes: the answer may have a line to keep in view
     reasoning_length: the reasoning is one plain sentence of at most so many characters, for models that would ramble;
         ``None``: free; 0: the answer has none
     """
@@ -93,6 +107,7 @@ class Agent:
     model: LanguageModel
     reads: bool = False
     notes_objectives: bool = False
+    keeps_notes: bool = False
     reasoning_length: int | None = None
 
     def system_prompt(self, *, assisted: bool) -> str:
@@ -105,6 +120,7 @@ class Agent:
             "agent_reading": self.reads,
             "agent_command" if self.reasoning_length == 0 else "agent_answer": True,
             "agent_objective": self.notes_objectives,
+            "agent_note": self.keeps_notes,
         }
         return "\n\n".join(fill_prompt(name) for name, is_part in parts.items() if is_part)
 
@@ -121,11 +137,13 @@ class Agent:
             _ways(context.routes, may_travel=context.may_travel) if not context.valid_actions else (),
             reads=self.reads,
             notes_objectives=self.notes_objectives,
+            keeps_notes=self.keeps_notes,
         )
         completion = self.model.complete("agent", prompt, schema)
         answer = completion.value
         chosen = [route.number for route in context.routes if route.choice == answer.action]
         objective: ObjectiveAnswer | None = getattr(answer, "objective", None)
+        note: NoteAnswer | None = getattr(answer, "note", None)
         return Proposal(
             action=answer.action.strip(),
             reasoning=answer.reasoning.strip() or completion.reasoning,
@@ -133,6 +151,7 @@ class Agent:
             objective=None if objective is None else objective.note(),
             follow=getattr(answer, "follow", next(iter(chosen), None)),
             go_to=getattr(answer, "go_to", None),
+            note=None if note is None else note.note(),
         )
 
 
@@ -156,6 +175,7 @@ def _answer_schema(
     *,
     reads: bool,
     notes_objectives: bool,
+    keeps_notes: bool,
 ) -> type[AgentAnswer | ReadingAgentAnswer]:
     """Return the form of an answer that chooses from the valid actions, if there are any; the same one every time.
 
@@ -171,6 +191,8 @@ def _answer_schema(
         )
     if notes_objectives:
         fields["objective"] = (_Objective, Field(None, description="an objective achieved or new, mostly null"))
+    if keeps_notes:
+        fields["note"] = (_Note, Field(None, description="a line to keep in view, mostly null"))
     fields |= {way: (_Number, Field(None, description=_WAYS[way])) for way in ways}
     return create_model(base.__name__, __base__=base, **fields) if fields else base
 

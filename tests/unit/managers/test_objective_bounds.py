@@ -46,4 +46,4 @@ def test_of_what_was_found_the_beginning_is_kept_and_shown(tmp_path: Path) -> No
     play = ObjectivePlay(tmp_path, [{"objectives": [objective]}])
     play.wait_until(20)
     (kept,) = play.manager.objectives
-    assert (len(kept.text), len(kept.evidence)) == (160, 200)
+    assert (len(kept.text), len(kept.evidence)) == (400, 200)

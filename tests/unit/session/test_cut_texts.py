@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session.text import TokenCounter, cut_at, cut_middle, shared_room
+from session.text import TokenCounter, cut_at, cut_middle, gist, shared_room
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,30 @@ class TestShares:
     def test_without_room_nobody_gets_any(self) -> None:
         assert shared_room([1, 3], -5) == [0, 0]
         assert shared_room([], 5) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "characters", "cut"),
+    [
+        ("The path is steep. It is long.", 80, "The path is steep. It is long."),
+        (
+            'The keeper folds his arms. Behind him the sea roars on and on. "Leave that lantern outside!" He waits.',
+            50,
+            '[…] "Leave that lantern outside!" He waits.',
+        ),
+        (
+            "The wall is high and smooth and very old. You need a rope. Moss grows on it here and there.",
+            50,
+            "[…] You need a rope. […]",
+        ),
+        ("You " + "walk and " * 20 + "rest.", 60, "You walk and walk and walk […] and walk and walk and rest."),
+    ],
+)
+def test_a_gist_keeps_speech_and_what_is_said_to_the_player(text: str, characters: int, cut: str) -> None:
+    assert gist(text, characters) == cut
+    assert len(cut) <= characters
+
+
+@given(st.text(max_size=300), st.integers(10, 200))
+def test_a_gist_has_no_more_characters_than_it_may(text: str, characters: int) -> None:
+    assert len(gist(text, characters)) <= characters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from session.game_state import GameState, PlayedAction
-from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
+from session.values import AgentNote, GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 
 YARD = Observation("Yard", Location(4, "Yard"), (), (), score=0, moves=0)
 SHED = Observation("Shed", Location(9, ""), (GameObject(2, "rope"),), (), score=5, moves=1)
@@ -65,3 +65,24 @@ def test_death_and_ending_are_the_machines() -> None:
     assert (state.is_dead, state.game_over) == (True, False)
     state.record(record(YARD, "jump", Observation("You fall.", died=True, ending="lost"), turn=2))
     assert (state.is_dead, state.game_over) == (True, True)
+
+
+def noted(*notes: AgentNote) -> list[str]:
+    state = GameState()
+    for number, note in enumerate(notes, start=1):
+        proposal = Proposal("wait", note=note)
+        state.record(TurnRecord(1, number, Observation("."), (proposal,), (Verdict(accepted=True),), Observation(".")))
+    return state.notes
+
+
+def test_the_agent_adds_replaces_and_drops_notes() -> None:
+    red, blue = AgentNote("Red  before\nblue"), AgentNote("Blue")
+    assert noted(red, blue) == ["Red before blue", "Blue"]
+    assert noted(red, blue, AgentNote("Green", 1)) == ["Green", "Blue"]
+    assert noted(red, blue, AgentNote("", 1)) == ["Blue"]
+    assert noted(red, AgentNote("Green", 9), AgentNote("", 9), AgentNote("", -1)) == ["Red before blue", "Green"]
+
+
+def test_five_notes_of_300_characters_are_kept_the_latest_ones() -> None:
+    assert noted(*(AgentNote(f"{number}") for number in range(7))) == ["2", "3", "4", "5", "6"]
+    assert len(noted(AgentNote("x" * 400))[0]) == 300

@@ -6,7 +6,7 @@ import pytest
 
 from session.context import AgentContext, PromptSection
 from session.errors import ResponseInvalid
-from session.values import ObjectiveNote, Proposal, Reading
+from session.values import AgentNote, ObjectiveNote, Proposal, Reading
 from zorkgpt.llm.stand_ins import ScriptedLLM
 from zorkgpt.players.agent import Agent
 
@@ -129,3 +129,22 @@ def test_an_agent_without_reasoning_is_asked_for_the_command_alone(valid: tuple[
     assert list(model.calls[0].schema.model_json_schema()["properties"]) == ["action"]
     assert "reasoning`" not in model.calls[0].prompt.system
     assert '{"action":' in model.calls[0].prompt.system
+
+
+@pytest.mark.parametrize(
+    ("answer", "note"),
+    [
+        ({"text": "Red before blue"}, AgentNote("Red before blue")),
+        ({"text": " Blue ", "number": 2}, AgentNote("Blue", 2)),
+        ({"number": 1}, AgentNote("", 1)),
+        ({"text": " "}, None),
+        (None, None),
+        ("nonsense", None),
+        ({"number": "two"}, None),
+    ],
+)
+def test_an_answer_may_keep_a_line_in_view_and_nonsense_costs_nothing(answer: object, note: AgentNote | None) -> None:
+    model = ScriptedLLM([{"reasoning": "why", "action": "up", "note": answer}])
+    proposal = Agent(model, keeps_notes=True).propose(AgentContext(SECTIONS))
+    assert (proposal.action, proposal.note) == ("up", note)
+    assert "`note`" in model.calls[0].prompt.system
