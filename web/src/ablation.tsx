@@ -1,7 +1,7 @@
 import { scaleLinear, type ScaleLinear } from "d3-scale";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useWidth } from "./chart";
-import type { Ablation, ComparedRun, Comparison } from "./data";
+import type { PageAblation, ShownRun, ShownComparison } from "./data";
 import { count, endInWords, plural, short, signed } from "./figures";
 import { Fact } from "./heading";
 import { spelled, Written } from "./written";
@@ -12,7 +12,7 @@ const LEVELS = 7; // of points that would hide each other, above each other
 const BOTTOM = 26;
 
 /** The page of an ablation: what differs between the arms, and every pair and every episode that this was taken from. */
-export function AblationPage({ ablation, program }: { ablation: Ablation; program: string }) {
+export function AblationPage({ ablation, program }: { ablation: PageAblation; program: string }) {
   useEffect(() => void (document.title = `Ablation: ${spelled(ablation.title)}`), [ablation]);
   const [measure, setMeasure] = useState(ablation.decisive);
   const comparisons = ablation.comparisons.filter((each) => each.measure === measure);
@@ -62,7 +62,7 @@ export function AblationPage({ ablation, program }: { ablation: Ablation; progra
   );
 }
 
-function Difference({ comparison: each }: { comparison: Comparison }) {
+function Difference({ comparison: each }: { comparison: ShownComparison }) {
   const { box, width } = useWidth();
   const values = each.points.flatMap((point) => (point.difference === null ? [] : [point.difference]));
   const bounds = [0, ...values, each.low ?? 0, each.high ?? 0];
@@ -122,7 +122,7 @@ function XAxis({ x, height }: { x: ScaleLinear<number, number>; height: number }
 }
 
 /** A row for each arm, a point for each episode by its score; the shade tells how late in its run it was. */
-function Episodes({ story, ablation }: { story: string; ablation: Ablation }) {
+function Episodes({ story, ablation }: { story: string; ablation: PageAblation }) {
   const { box, width } = useWidth();
   const runs = ablation.runs.filter((run) => run.story === story);
   const scores = runs.flatMap((run) => run.episodes.flatMap((episode) => (episode.score === null ? [] : [episode.score])));
@@ -157,7 +157,7 @@ function Episodes({ story, ablation }: { story: string; ablation: Ablation }) {
   );
 }
 
-function RunTable({ runs }: { runs: ComparedRun[] }) {
+function RunTable({ runs }: { runs: ShownRun[] }) {
   const [text, setText] = useState("");
   const shown = useMemo(() => runs.filter((run) => `${run.story} ${run.arm} pair ${run.pair}`.toLowerCase().includes(text.trim().toLowerCase())), [runs, text]);
   return (

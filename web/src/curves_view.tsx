@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { addressOf } from "./address";
 import { Chart, Lanes, type Lane, type Series } from "./chart";
-import type { Moment } from "./data";
+import { costOf, type RunMoment } from "./data";
 import { dollars, short } from "./figures";
 import type { Journey, Step } from "./journey";
 import { LongList } from "./long_list";
@@ -17,13 +17,16 @@ interface Measure {
 }
 
 const MEASURES: Measure[] = [
-  { title: "Score", of: (step) => step.turn.score, format: short },
+  { title: "Score", of: (step) => step.turn.seen.score, format: short },
   { title: "Rooms seen in the episode", of: (step) => step.rooms, format: short },
   { title: "Tokens", of: (step, opening) => step.tokens - opening.tokens + tokensOf(opening), format: short },
-  { title: "Cost", of: (step, opening) => (step.dollars === null || opening.dollars === null ? null : step.dollars - opening.dollars + (opening.turn.dollars ?? 0)), format: dollars },
+  { title: "Cost", of: (step, opening) => (step.dollars === null || opening.dollars === null ? null : step.dollars - opening.dollars + (costOf(opening.turn.calls).dollars ?? 0)), format: dollars },
 ];
 
-const tokensOf = (step: Step) => step.turn.tokens.prompt + step.turn.tokens.completion;
+function tokensOf({ turn }: Step) {
+  const { prompt, completion } = costOf(turn.calls);
+  return prompt + completion;
+}
 
 export const LANES: [string, string][] = [
   ["death", "Deaths"], ["won", "Victories"], ["lost", "Defeats"], ["score", "Points"], ["room", "Rooms discovered"],
@@ -31,7 +34,7 @@ export const LANES: [string, string][] = [
 ];
 
 /** Score, rooms, tokens and dollars along the run, with what happened marked. */
-export function CurvesView({ journey, index, goTo, run }: { journey: Journey; index: number; goTo: (moment: Moment) => void; run: number }) {
+export function CurvesView({ journey, index, goTo, run }: { journey: Journey; index: number; goTo: (moment: RunMoment) => void; run: number }) {
   const [axis, setAxis] = useState<Axis>("row");
   const { steps } = journey;
   const step = steps[index]!;
@@ -114,7 +117,7 @@ function lanesOf(journey: Journey, axis: Axis, run: number): Lane[] {
 }
 
 /** Everything that is marked, as a list for the keyboard. */
-function Happenings({ journey, goTo, index }: { journey: Journey; goTo: (moment: Moment) => void; index: number }) {
+function Happenings({ journey, goTo, index }: { journey: Journey; goTo: (moment: RunMoment) => void; index: number }) {
   const [kind, setKind] = useState("");
   const marks = useMemo(
     () => journey.run.marks.filter((mark) => !kind || mark.kind === kind).map((mark) => ({ ...mark, at: journey.indexOf(mark.moment) })).sort((one, other) => one.at - other.at),

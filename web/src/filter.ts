@@ -1,4 +1,4 @@
-import type { Ranges, Run } from "./data";
+import { placeOf, type PageRun } from "./data";
 import type { Journey, Step } from "./journey";
 
 export interface Filter {
@@ -21,22 +21,22 @@ export function found(journey: Journey, filter: Filter): Step[] {
   const lines = sought && filter.prompts ? linesWith(journey.run, sought) : null;
   return journey.steps.filter((step) => {
     const { turn } = step;
-    if (filter.place !== null && turn.place !== filter.place) return false;
+    if (filter.place !== null && placeOf(turn) !== filter.place) return false;
     if (filter.scored && !turn.score_change) return false;
     if (filter.remembered && !turn.read.some((key) => key.startsWith("m:"))) return false;
-    if (filter.role && !turn.calls.some((call) => call.role === filter.role)) return false;
-    return !sought || journey.wordsOf(step).includes(sought) || (lines !== null && turn.calls.some((call) => hasLine(call.user, lines)));
+    if (filter.role && !turn.calls.some((call) => call.event.role === filter.role)) return false;
+    return !sought || journey.wordsOf(step).includes(sought) || (lines !== null && turn.calls.some((call) => hasLine(call.prompt?.user, lines)));
   });
 }
 
 /** For each line of the run's table, how many lines up to it have the words. */
-function linesWith(run: Run, sought: string): Uint32Array {
+function linesWith(run: PageRun, sought: string): Uint32Array {
   const counts = new Uint32Array(run.lines.length + 1);
   run.lines.forEach((line, at) => (counts[at + 1] = counts[at]! + Number(line.toLowerCase().includes(sought))));
   return counts;
 }
 
-function hasLine(ranges: Ranges | null, counts: Uint32Array): boolean {
+function hasLine(ranges: number[] | undefined, counts: Uint32Array): boolean {
   for (let at = 0; ranges && at < ranges.length; at += 2) {
     const first = ranges[at]!;
     if (counts[first + ranges[at + 1]!]! > counts[first]!) return true;

@@ -1,5 +1,6 @@
 import type { Ref } from "preact";
 import { useMemo } from "preact/hooks";
+import { isUnplayed, placeNameOf, playedIn } from "./data";
 import { isFiltering, NO_FILTER, type Filter } from "./filter";
 import { plural, signed } from "./figures";
 import type { Journey, Step } from "./journey";
@@ -23,7 +24,7 @@ export function FinderPanel({ journey, steps, filter, setFilter, index, choose, 
   const roles = useMemo(() => [...new Set(journey.run.usage.map((use) => use.role))], [journey]);
   const rooms = useMemo(() => {
     const names = new Map<number, string>();
-    for (const { turn } of journey.steps) if (turn.place !== null) names.set(turn.place, turn.place_name);
+    for (const { turn } of journey.steps) if (turn.seen.location) names.set(turn.seen.location.num, placeNameOf(turn));
     return [...names].sort((one, other) => one[1].localeCompare(other[1]));
   }, [journey]);
   const chosen = useMemo(() => steps.findIndex((step) => step.index === index), [steps, index]);
@@ -56,7 +57,7 @@ export function FinderPanel({ journey, steps, filter, setFilter, index, choose, 
             Room
             <select value={filter.place ?? ""} onChange={(event) => set({ place: event.currentTarget.value ? Number(event.currentTarget.value) : null })}>
               <option value="">any</option>
-              {rooms.map(([id, name]) => <option key={id} value={id}>{spelled(name) || `Location #${id}`} ({id})</option>)}
+              {rooms.map(([id, name]) => <option key={id} value={id}>{spelled(name)} ({id})</option>)}
             </select>
           </label>
           <label class="check"><input type="checkbox" checked={filter.scored} onChange={(event) => set({ scored: event.currentTarget.checked })} /> Score changed</label>
@@ -92,10 +93,10 @@ function TurnRow({ step: { episode, turn }, named }: { step: Step; named: boolea
   return (
     <>
       <span class="row-number">{turn.turn === 0 ? `e${episode}` : named ? `e${episode} t${turn.turn}` : turn.turn}</span>
-      <span class="row-command"><Written text={turn.command ?? (turn.unplayed ? "not played" : "Opening")} /></span>
+      <span class="row-command"><Written text={playedIn(turn)?.action ?? (isUnplayed(turn) ? "not played" : "Opening")} /></span>
       {change ? <span class={change > 0 ? "gain" : "loss"}>{signed(change)}</span> : null}
-      {turn.died && <span class="loss">died</span>}
-      <span class="row-place"><Written text={turn.place_name} /></span>
+      {turn.seen.died && <span class="loss">died</span>}
+      <span class="row-place"><Written text={placeNameOf(turn)} /></span>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { addressOf } from "./address";
-import type { Note, Run } from "./data";
+import type { Note, PageRun } from "./data";
 import { count, dollars, plural, seconds, short } from "./figures";
 import type { Journey } from "./journey";
 import { Written } from "./written";
@@ -8,13 +8,13 @@ import { Written } from "./written";
 const SHOWN_NOTES = 3;
 
 /** What was played, by whom and with what help, and what came of it. */
-export function Heading({ run, journey, number = 0, program, children }: { run: Run; journey: Journey; number?: number; program: string; children?: ComponentChildren }) {
+export function Heading({ run, journey, number = 0, program, children }: { run: PageRun; journey: Journey; number?: number; program: string; children?: ComponentChildren }) {
   const last = journey.steps[journey.steps.length - 1];
-  const best = run.episodes.reduce<number | null>((most, { best_score }) => (best_score === null ? most : Math.max(most ?? best_score, best_score)), null);
-  const most = run.episodes[0]?.max_score;
-  const turns = run.episodes.reduce((sum, { turns: played }) => sum + played.filter((turn) => turn.turn > 0 && !turn.unplayed).length, 0);
+  const best = run.episodes.reduce<number | null>((most, { figures: { best_score } }) => (best_score === null ? most : Math.max(most ?? best_score, best_score)), null);
+  const most = run.episodes[0]?.figures.max_score;
+  const turns = run.episodes.reduce((sum, episode) => sum + episode.figures.turns, 0);
   const tokens = run.usage.reduce((sum, each) => sum + each.prompt_tokens + each.completion_tokens, 0);
-  const seeds = [...new Set(run.episodes.map((episode) => String(episode.seed)))];
+  const seeds = [...new Set(run.episodes.map((episode) => String(episode.figures.seed)))];
   return (
     <header class="heading">
       <div class="heading-title">
@@ -63,7 +63,7 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
   return <div><dt>{name}</dt><dd>{children}</dd></div>;
 }
 
-function AboutRun({ run }: { run: Run }) {
+function AboutRun({ run }: { run: PageRun }) {
   return (
     <div class="about-columns">
       <dl class="plain">

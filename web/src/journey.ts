@@ -1,10 +1,10 @@
-import type { Call, Item, Moment, Run, Turn } from "./data";
+import { costOf, dollarsAfter, placeNameOf, placeOf, type Item, type PageCall, type PageRun, type PageTurn, type RunMoment } from "./data";
 
 /** A moment of a run with what had come about until then; tokens and dollars of the run as a whole. */
 export interface Step {
   index: number;
   episode: number;
-  turn: Turn;
+  turn: PageTurn;
   rooms: number; // of the episode
   tokens: number;
   dollars: number | null; // null where a call before it has no price
@@ -16,26 +16,28 @@ export class Journey {
   private readonly first = new Map<number, number>();
   private readonly words = new Map<number, string>();
 
-  constructor(readonly run: Run) {
+  constructor(readonly run: PageRun) {
     let tokens = 0;
     let dollars: number | null = 0;
     for (const episode of run.episodes) {
-      this.first.set(episode.episode, this.steps.length);
+      const number = episode.figures.episode;
+      this.first.set(number, this.steps.length);
       const rooms = new Set<number>();
       for (const turn of episode.turns) {
-        if (turn.place !== null) rooms.add(turn.place);
-        tokens += turn.tokens.prompt + turn.tokens.completion;
-        dollars = dollars === null || (turn.dollars === null && turn.calls.length) ? null : dollars + (turn.dollars ?? 0);
-        this.steps.push({ index: this.steps.length, episode: episode.episode, turn, rooms: rooms.size, tokens, dollars });
+        const [place, { prompt, completion }] = [placeOf(turn), costOf(turn.calls)];
+        if (place !== null) rooms.add(place);
+        tokens += prompt + completion;
+        dollars = dollarsAfter(dollars, turn);
+        this.steps.push({ index: this.steps.length, episode: number, turn, rooms: rooms.size, tokens, dollars });
       }
     }
   }
 
   /** The step of a moment: the nearest that there is. */
-  indexOf([episode, turn]: Moment): number {
+  indexOf([episode, turn]: RunMoment): number {
     const first = this.first.get(episode);
     if (first === undefined) return 0;
-    const length = this.run.episodes.find((each) => each.episode === episode)!.turns.length;
+    const length = this.run.episodes.find((each) => each.figures.episode === episode)!.turns.length;
     return first + Math.max(0, Math.min(turn, length - 1));
   }
 
@@ -66,13 +68,13 @@ export class Journey {
   }
 
   /** The latest call of the same role before this one whose prompt is known. */
-  callBefore(index: number, call: Call): Call | null {
+  callBefore(index: number, call: PageCall): PageCall | null {
     let [at, before] = [index, this.steps[index]!.turn.calls.indexOf(call)];
     while (at >= 0) {
       const calls = this.steps[at]!.turn.calls;
       for (let each = before - 1; each >= 0; each--) {
         const other = calls[each]!;
-        if (other.role === call.role && other.user) return other;
+        if (other.event.role === call.event.role && other.prompt) return other;
       }
       at -= 1;
       before = at >= 0 ? this.steps[at]!.turn.calls.length : 0;
@@ -85,11 +87,11 @@ export class Journey {
     let words = this.words.get(step.index);
     if (words === undefined) {
       const { turn } = step;
-      const said = turn.attempts.flatMap((each) => [each.command, each.reasoning, each.reason]);
-      const answers = turn.calls.flatMap((call) => [JSON.stringify(call.answer), call.thoughts, call.error ?? ""]);
+      const said = turn.proposals.flatMap((each, at) => [each.action, each.reasoning, turn.verdicts[at]?.reason ?? ""]);
+      const answers = turn.calls.flatMap(({ event }) => (event.kind === "model_failed" ? [event.error] : [JSON.stringify(event.answer), event.reasoning]));
       const learnt = turn.changes.flatMap(({ after }) => (after ? [after.title, after.text] : []));
-      const all = [turn.command ?? "", turn.text, turn.reasoning, turn.place_name, turn.refusal ?? "", ...said, ...answers, ...learnt];
-      words = [...all, ...turn.events.map((event) => event.text)].join("\n").toLowerCase();
+      const all = [turn.seen.text, placeNameOf(turn), turn.seen.refusal ?? "", ...said, ...answers, ...learnt, ...turn.events];
+      words = all.join("\n").toLowerCase();
       this.words.set(step.index, words);
     }
     return words;

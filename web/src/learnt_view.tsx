@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Item, Moment } from "./data";
+import type { Item, RunMoment } from "./data";
 import { plural } from "./figures";
 import { ItemText, KINDS, Moments } from "./items";
 import type { Journey } from "./journey";
@@ -40,8 +40,8 @@ export function LearntView({ journey, index, run }: { journey: Journey; index: n
   );
 }
 
-function turnsThatTaught(journey: Journey): Map<string, Moment[]> {
-  const taught = new Map<string, Moment[]>();
+function turnsThatTaught(journey: Journey): Map<string, RunMoment[]> {
+  const taught = new Map<string, RunMoment[]>();
   for (const { episode, turn } of journey.steps) {
     for (const { key } of turn.changes) taught.set(key, [...(taught.get(key) ?? []), [episode, turn.turn]]);
   }

@@ -9,7 +9,7 @@ const page = document.getElementById("page")!;
 
 function Page({ first, follow }: { first: Report; follow: string | undefined }) {
   const report = useFollowed(first, follow);
-  return report.ablation ? <AblationPage ablation={report.ablation} program={report.program} /> : <RunsPage report={report} />;
+  return report.kind === "ablation" ? <AblationPage ablation={report.ablation} program={report.program} /> : <RunsPage report={report} />;
 }
 
 async function open() {

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { addressOf, readAddress, VIEWS, type View } from "./address";
 import { CompareView } from "./compare_view";
 import { CurvesView } from "./curves_view";
-import type { Moment, Report } from "./data";
+import type { PageData, RunMoment } from "./data";
 import { NO_FILTER, found, isFiltering, type Filter } from "./filter";
 import { FinderPanel } from "./finder_panel";
 import { Heading } from "./heading";
@@ -24,7 +24,7 @@ export interface Place {
 }
 
 /** The page of one or more runs: a moment of one of them, and ways to look at it. */
-export function RunsPage({ report }: { report: Report }) {
+export function RunsPage({ report }: { report: PageData }) {
   const journeys = useMemo(() => report.runs.map((run) => new Journey(run)), [report]);
   const [place, setPlace] = useState<Place>(() => placeOf(journeys, location.hash));
   const [filter, setFilter] = useState<Filter>(NO_FILTER);
@@ -38,7 +38,7 @@ export function RunsPage({ report }: { report: Report }) {
 
   const go = useCallback((change: Partial<Place>) => setPlace((before) => ({ ...before, ...change })), []);
   const goTo = useCallback(
-    (moment: Moment, run = place.run) => go({ run, index: journeys[run]!.indexOf(moment), view: "turn" }),
+    (moment: RunMoment, run = place.run) => go({ run, index: journeys[run]!.indexOf(moment), view: "turn" }),
     [journeys, place.run],
   );
 

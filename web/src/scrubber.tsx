@@ -31,7 +31,7 @@ export function Scrubber({ journey, index, choose }: { journey: Journey; index: 
 
 function Skyline({ journey }: { journey: Journey }) {
   const { line, bounds } = useMemo(() => {
-    const scores = journey.steps.map((step) => step.turn.score ?? 0);
+    const scores = journey.steps.map((step) => step.turn.seen.score ?? 0);
     const [low, high] = scores.reduce(([least, most], score) => [Math.min(least, score), Math.max(most, score)], [0, 1]) as [number, number];
     const x = (index: number) => ((index / Math.max(1, scores.length - 1)) * WIDTH).toFixed(1);
     const y = (score: number) => (HEIGHT - 2 - ((score - low) / (high - low)) * (HEIGHT - 6)).toFixed(1);

@@ -1,9 +1,10 @@
-"""What playing a run again shows that its journal does not tell: the prompts, and what was known at each moment."""
+"""What playing a run again shows that its journal does not contain: the prompts, and what was known at each moment."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from managers.base_manager import BaseManager
@@ -12,7 +13,36 @@ from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.learnt import ItemChange, Knower, Known, changes_between, keys_shown
-from zorkgpt.report.line_table import LineTable, Ranges
+
+Ranges = tuple[int, ...]
+"""A text: the number of a line and how many lines follow from it, again and again; () for "". """
+
+
+class LineTable:
+    """Distinct lines, in the order of their first occurrence. Prompts of a run share most of theirs."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Every line that is kept."""
+        return tuple(self._numbers)
+
+    def keep(self, text: str) -> Ranges:
+        """Keep the lines of the text and return their ranges: joined by line feeds they are the text again."""
+        if not text:
+            return ()
+        ranges: list[int] = []
+        following = -1
+        for line in text.split("\n"):
+            number = self._numbers.setdefault(line, len(self._numbers))
+            if number == following:
+                ranges[-1] += 1
+            else:
+                ranges += (number, 1)
+            following = number + 1
+        return tuple(ranges)
 
 
 class RunMoment(NamedTuple):
@@ -22,7 +52,8 @@ class RunMoment(NamedTuple):
     turn: int
 
 
-class RebuiltPrompt(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RebuiltPrompt:
     """A prompt in the lines of a table; ``agrees``: its checksum is the recorded one."""
 
     system: Ranges
