@@ -15,7 +15,6 @@ const BOTTOM = 26;
 export function AblationPage({ ablation, program }: { ablation: PageAblation; program: string }) {
   useEffect(() => void (document.title = `Ablation: ${spelled(ablation.title)}`), [ablation]);
   const [measure, setMeasure] = useState(ablation.decisive);
-  const comparisons = ablation.comparisons.filter((each) => each.measure === measure);
   return (
     <>
       <header class="heading">
@@ -45,7 +44,7 @@ export function AblationPage({ ablation, program }: { ablation: PageAblation; pr
               {ablation.measures.map((each) => <option key={each} value={each}>{each.replaceAll("_", " ")}</option>)}
             </select>
           </label>
-          {comparisons.map((each, row) => <Difference key={row} comparison={each} />)}
+          {ablation.comparisons.filter((each) => each.measure === measure).map((each, row) => <Difference key={row} comparison={each} />)}
         </section>
         {Object.keys(ablation.stories).map((story) => (
           <section key={story}>
@@ -108,10 +107,9 @@ function spread<T>(items: T[], place: (item: T) => number | null) {
 }
 
 function XAxis({ x, height }: { x: ScaleLinear<number, number>; height: number }) {
-  const ticks = x.ticks(5);
   return (
     <g class="tick">
-      {ticks.map((tick) => (
+      {x.ticks(5).map((tick) => (
         <g key={tick}>
           <line x1={x(tick)} x2={x(tick)} y1={0} y2={height} />
           <text x={x(tick)} y={height + 16} text-anchor="middle">{short(tick)}</text>

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { addressOf } from "./address";
 import { Chart, type Series } from "./chart";
-import { costOf, dollarsAfter, placeNameOf, playedIn, type PageEpisode, type PageMilestone, type PageTurn } from "./data";
+import { placeNameOf, playedIn, type PageEpisode, type PageMilestone } from "./data";
 import { count, dollars, endInWords, plural, short, signed } from "./figures";
 import type { Journey } from "./journey";
 import { spelled, Written } from "./written";
@@ -83,19 +83,18 @@ interface Aligned {
 function aligned(journeys: Journey[], sides: [Side, Side]): Aligned[] {
   const all = new Map<string, PageMilestone>();
   for (const side of sides) for (const each of journeys[side.run]!.run.milestones) if (!all.has(each.key)) all.set(each.key, each);
+  const reached = ({ turns }: Aligned) => turns.filter((turn) => turn !== undefined);
   const turnOf = (side: Side, key: string) => journeys[side.run]!.run.milestones.find((each) => each.key === key)?.turns[side.episode];
   return [...all.values()]
     .map(({ key, label }): Aligned => ({ key, label, turns: [turnOf(sides[0], key), turnOf(sides[1], key)] }))
-    .filter(({ turns }) => turns.some((turn) => turn !== undefined))
-    .sort((one, other) => earliest(one) - earliest(other));
+    .filter((each) => reached(each).length > 0)
+    .sort((one, other) => Math.min(...reached(one)) - Math.min(...reached(other)));
 }
-
-const earliest = ({ turns: [one, other] }: Aligned) => Math.min(one ?? Infinity, other ?? Infinity);
 
 function SideChoice({ name, journeys, side, set }: { name: string; journeys: Journey[]; side: Side; set: (side: Side) => void }) {
   const { run } = journeys[side.run]!;
-  const { figures, turns } = episodeOf(journeys, side);
-  const { prompt, completion } = costOf(turns.flatMap((turn) => turn.calls));
+  const { figures } = episodeOf(journeys, side);
+  const last = journeys[side.run]!.episode(side.episode).at(-1);
   return (
     <section class="side" aria-label={name}>
       <div class="side-fields">
@@ -124,8 +123,8 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
         <div><dt>End</dt><dd>{endInWords(figures.end)}</dd></div>
         <div><dt>Turns</dt><dd>{count(figures.turns)}</dd></div>
         <div><dt>Rooms</dt><dd>{count(figures.rooms)}</dd></div>
-        <div><dt>Tokens</dt><dd>{short(prompt + completion)}</dd></div>
-        <div><dt>Cost</dt><dd>{dollars(turns.reduce(dollarsAfter, 0))}</dd></div>
+        <div><dt>Tokens</dt><dd>{short(last?.episodeTokens)}</dd></div>
+        <div><dt>Cost</dt><dd>{dollars(last?.episodeDollars)}</dd></div>
       </dl>
     </section>
   );
@@ -139,19 +138,17 @@ function SideTurns({ name, episode, run, turn, label }: { name: string; episode:
   return (
     <section class="side" aria-label={`${name}, turns`}>
       <p class="labels">{plural(shown.length, "turn")} up to <Written text={label} /></p>
-      {shown.map((each) => <ShortTurn key={each.turn} turn={each} href={addressOf(run, [episode.figures.episode, each.turn])} />)}
+      {shown.map((each) => {
+        const [played, change] = [playedIn(each), each.score_change];
+        return (
+          <article key={each.turn} class="short-turn">
+            <p class="labels"><a href={addressOf(run, [episode.figures.episode, each.turn])}>turn {each.turn}</a> <span><Written text={placeNameOf(each)} /></span>{change ? <strong class={change > 0 ? "gain" : "loss"}>{signed(change)}</strong> : null}</p>
+            {played && <p class="command"><span aria-hidden="true">&gt; </span><Written text={played.action} /></p>}
+            <div class="story"><Written text={each.seen.text.trim()} /></div>
+            {played?.reasoning && <blockquote><Written text={played.reasoning} /></blockquote>}
+          </article>
+        );
+      })}
     </section>
-  );
-}
-
-function ShortTurn({ turn, href }: { turn: PageTurn; href: string }) {
-  const played = playedIn(turn);
-  return (
-    <article class="short-turn">
-      <p class="labels"><a href={href}>turn {turn.turn}</a> <span><Written text={placeNameOf(turn)} /></span>{turn.score_change ? <strong class={turn.score_change > 0 ? "gain" : "loss"}>{signed(turn.score_change)}</strong> : null}</p>
-      {played && <p class="command"><span aria-hidden="true">&gt; </span><Written text={played.action} /></p>}
-      <div class="story"><Written text={turn.seen.text.trim()} /></div>
-      {played?.reasoning && <blockquote><Written text={played.reasoning} /></blockquote>}
-    </article>
   );
 }

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { addressOf } from "./address";
 import { Chart, Lanes, type Lane, type Series } from "./chart";
-import { costOf, type RunMoment } from "./data";
+import type { RunMoment } from "./data";
 import { dollars, short } from "./figures";
 import type { Journey, Step } from "./journey";
 import { LongList } from "./long_list";
@@ -12,21 +12,16 @@ type Axis = keyof typeof AXES;
 
 interface Measure {
   title: string;
-  of: (step: Step, opening: Step) => number | null;
+  of: (step: Step) => number | null;
   format: (value: number) => string;
 }
 
 const MEASURES: Measure[] = [
   { title: "Score", of: (step) => step.turn.seen.score, format: short },
   { title: "Rooms seen in the episode", of: (step) => step.rooms, format: short },
-  { title: "Tokens", of: (step, opening) => step.tokens - opening.tokens + tokensOf(opening), format: short },
-  { title: "Cost", of: (step, opening) => (step.dollars === null || opening.dollars === null ? null : step.dollars - opening.dollars + (costOf(opening.turn.calls).dollars ?? 0)), format: dollars },
+  { title: "Tokens", of: (step) => step.episodeTokens, format: short },
+  { title: "Cost", of: (step) => step.episodeDollars, format: dollars },
 ];
-
-function tokensOf({ turn }: Step) {
-  const { prompt, completion } = costOf(turn.calls);
-  return prompt + completion;
-}
 
 export const LANES: [string, string][] = [
   ["death", "Deaths"], ["won", "Victories"], ["lost", "Defeats"], ["score", "Points"], ["room", "Rooms discovered"],
@@ -38,7 +33,7 @@ export function CurvesView({ journey, index, goTo, run }: { journey: Journey; in
   const [axis, setAxis] = useState<Axis>("row");
   const { steps } = journey;
   const step = steps[index]!;
-  const episodes = useMemo(() => byEpisode(steps), [steps]);
+  const episodes = useMemo(() => [...journey.episodes.values()], [journey]);
   const charts = useMemo(() => MEASURES.map((measure) => seriesOf(episodes, measure, axis)), [episodes, axis]);
   const borders = axis === "row" ? episodes.slice(1).map(([opening]) => opening!.index) : [];
   const now = { row: index, over: step.turn.turn, ends: step.episode }[axis];
@@ -77,27 +72,17 @@ export function CurvesView({ journey, index, goTo, run }: { journey: Journey; in
   );
 }
 
-function byEpisode(steps: Step[]): Step[][] {
-  const episodes: Step[][] = [];
-  for (const step of steps) {
-    if (step.turn.turn === 0 || !episodes.length) episodes.push([]);
-    episodes.at(-1)!.push(step);
-  }
-  return episodes;
-}
-
 function seriesOf(episodes: Step[][], measure: Measure, axis: Axis): Series[] {
-  const value = (step: Step, episode: Step[]) => measure.of(step, episode[0]!);
   if (axis === "ends") {
     const points = episodes.flatMap((episode): [number, number][] => {
-      const at = value(episode.at(-1)!, episode);
+      const at = measure.of(episode.at(-1)!);
       return at === null ? [] : [[episode[0]!.episode, at]];
     });
     return points.length ? [{ name: "episodes", shade: 0, points, dots: true }] : [];
   }
   return episodes.flatMap((episode, order): Series[] => {
     const points = episode.flatMap((step): [number, number][] => {
-      const at = value(step, episode);
+      const at = measure.of(step);
       return at === null ? [] : [[axis === "row" ? step.index : step.turn.turn, at]];
     });
     const shade = axis === "row" || episodes.length < 2 ? 0 : order / (episodes.length - 1);

@@ -49,9 +49,3 @@ export function costOf(calls: PageCall[]) {
   }
   return cost;
 }
-
-/** Add a turn's dollars to those before it; `null` once a turn has calls and no known price. */
-export const dollarsAfter = (before: number | null, { calls }: PageTurn): number | null => {
-  const { dollars } = costOf(calls);
-  return before === null || (dollars === null && calls.length > 0) ? null : before + (dollars ?? 0);
-};

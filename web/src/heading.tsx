@@ -49,7 +49,42 @@ export function Heading({ run, journey, number = 0, program, children }: { run: 
       )}
       <details class="about">
         <summary>About this run</summary>
-        <AboutRun run={run} />
+        <div class="about-columns">
+          <dl class="plain">
+            <Fact name="Run"><Written text={run.id} /></Fact>
+            <Fact name="Begun"><Written text={run.created} /></Fact>
+            {run.command && <Fact name="Command"><code><Written text={run.command} /></code></Fact>}
+            {run.forked_from && <Fact name="Forked from"><Written text={run.forked_from} /></Fact>}
+            <Fact name="Story, SHA-256"><code><Written text={run.story_sha256} /></code></Fact>
+            <Fact name="Prompts">{{ rebuilt: "rebuilt by repeating the run, and compared by hash", partly: "rebuilt in part", none: "not rebuilt" }[run.prompts]}</Fact>
+            {Object.entries(run.versions).map(([name, version]) => <Fact key={name} name={name}><Written text={String(version)} /></Fact>)}
+          </dl>
+          <div>
+            <div class="wide" tabIndex={0} role="region" aria-label="Model calls by role">
+              <table>
+                <caption>Model calls by role</caption>
+                <thead>
+                  <tr><th scope="col">Role</th><th scope="col">Calls</th><th scope="col">Failed</th><th scope="col">Prompt</th><th scope="col">Cached</th><th scope="col">Answer</th><th scope="col">Time</th><th scope="col">Cost</th></tr>
+                </thead>
+                <tbody>
+                  {run.usage.map((use) => (
+                    <tr key={use.role}>
+                      <th scope="row">{use.role}</th><td>{count(use.calls)}</td><td>{count(use.failed)}</td><td>{count(use.prompt_tokens)}</td>
+                      <td>{count(use.cached_tokens)}</td><td>{count(use.completion_tokens)}</td><td>{seconds(use.seconds)}</td><td>{dollars(use.dollars)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+            <dl class="plain">
+              {Object.entries(run.metrics).map(([name, value]) => <Fact key={name} name={name.replaceAll("_", " ")}>{short(value)}</Fact>)}
+            </dl>
+            <details>
+              <summary>Configuration</summary>
+              <pre class="machine" tabIndex={0}><Written text={JSON.stringify(run.configuration, null, 2)} /></pre>
+            </details>
+          </div>
+        </div>
       </details>
     </header>
   );
@@ -61,47 +96,4 @@ function NoteText({ note: { text, moment }, run }: { note: Note; run: number }) 
 
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
   return <div><dt>{name}</dt><dd>{children}</dd></div>;
-}
-
-function AboutRun({ run }: { run: PageRun }) {
-  return (
-    <div class="about-columns">
-      <dl class="plain">
-        <Fact name="Run"><Written text={run.id} /></Fact>
-        <Fact name="Begun"><Written text={run.created} /></Fact>
-        {run.command && <Fact name="Command"><code><Written text={run.command} /></code></Fact>}
-        {run.forked_from && <Fact name="Forked from"><Written text={run.forked_from} /></Fact>}
-        <Fact name="Story, SHA-256"><code><Written text={run.story_sha256} /></code></Fact>
-        <Fact name="Prompts">{{ rebuilt: "rebuilt by repeating the run, and compared by hash", partly: "rebuilt in part", none: "not rebuilt" }[run.prompts]}</Fact>
-        {Object.entries(run.versions).map(([name, version]) => <Fact key={name} name={name}><Written text={String(version)} /></Fact>)}
-      </dl>
-      <div>
-        <div class="wide" tabIndex={0} role="region" aria-label="Model calls by role">
-          <table>
-            <caption>Model calls by role</caption>
-            <thead>
-              <tr><th scope="col">Role</th><th scope="col">Calls</th><th scope="col">Failed</th><th scope="col">Prompt</th><th scope="col">Cached</th><th scope="col">Answer</th><th scope="col">Time</th><th scope="col">Cost</th></tr>
-            </thead>
-            <tbody>
-              {run.usage.map((use) => (
-                <tr key={use.role}>
-                  <th scope="row">{use.role}</th><td>{count(use.calls)}</td><td>{count(use.failed)}</td><td>{count(use.prompt_tokens)}</td>
-                  <td>{count(use.cached_tokens)}</td><td>{count(use.completion_tokens)}</td><td>{seconds(use.seconds)}</td><td>{dollars(use.dollars)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-        <dl class="plain">
-          {Object.entries(run.metrics).map(([name, value]) => (
-            <Fact key={name} name={name.replaceAll("_", " ")}>{typeof value === "number" ? short(value) : String(value ?? "–")}</Fact>
-          ))}
-        </dl>
-        <details>
-          <summary>Configuration</summary>
-          <pre class="machine" tabIndex={0}><Written text={JSON.stringify(run.configuration, null, 2)} /></pre>
-        </details>
-      </div>
-    </div>
-  );
 }

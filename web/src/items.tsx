@@ -1,7 +1,6 @@
 import { addressOf } from "./address";
-import { Changed } from "./changed";
 import type { Item, ItemChange, RunMoment } from "./data";
-import { Written } from "./written";
+import { Changed, Written } from "./written";
 
 export const KINDS: Record<string, string> = { memory: "Memories", knowledge: "Knowledge", route: "Routes", objective: "Objectives" };
 

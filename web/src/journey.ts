@@ -1,57 +1,59 @@
-import { costOf, dollarsAfter, placeNameOf, placeOf, type Item, type PageCall, type PageRun, type PageTurn, type RunMoment } from "./data";
+import { costOf, placeNameOf, placeOf, type Item, type PageCall, type PageRun, type PageTurn, type RunMoment } from "./data";
 
-/** A moment of a run with what had come about until then; tokens and dollars of the run as a whole. */
+/** A moment of a run with what had come about until then; `tokens` and `dollars` are of the run as a whole. */
 export interface Step {
   index: number;
   episode: number;
   turn: PageTurn;
   rooms: number; // of the episode
   tokens: number;
-  dollars: number | null; // null where a call before it has no price
+  dollars: number | null; // null if a call before it has no price
+  episodeTokens: number;
+  episodeDollars: number | null;
 }
 
 /** A run as one row of moments, its episodes one after another. */
 export class Journey {
   readonly steps: Step[] = [];
-  private readonly first = new Map<number, number>();
+  /** The steps of each episode, by its number, oldest first. */
+  readonly episodes = new Map<number, Step[]>();
   private readonly words = new Map<number, string>();
 
   constructor(readonly run: PageRun) {
-    let tokens = 0;
-    let dollars: number | null = 0;
-    for (const episode of run.episodes) {
-      const number = episode.figures.episode;
-      this.first.set(number, this.steps.length);
+    let [tokens, dollars] = [0, 0 as number | null];
+    for (const { figures: { episode }, turns } of run.episodes) {
       const rooms = new Set<number>();
-      for (const turn of episode.turns) {
-        const [place, { prompt, completion }] = [placeOf(turn), costOf(turn.calls)];
+      let [episodeTokens, episodeDollars] = [0, 0 as number | null];
+      this.episodes.set(episode, turns.map((turn): Step => {
+        const [place, cost] = [placeOf(turn), costOf(turn.calls)];
+        const add = (before: number | null) => (before === null || (cost.dollars === null && turn.calls.length) ? null : before + (cost.dollars ?? 0));
         if (place !== null) rooms.add(place);
-        tokens += prompt + completion;
-        dollars = dollarsAfter(dollars, turn);
-        this.steps.push({ index: this.steps.length, episode: number, turn, rooms: rooms.size, tokens, dollars });
-      }
+        tokens += cost.prompt + cost.completion;
+        episodeTokens += cost.prompt + cost.completion;
+        [dollars, episodeDollars] = [add(dollars), add(episodeDollars)];
+        const step = { index: this.steps.length, episode, turn, rooms: rooms.size, tokens, dollars, episodeTokens, episodeDollars };
+        this.steps.push(step);
+        return step;
+      }));
     }
+  }
+
+  /** The steps of an episode. */
+  episode(number: number): Step[] {
+    return this.episodes.get(number) ?? [];
   }
 
   /** The step of a moment: the nearest that there is. */
   indexOf([episode, turn]: RunMoment): number {
-    const first = this.first.get(episode);
-    if (first === undefined) return 0;
-    const length = this.run.episodes.find((each) => each.figures.episode === episode)!.turns.length;
-    return first + Math.max(0, Math.min(turn, length - 1));
+    const steps = this.episode(episode);
+    return steps[Math.max(0, Math.min(turn, steps.length - 1))]?.index ?? 0;
   }
 
   /** The first step of the episode that is so many after the step's own. */
   episodeFrom(index: number, by: number): number {
-    const numbers = [...this.first.keys()];
+    const numbers = [...this.episodes.keys()];
     const at = numbers.indexOf(this.steps[index]!.episode);
-    const other = numbers[Math.max(0, Math.min(numbers.length - 1, at + by))]!;
-    return this.first.get(other)!;
-  }
-
-  /** The steps of the same episode up to this one. */
-  soFar(index: number): Step[] {
-    return this.steps.slice(this.first.get(this.steps[index]!.episode)!, index + 1);
+    return this.indexOf([numbers[Math.max(0, Math.min(numbers.length - 1, at + by))]!, 0]);
   }
 
   /** What was known before the step, or after it. */

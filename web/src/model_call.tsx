@@ -1,8 +1,7 @@
 import { useState } from "preact/hooks";
-import { Changed } from "./changed";
 import { textOf, type PageCall, type PageRun } from "./data";
 import { count, dollars, plural, seconds } from "./figures";
-import { Written } from "./written";
+import { Changed, Written } from "./written";
 
 interface Shown {
   run: PageRun;

@@ -37,7 +37,11 @@ export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
   const drawing = useRef<SVGGElement>(null);
   const zooming = useRef<ZoomBehavior<SVGSVGElement, unknown>>(null);
   const rooms = useMemo(() => new Map(map.rooms.map((room) => [room.id, room])), [map]);
-  const ages = useMemo(() => agesOf(map, journey), [map, journey]);
+  /** How early each room was first visited: 0 for the first room of the run, 1 for the latest. */
+  const ages = useMemo(() => {
+    const visits = map.rooms.flatMap(({ id, first }) => (first ? [{ id, at: journey.indexOf(first) }] : [])).sort((one, other) => one.at - other.at);
+    return new Map(visits.map(({ id }, order) => [id, order / Math.max(1, visits.length - 1)]));
+  }, [map, journey]);
   const here = placeOf(journey.steps[index]!.turn);
   const frame = small ? around(rooms.get(here ?? -1) ?? map.rooms[0]) : whole(map.rooms);
   const path = useMemo(() => pathOf(journey, index, map, rooms), [journey, index, map, rooms]);
@@ -83,17 +87,11 @@ export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
   );
 }
 
-/** How early each room was first visited: 0 for the first room of the run, 1 for the latest. */
-function agesOf(map: PageMap, journey: Journey): Map<number, number> {
-  const visited = map.rooms.filter((room) => room.first !== null).sort((one, other) => journey.indexOf(one.first!) - journey.indexOf(other.first!));
-  return new Map(visited.map((room, order) => [room.id, visited.length > 1 ? order / (visited.length - 1) : 0]));
-}
-
 /** The moves of the episode along the lines of the map, each as a piece of an SVG path. */
 function pathOf(journey: Journey, index: number, map: PageMap, rooms: Map<number, PageRoom>): string[] {
   const path: string[] = [];
   let last: PageRoom | undefined;
-  for (const { turn } of journey.soFar(index)) {
+  for (const { turn } of journey.episode(journey.steps[index]!.episode).filter((step) => step.index <= index)) {
     const room = rooms.get(placeOf(turn) ?? -1);
     if (room && last && room !== last) {
       const pair = [last.id, room.id];
@@ -143,9 +141,14 @@ function WayLine({ way, rooms, known, marker }: { way: Way; rooms: Map<number, P
 /** Where the line between the middles of two rooms leaves the first one's box. */
 function edge(room: PageRoom, other: PageRoom): [number, number] {
   const [[x, y], [toX, toY]] = [centre(room), centre(other)];
-  const [dx, dy] = [toX - x, toY - y];
+  const [dx, dy] = onEdge(toX - x, toY - y);
+  return [x + dx, y + dy];
+}
+
+/** Where a line from the middle of a box in that direction leaves the box. */
+function onEdge(dx: number, dy: number): [number, number] {
   const share = Math.min(BOX.x / 2 / Math.abs(dx || 1e-9), BOX.y / 2 / Math.abs(dy || 1e-9));
-  return [x + dx * share, y + dy * share];
+  return [dx * share, dy * share];
 }
 
 interface Box {
@@ -163,6 +166,8 @@ function RoomBox({ room, age, known, named, here, chosen, choose, focusable }: B
   const [x, y] = centre(room);
   const name = spelled(room.name) || `Location #${room.id}`;
   const lines = folded(name);
+  const labels = named.map((words) => cut(spelled(words), NAMED_LETTERS));
+  if (labels.length > NAMED) labels.splice(NAMED - 1, Infinity, `and ${labels.length - NAMED + 1} more`);
   return (
     <g
       class={`room ${known ? (age === undefined ? "room-earlier" : "") : "unknown"} ${here ? "here" : ""} ${chosen ? "chosen" : ""}`}
@@ -184,7 +189,7 @@ function RoomBox({ room, age, known, named, here, chosen, choose, focusable }: B
       {known && Object.keys(room.refused).map((command) => <Stub key={command} command={command} kind="refused" />)}
       <rect x={-BOX.x / 2} y={-BOX.y / 2} width={BOX.x} height={BOX.y} rx={5} />
       {lines.map((line, each) => <text key={each} y={(each - (lines.length - 1) / 2) * 13 + 4}>{line}</text>)}
-      {namedLines(named).map((line, each) => <text key={each} class="named" x={-BOX.x / 2} y={BOX.y / 2 + 9 * (each + 1)}>{line}</text>)}
+      {labels.map((line, each) => <text key={each} class="named" x={-BOX.x / 2} y={BOX.y / 2 + 9 * (each + 1)}>{line}</text>)}
     </g>
   );
 }
@@ -194,9 +199,8 @@ function Stub({ command, kind }: { command: string; kind: "untried" | "refused" 
   const direction = DIRECTIONS[command];
   if (!direction) return null;
   const [dx, dy] = direction;
-  const share = Math.min(BOX.x / 2 / Math.abs(dx || 1e-9), BOX.y / 2 / Math.abs(dy || 1e-9));
   const length = Math.hypot(dx, dy);
-  const [x, y] = [dx * share, dy * share];
+  const [x, y] = onEdge(dx, dy);
   const [endX, endY] = [x + (dx / length) * STUB, y + (dy / length) * STUB];
   return (
     <g class={`stub ${kind}`}>
@@ -207,12 +211,6 @@ function Stub({ command, kind }: { command: string; kind: "untried" | "refused" 
       <title>{spelled(`${command}: ${kind}`)}</title>
     </g>
   );
-}
-
-/** As many of the named ways as fit between two boxes. */
-function namedLines(named: string[]): string[] {
-  const lines = named.map((words) => cut(spelled(words), NAMED_LETTERS));
-  return lines.length > NAMED ? [...lines.slice(0, NAMED - 1), `and ${lines.length - NAMED + 1} more`] : lines;
 }
 
 function cut(text: string, letters: number): string {

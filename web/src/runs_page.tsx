@@ -3,11 +3,9 @@ import { addressOf, readAddress, VIEWS, type View } from "./address";
 import { CompareView } from "./compare_view";
 import { CurvesView } from "./curves_view";
 import type { PageData, RunMoment } from "./data";
-import { NO_FILTER, found, isFiltering, type Filter } from "./filter";
-import { FinderPanel } from "./finder_panel";
+import { FinderPanel, found, isFiltering, NO_FILTER, type Filter } from "./finder_panel";
 import { Heading } from "./heading";
 import { Journey } from "./journey";
-import { KeysHelp } from "./keys_help";
 import { LearntView } from "./learnt_view";
 import { MapView } from "./map_view";
 import { Scrubber } from "./scrubber";
@@ -118,6 +116,30 @@ export function RunsPage({ report }: { report: PageData }) {
       </main>
       {helps && <KeysHelp close={() => setHelps(false)} />}
     </>
+  );
+}
+
+const KEYS: [string, string][] = [
+  ["→  ←", "next turn, turn before (of those found, while searching)"],
+  ["Home  End", "first turn, last turn"],
+  ["e  E", "next episode, episode before"],
+  ["/", "search"],
+  ["Esc", "leave the search, close this"],
+  ["1 to 5", "turn, map, curves, learnt, compare"],
+  ["?", "these keys"],
+];
+
+function KeysHelp({ close }: { close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current!.showModal(), []);
+  return (
+    <dialog ref={dialog} class="help" aria-labelledby="keys-title" onClose={close}>
+      <h2 id="keys-title">Keys</h2>
+      <dl class="keys">
+        {KEYS.map(([key, does]) => <div key={key}><dt>{key.split("  ").map((each) => <kbd key={each}>{each}</kbd>)}</dt><dd>{does}</dd></div>)}
+      </dl>
+      <form method="dialog"><button type="submit">Close</button></form>
+    </dialog>
   );
 }
 

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import { addressOf } from "./address";
-import { costOf, isUnplayed, namesOf, placeNameOf, placeOf, playedIn, type Item, type ItemChange, type PageTurn, type Proposal, type RunMoment, type Verdict } from "./data";
+import { costOf, isUnplayed, namesOf, placeNameOf, placeOf, playedIn, type Item, type ItemChange, type PageTurn, type RunMoment } from "./data";
 import { dollars, plural, seconds, short, signed } from "./figures";
 import { ChangedItem, ItemText } from "./items";
 import type { Journey } from "./journey";
@@ -46,7 +46,14 @@ export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) 
         <Reasoning turn={turn} sought={sought} />
         <Verdicts turn={turn} sought={sought} />
         <Learnt journey={journey} index={index} />
-        <Calls journey={journey} index={index} sought={sought} />
+        {turn.calls.length > 0 && (
+          <section>
+            <h3>{plural(turn.calls.length, "model call")}</h3>
+            {turn.calls.map((call, each) => (
+              <ModelCall key={`${index}/${each}`} run={journey.run} call={call} before={() => journey.callBefore(index, call)} sought={sought} />
+            ))}
+          </section>
+        )}
       </article>
       <aside class="around" aria-label="Around this turn">
         {journey.run.map && (
@@ -105,26 +112,24 @@ function Verdicts({ turn, sought }: { turn: PageTurn; sought: string }) {
   return (
     <section>
       <h3>Verdicts</h3>
-      <ul class="verdicts">{judged.map((each, index) => <Judged key={index} {...each} sought={sought} />)}</ul>
+      <ul class="verdicts">
+        {judged.map(({ proposal, verdict }, index) => (
+          <li key={index}>
+            <span class={verdict.accepted ? "gain" : "loss"}>{verdict.accepted ? "accepted" : "sent back"}</span>{" "}
+            <code><Written text={proposal.action} sought={sought} /></code>
+            {proposal.follow !== null && <span class="label"> to follow route {proposal.follow}</span>}
+            {proposal.go_to !== null && <span class="label"> to walk to room {proposal.go_to}</span>}
+            {verdict.reason && <>: <Written text={verdict.reason} sought={sought} /></>}
+            {SOURCES[verdict.source] && (
+              <span class="label"> – {SOURCES[verdict.source]}{verdict.confidence !== null && `, ${Math.round(verdict.confidence * 100)} % sure`}</span>
+            )}
+            {!verdict.accepted && proposal.reasoning && (
+              <details><summary>Why it was proposed</summary><p><Written text={proposal.reasoning} sought={sought} /></p></details>
+            )}
+          </li>
+        ))}
+      </ul>
     </section>
-  );
-}
-
-function Judged({ proposal, verdict, sought }: { proposal: Proposal; verdict: Verdict; sought: string }) {
-  return (
-    <li>
-      <span class={verdict.accepted ? "gain" : "loss"}>{verdict.accepted ? "accepted" : "sent back"}</span>{" "}
-      <code><Written text={proposal.action} sought={sought} /></code>
-      {proposal.follow !== null && <span class="label"> to follow route {proposal.follow}</span>}
-      {proposal.go_to !== null && <span class="label"> to walk to room {proposal.go_to}</span>}
-      {verdict.reason && <>: <Written text={verdict.reason} sought={sought} /></>}
-      {SOURCES[verdict.source] && (
-        <span class="label"> – {SOURCES[verdict.source]}{verdict.confidence !== null && `, ${Math.round(verdict.confidence * 100)} % sure`}</span>
-      )}
-      {!verdict.accepted && proposal.reasoning && (
-        <details><summary>Why it was proposed</summary><p><Written text={proposal.reasoning} sought={sought} /></p></details>
-      )}
-    </li>
   );
 }
 
@@ -135,12 +140,15 @@ function Learnt({ journey, index }: { journey: Journey; index: number }) {
     const known = journey.knownAt(index, false);
     return turn.read.flatMap((key): Item[] => (known.get(key) ? [known.get(key)!] : []));
   }, [journey, index]);
+  const list = (shown: ItemChange[]) => <ul class="items">{shown.map((change) => <ChangedItem key={change.key} change={change} />)}</ul>;
+  const more = turn.changes.length - MOST_CHANGES;
   return (
     <>
       {turn.changes.length > 0 && (
         <section>
           <h3>Learnt from this turn</h3>
-          <Changes changes={turn.changes} />
+          {list(turn.changes.slice(0, MOST_CHANGES))}
+          {more > 0 && <details><summary>{plural(more, "more change")}</summary>{list(turn.changes.slice(MOST_CHANGES))}</details>}
         </section>
       )}
       {used.length > 0 && (
@@ -152,30 +160,6 @@ function Learnt({ journey, index }: { journey: Journey; index: number }) {
         </section>
       )}
     </>
-  );
-}
-
-function Changes({ changes }: { changes: ItemChange[] }) {
-  const list = (shown: ItemChange[]) => <ul class="items">{shown.map((change) => <ChangedItem key={change.key} change={change} />)}</ul>;
-  const more = changes.length - MOST_CHANGES;
-  return (
-    <>
-      {list(changes.slice(0, MOST_CHANGES))}
-      {more > 0 && <details><summary>{plural(more, "more change")}</summary>{list(changes.slice(MOST_CHANGES))}</details>}
-    </>
-  );
-}
-
-function Calls({ journey, index, sought }: { journey: Journey; index: number; sought: string }) {
-  const { turn } = journey.steps[index]!;
-  if (!turn.calls.length) return null;
-  return (
-    <section>
-      <h3>{plural(turn.calls.length, "model call")}</h3>
-      {turn.calls.map((call, each) => (
-        <ModelCall key={`${index}/${each}`} run={journey.run} call={call} before={() => journey.callBefore(index, call)} sought={sought} />
-      ))}
-    </section>
   );
 }
 
