@@ -82,7 +82,8 @@ story:  ## compile the stories of our own (needs inform6-compiler and inform6-li
 	inform tests/stories/radio.inf tests/stories/radio.z3
 	inform tests/stories/sleeper.inf tests/stories/sleeper.z5
 
-page:  ## build the page of reports from web (needs nodejs and npm)
+page: setup  ## build the page of reports from web, and its types from the program (needs nodejs and npm)
+	$(BIN)/python -m tests.page_schema
 	cd web && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error && npm run --silent build
 
 pictures: setup model  ## play a short run, and take the pictures of README.md from it (AGAIN=1: of the last one; needs chromium)

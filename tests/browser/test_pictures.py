@@ -36,7 +36,7 @@ def test_the_terminal_in_the_picture_shows_the_run_of_the_report() -> None:
     last = run["episodes"][-1]["turns"][-1]
     shown = re.sub(r"<[^>]*>", "", picture).replace("&#160;", " ")
     assert f"Turn {last['turn']} " in shown
-    assert f"> {last['command']}" in shown.replace("&gt;", ">")
+    assert f"> {last['proposals'][-1]['action']}" in shown.replace("&gt;", ">")
 
 
 @pytest.mark.parametrize("name", ["report.html", "live.svg"])

@@ -167,10 +167,11 @@ def test_rooms_not_yet_seen_are_told_from_those_that_were(open_report: OpenRepor
 def test_a_way_past_another_room_is_named_and_the_path_does_not_show_it(open_report: OpenReport) -> None:
     run = run_of(4)
     story_map = run["map"]
-    way = {"from_id": 1, "to_id": 3, "there": ["climb"], "back": [], "first": [1, 1]}
-    story_map["ways"] = [{**way, "shown": "named"}, {**way, "to_id": 2, "there": ["east"], "shown": "solid"}]
+    way = {"from_id": 1, "to_id": 3, "there": ["climb"], "back": [], "shown": "named"}
+    other = {**way, "to_id": 2, "there": ["east"], "shown": "solid"}
+    story_map["ways"] = [{"way": each, "first": [1, 1]} for each in (way, other)]
     for turn, place in enumerate((1, 3, 1, 2, 1)):
-        run["episodes"][0]["turns"][turn]["place"] = place
+        run["episodes"][0]["turns"][turn]["seen"]["location"] = {"num": place, "name": ""}
     page = open_report(report_of(run), "#e1t4/map")
     expect(page.locator("line.way")).to_have_count(1)
     expect(page.get_by_role("button", name="Room 0, here", exact=True).locator(".named")).to_have_text(

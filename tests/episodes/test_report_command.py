@@ -14,7 +14,7 @@ from session.events import ModelAnswered, ModelFailed, TurnPlayed
 from session.files.journal import JOURNAL_FILE, read_journal
 from tests.fixtures.earlier_version import asked_differently
 from tests.fixtures.misbehaving_server import MisbehavingServer
-from tests.fixtures.report_data import data_in, text_of
+from tests.fixtures.report_data import command_of, data_in, is_played, text_of
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
@@ -54,11 +54,11 @@ def test_every_call_is_there_with_the_prompt_that_its_checksum_is_of(own_story: 
     asked = [event for event in events if isinstance(event, ModelAnswered | ModelFailed)]
     calls = [call for turn in turns(told) for call in turn["calls"]]
     assert (told["prompts"], told["notes"], told["learnt_known"]) == ("rebuilt", [], True)
-    assert sorted(call["sha256"] for call in calls) == sorted(event.prompt_sha256 for event in asked)
+    assert sorted(call["event"]["prompt_sha256"] for call in calls) == sorted(event.prompt_sha256 for event in asked)
     for call in calls:
-        prompt = "\x00".join(text_of(call[part], told["lines"]) for part in ("system", "user"))
-        assert (call["agrees"], sha256(prompt.encode()).hexdigest()) == (True, call["sha256"])
-    played = [turn["command"] for turn in turns(told) if turn["turn"]]
+        prompt = "\x00".join(text_of(call["prompt"][part], told["lines"]) for part in ("system", "user"))
+        assert (call["prompt"]["agrees"], sha256(prompt.encode()).hexdigest()) == (True, call["event"]["prompt_sha256"])
+    played = [command_of(turn) for turn in turns(told) if turn["turn"]]
     assert played == [event.record.action for event in events if isinstance(event, TurnPlayed)]
 
 
@@ -85,7 +85,7 @@ def test_of_a_run_of_an_earlier_version_all_is_shown_but_the_prompts_that_are_ot
     assert (told["prompts"], told["learnt_known"]) == ("partly", False)
     assert any(item["kind"] == "memory" for item in told["end"])
     assert told["map"]["rooms"] != []
-    agree = [call["agrees"] for turn in turns(told) for call in turn["calls"]]
+    agree = [call["prompt"] and call["prompt"]["agrees"] for turn in turns(told) for call in turn["calls"]]
     assert agree.count(False) == 1
     assert None in agree
 
@@ -114,12 +114,12 @@ def test_of_a_damaged_run_what_can_be_shown_is_shown_and_the_rest_is_said(harm: 
     else:
         shutil.rmtree(run / "end")
     told = reported(run, own_story)
-    shown = [(turn["command"], turn["text"]) for turn in turns(told) if not turn["unplayed"]]
-    assert shown == [(turn["command"], turn["text"]) for turn in whole][: len(shown)]
+    shown = [(command_of(turn), turn["seen"]["text"]) for turn in turns(told) if is_played(turn)]
+    assert shown == [(command_of(turn), turn["seen"]["text"]) for turn in whole][: len(shown)]
     assert len(shown) == len(whole) if harm not in ("cut", "changed") else 10 < len(shown) < len(whole)
     assert (told["notes"] != []) == (harm in ("cut", "changed"))
     assert told["prompts"] == "rebuilt"
-    assert {call["agrees"] for turn in turns(told) for call in turn["calls"]} == {True}
+    assert {call["prompt"]["agrees"] for turn in turns(told) for call in turn["calls"]} == {True}
 
 
 def test_a_broken_file_of_a_run_that_cannot_be_repeated_is_named_and_left_as_it_is(own_story: Path) -> None:

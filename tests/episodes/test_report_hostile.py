@@ -52,11 +52,12 @@ def test_all_of_it_is_data_and_its_prompts_are_those_of_the_recorded_checksums(o
     (run,) = data_in(page)["runs"]
     turns = [turn for episode in run["episodes"] for turn in episode["turns"]]
     calls = [call for turn in turns for call in turn["calls"]]
-    assert (run["prompts"], run["notes"], {call["agrees"] for call in calls}) == ("rebuilt", [], {True})
+    assert (run["prompts"], run["notes"], {call["prompt"]["agrees"] for call in calls}) == ("rebuilt", [], {True})
     spelled_out = LONG.replace(SURROGATE, SPELLED_OUT)
-    assert turns[1]["reasoning"] == spelled_out
-    assert {call["error"] for call in calls} == {None}
-    assert {call["answer"]["reasoning"] for call in calls if call["role"] == "agent"} == {spelled_out}
-    assert any(HOSTILE in text_of(call["user"], run["lines"]) for call in calls if call["role"] == "agent")
+    assert turns[1]["proposals"][-1]["reasoning"] == spelled_out
+    assert {call["event"]["kind"] for call in calls} == {"model_answered"}
+    asked = [call for call in calls if call["event"]["role"] == "agent"]
+    assert {call["event"]["answer"]["reasoning"] for call in asked} == {spelled_out}
+    assert any(HOSTILE in text_of(call["prompt"]["user"], run["lines"]) for call in asked)
     assert any(item["title"].startswith("</script>") for item in run["end"] if item["kind"] == "memory")
     assert not re.search("[\ud800-\udfff]", page + str(run))

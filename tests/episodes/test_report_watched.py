@@ -17,6 +17,7 @@ from session.events import RunEnded
 from session.files.journal import JOURNAL_FILE
 from session.files.run_folders import claimed
 from tests.fixtures.command_line import COMMAND, environment
+from tests.fixtures.report_data import command_of, is_played
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "0.1.0-journal-4"
@@ -74,7 +75,7 @@ def test_without_a_named_run_the_page_goes_over_to_a_run_that_begins_later(tmp_p
 def turns(data: dict[str, Any]) -> list[tuple[int, str | None]]:
     """The turns that were played, with their commands."""
     told = [turn for episode in data["runs"][0]["episodes"] for turn in episode["turns"]]
-    return [(turn["turn"], turn["command"]) for turn in told if not turn["unplayed"]]
+    return [(turn["turn"], command_of(turn)) for turn in told if is_played(turn)]
 
 
 def is_rebuilt(data: dict[str, Any]) -> bool:

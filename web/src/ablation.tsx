@@ -1,7 +1,7 @@
 import { scaleLinear, type ScaleLinear } from "d3-scale";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { useWidth } from "./chart";
-import type { Ablation, ComparedRun, Comparison } from "./data";
+import type { PageAblation, ShownRun, ShownComparison } from "./data";
 import { count, endInWords, plural, short, signed } from "./figures";
 import { Fact } from "./heading";
 import { spelled, Written } from "./written";
@@ -12,10 +12,9 @@ const LEVELS = 7; // of points that would hide each other, above each other
 const BOTTOM = 26;
 
 /** The page of an ablation: what differs between the arms, and every pair and every episode that this was taken from. */
-export function AblationPage({ ablation, program }: { ablation: Ablation; program: string }) {
+export function AblationPage({ ablation, program }: { ablation: PageAblation; program: string }) {
   useEffect(() => void (document.title = `Ablation: ${spelled(ablation.title)}`), [ablation]);
   const [measure, setMeasure] = useState(ablation.decisive);
-  const comparisons = ablation.comparisons.filter((each) => each.measure === measure);
   return (
     <>
       <header class="heading">
@@ -45,7 +44,7 @@ export function AblationPage({ ablation, program }: { ablation: Ablation; progra
               {ablation.measures.map((each) => <option key={each} value={each}>{each.replaceAll("_", " ")}</option>)}
             </select>
           </label>
-          {comparisons.map((each, row) => <Difference key={row} comparison={each} />)}
+          {ablation.comparisons.filter((each) => each.measure === measure).map((each, row) => <Difference key={row} comparison={each} />)}
         </section>
         {Object.keys(ablation.stories).map((story) => (
           <section key={story}>
@@ -62,7 +61,7 @@ export function AblationPage({ ablation, program }: { ablation: Ablation; progra
   );
 }
 
-function Difference({ comparison: each }: { comparison: Comparison }) {
+function Difference({ comparison: each }: { comparison: ShownComparison }) {
   const { box, width } = useWidth();
   const values = each.points.flatMap((point) => (point.difference === null ? [] : [point.difference]));
   const bounds = [0, ...values, each.low ?? 0, each.high ?? 0];
@@ -108,10 +107,9 @@ function spread<T>(items: T[], place: (item: T) => number | null) {
 }
 
 function XAxis({ x, height }: { x: ScaleLinear<number, number>; height: number }) {
-  const ticks = x.ticks(5);
   return (
     <g class="tick">
-      {ticks.map((tick) => (
+      {x.ticks(5).map((tick) => (
         <g key={tick}>
           <line x1={x(tick)} x2={x(tick)} y1={0} y2={height} />
           <text x={x(tick)} y={height + 16} text-anchor="middle">{short(tick)}</text>
@@ -122,7 +120,7 @@ function XAxis({ x, height }: { x: ScaleLinear<number, number>; height: number }
 }
 
 /** A row for each arm, a point for each episode by its score; the shade tells how late in its run it was. */
-function Episodes({ story, ablation }: { story: string; ablation: Ablation }) {
+function Episodes({ story, ablation }: { story: string; ablation: PageAblation }) {
   const { box, width } = useWidth();
   const runs = ablation.runs.filter((run) => run.story === story);
   const scores = runs.flatMap((run) => run.episodes.flatMap((episode) => (episode.score === null ? [] : [episode.score])));
@@ -157,7 +155,7 @@ function Episodes({ story, ablation }: { story: string; ablation: Ablation }) {
   );
 }
 
-function RunTable({ runs }: { runs: ComparedRun[] }) {
+function RunTable({ runs }: { runs: ShownRun[] }) {
   const [text, setText] = useState("");
   const shown = useMemo(() => runs.filter((run) => `${run.story} ${run.arm} pair ${run.pair}`.toLowerCase().includes(text.trim().toLowerCase())), [runs, text]);
   return (

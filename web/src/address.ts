@@ -1,4 +1,4 @@
-import type { Moment } from "./data";
+import type { RunMoment } from "./data";
 
 export const VIEWS = ["turn", "map", "curves", "learnt", "compare"] as const;
 export type View = (typeof VIEWS)[number];
@@ -6,7 +6,7 @@ export type View = (typeof VIEWS)[number];
 /** What the part of an address behind `#` says: a moment of a run (from 0), and how to look at it. */
 export interface Address {
   run: number;
-  moment: Moment | null;
+  moment: RunMoment | null;
   view: View;
 }
 
@@ -20,6 +20,6 @@ export function readAddress(hash: string): Address {
   };
 }
 
-export function addressOf(run: number, [episode, turn]: Moment, view: View = "turn"): string {
+export function addressOf(run: number, [episode, turn]: RunMoment, view: View = "turn"): string {
   return `#${run ? `r${run + 1}` : ""}e${episode}t${turn}${view === "turn" ? "" : `/${view}`}`;
 }

@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { addressOf } from "./address";
 import { Chart, type Series } from "./chart";
-import type { Episode, Milestone, Turn } from "./data";
+import { placeNameOf, playedIn, type PageEpisode, type PageMilestone } from "./data";
 import { count, dollars, endInWords, plural, short, signed } from "./figures";
 import type { Journey } from "./journey";
 import { spelled, Written } from "./written";
@@ -15,12 +15,12 @@ interface Side {
 export function CompareView({ journeys }: { journeys: Journey[] }) {
   const [sides, setSides] = useState<[Side, Side]>(() => startingSides(journeys));
   const [chosen, setChosen] = useState<string | null>(null);
-  const episodes = sides.map((side) => episodeOf(journeys, side)) as [Episode, Episode];
+  const episodes = sides.map((side) => episodeOf(journeys, side)) as [PageEpisode, PageEpisode];
   const milestones = useMemo(() => aligned(journeys, sides), [journeys, sides]);
   const series = sides.map((_, each): Series => ({
     name: each ? "right" : "left",
     shade: each,
-    points: episodes[each]!.turns.flatMap((turn): [number, number][] => (turn.score === null ? [] : [[turn.turn, turn.score]])),
+    points: episodes[each]!.turns.flatMap((turn): [number, number][] => (turn.seen.score === null ? [] : [[turn.turn, turn.seen.score]])),
   }));
   const row = milestones.find((each) => each.key === chosen) ?? milestones.find(({ turns: [one, other] }) => one !== other) ?? milestones[0];
   const set = (each: number, side: Side) => setSides((before) => (each ? [before[0], side] : [side, before[1]]));
@@ -66,12 +66,12 @@ export function CompareView({ journeys }: { journeys: Journey[] }) {
 }
 
 function startingSides(journeys: Journey[]): [Side, Side] {
-  const last = (run: number) => journeys[run]!.run.episodes.at(-1)!.episode;
+  const last = (run: number) => journeys[run]!.run.episodes.at(-1)!.figures.episode;
   if (journeys.length > 1) return [{ run: 0, episode: last(0) }, { run: 1, episode: last(1) }];
-  return [{ run: 0, episode: journeys[0]!.run.episodes[0]!.episode }, { run: 0, episode: last(0) }];
+  return [{ run: 0, episode: journeys[0]!.run.episodes[0]!.figures.episode }, { run: 0, episode: last(0) }];
 }
 
-const episodeOf = (journeys: Journey[], side: Side) => journeys[side.run]!.run.episodes.find((each) => each.episode === side.episode)!;
+const episodeOf = (journeys: Journey[], side: Side) => journeys[side.run]!.run.episodes.find((each) => each.figures.episode === side.episode)!;
 
 interface Aligned {
   key: string;
@@ -81,23 +81,20 @@ interface Aligned {
 
 /** The milestones of either side in the order in which they were reached. */
 function aligned(journeys: Journey[], sides: [Side, Side]): Aligned[] {
-  const all = new Map<string, Milestone>();
+  const all = new Map<string, PageMilestone>();
   for (const side of sides) for (const each of journeys[side.run]!.run.milestones) if (!all.has(each.key)) all.set(each.key, each);
+  const reached = ({ turns }: Aligned) => turns.filter((turn) => turn !== undefined);
   const turnOf = (side: Side, key: string) => journeys[side.run]!.run.milestones.find((each) => each.key === key)?.turns[side.episode];
   return [...all.values()]
     .map(({ key, label }): Aligned => ({ key, label, turns: [turnOf(sides[0], key), turnOf(sides[1], key)] }))
-    .filter(({ turns }) => turns.some((turn) => turn !== undefined))
-    .sort((one, other) => earliest(one) - earliest(other));
+    .filter((each) => reached(each).length > 0)
+    .sort((one, other) => Math.min(...reached(one)) - Math.min(...reached(other)));
 }
-
-const earliest = ({ turns: [one, other] }: Aligned) => Math.min(one ?? Infinity, other ?? Infinity);
 
 function SideChoice({ name, journeys, side, set }: { name: string; journeys: Journey[]; side: Side; set: (side: Side) => void }) {
   const { run } = journeys[side.run]!;
-  const episode = episodeOf(journeys, side);
-  const played = episode.turns.filter((turn) => turn.turn > 0 && !turn.unplayed);
-  const tokens = episode.turns.reduce((sum, turn) => sum + turn.tokens.prompt + turn.tokens.completion, 0);
-  const cost = episode.turns.reduce<number | null>((sum, turn) => (sum === null || (turn.dollars === null && turn.calls.length) ? null : sum + (turn.dollars ?? 0)), 0);
+  const { figures } = episodeOf(journeys, side);
+  const last = journeys[side.run]!.episode(side.episode).at(-1);
   return (
     <section class="side" aria-label={name}>
       <div class="side-fields">
@@ -106,7 +103,7 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
             {name}: run
             <select value={side.run} onChange={(event) => {
               const chosen = Number(event.currentTarget.value);
-              set({ run: chosen, episode: journeys[chosen]!.run.episodes.at(-1)!.episode });
+              set({ run: chosen, episode: journeys[chosen]!.run.episodes.at(-1)!.figures.episode });
             }}>
               {journeys.map((each, number) => <option key={each.run.id} value={number}>{number + 1}: {spelled(each.run.model)}, {spelled(each.run.id)}</option>)}
             </select>
@@ -115,19 +112,19 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
         <label class="field">
           {name}: episode
           <select value={side.episode} onChange={(event) => set({ ...side, episode: Number(event.currentTarget.value) })}>
-            {run.episodes.map((each) => <option key={each.episode} value={each.episode}>{each.episode}</option>)}
+            {run.episodes.map(({ figures: { episode } }) => <option key={episode} value={episode}>{episode}</option>)}
           </select>
         </label>
       </div>
       <dl class="facts">
         <div><dt>Model</dt><dd><Written text={run.model} /></dd></div>
         <div><dt>Assistance</dt><dd><Written text={run.assistance.join(", ") || "none"} /></dd></div>
-        <div><dt>Score</dt><dd>{short(episode.score)}{episode.best_score !== episode.score && ` (best ${short(episode.best_score)})`}</dd></div>
-        <div><dt>End</dt><dd>{endInWords(episode.end)}</dd></div>
-        <div><dt>Turns</dt><dd>{count(played.length)}</dd></div>
-        <div><dt>Rooms</dt><dd>{count(episode.rooms)}</dd></div>
-        <div><dt>Tokens</dt><dd>{short(tokens)}</dd></div>
-        <div><dt>Cost</dt><dd>{dollars(cost)}</dd></div>
+        <div><dt>Score</dt><dd>{short(figures.score)}{figures.best_score !== figures.score && ` (best ${short(figures.best_score)})`}</dd></div>
+        <div><dt>End</dt><dd>{endInWords(figures.end)}</dd></div>
+        <div><dt>Turns</dt><dd>{count(figures.turns)}</dd></div>
+        <div><dt>Rooms</dt><dd>{count(figures.rooms)}</dd></div>
+        <div><dt>Tokens</dt><dd>{short(last?.episodeTokens)}</dd></div>
+        <div><dt>Cost</dt><dd>{dollars(last?.episodeDollars)}</dd></div>
       </dl>
     </section>
   );
@@ -135,24 +132,23 @@ function SideChoice({ name, journeys, side, set }: { name: string; journeys: Jou
 
 const LEADING = 3; // turns that are shown before a milestone
 
-function SideTurns({ name, episode, run, turn, label }: { name: string; episode: Episode; run: number; turn: number | undefined; label: string }) {
+function SideTurns({ name, episode, run, turn, label }: { name: string; episode: PageEpisode; run: number; turn: number | undefined; label: string }) {
   if (turn === undefined) return <section class="side" aria-label={`${name}, turns`}><p class="label">Did not reach <Written text={label} />.</p></section>;
   const shown = episode.turns.slice(Math.max(0, turn - LEADING), turn + 1);
   return (
     <section class="side" aria-label={`${name}, turns`}>
       <p class="labels">{plural(shown.length, "turn")} up to <Written text={label} /></p>
-      {shown.map((each) => <ShortTurn key={each.turn} turn={each} href={addressOf(run, [episode.episode, each.turn])} />)}
+      {shown.map((each) => {
+        const [played, change] = [playedIn(each), each.score_change];
+        return (
+          <article key={each.turn} class="short-turn">
+            <p class="labels"><a href={addressOf(run, [episode.figures.episode, each.turn])}>turn {each.turn}</a> <span><Written text={placeNameOf(each)} /></span>{change ? <strong class={change > 0 ? "gain" : "loss"}>{signed(change)}</strong> : null}</p>
+            {played && <p class="command"><span aria-hidden="true">&gt; </span><Written text={played.action} /></p>}
+            <div class="story"><Written text={each.seen.text.trim()} /></div>
+            {played?.reasoning && <blockquote><Written text={played.reasoning} /></blockquote>}
+          </article>
+        );
+      })}
     </section>
-  );
-}
-
-function ShortTurn({ turn, href }: { turn: Turn; href: string }) {
-  return (
-    <article class="short-turn">
-      <p class="labels"><a href={href}>turn {turn.turn}</a> <span><Written text={turn.place_name} /></span>{turn.score_change ? <strong class={turn.score_change > 0 ? "gain" : "loss"}>{signed(turn.score_change)}</strong> : null}</p>
-      {turn.command !== null && <p class="command"><span aria-hidden="true">&gt; </span><Written text={turn.command} /></p>}
-      <div class="story"><Written text={turn.text.trim()} /></div>
-      {turn.reasoning && <blockquote><Written text={turn.reasoning} /></blockquote>}
-    </article>
   );
 }

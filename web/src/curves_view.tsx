@@ -1,7 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { addressOf } from "./address";
 import { Chart, Lanes, type Lane, type Series } from "./chart";
-import type { Moment } from "./data";
+import type { RunMoment } from "./data";
 import { dollars, short } from "./figures";
 import type { Journey, Step } from "./journey";
 import { LongList } from "./long_list";
@@ -12,18 +12,16 @@ type Axis = keyof typeof AXES;
 
 interface Measure {
   title: string;
-  of: (step: Step, opening: Step) => number | null;
+  of: (step: Step) => number | null;
   format: (value: number) => string;
 }
 
 const MEASURES: Measure[] = [
-  { title: "Score", of: (step) => step.turn.score, format: short },
+  { title: "Score", of: (step) => step.turn.seen.score, format: short },
   { title: "Rooms seen in the episode", of: (step) => step.rooms, format: short },
-  { title: "Tokens", of: (step, opening) => step.tokens - opening.tokens + tokensOf(opening), format: short },
-  { title: "Cost", of: (step, opening) => (step.dollars === null || opening.dollars === null ? null : step.dollars - opening.dollars + (opening.turn.dollars ?? 0)), format: dollars },
+  { title: "Tokens", of: (step) => step.episodeTokens, format: short },
+  { title: "Cost", of: (step) => step.episodeDollars, format: dollars },
 ];
-
-const tokensOf = (step: Step) => step.turn.tokens.prompt + step.turn.tokens.completion;
 
 export const LANES: [string, string][] = [
   ["death", "Deaths"], ["won", "Victories"], ["lost", "Defeats"], ["score", "Points"], ["room", "Rooms discovered"],
@@ -31,11 +29,11 @@ export const LANES: [string, string][] = [
 ];
 
 /** Score, rooms, tokens and dollars along the run, with what happened marked. */
-export function CurvesView({ journey, index, goTo, run }: { journey: Journey; index: number; goTo: (moment: Moment) => void; run: number }) {
+export function CurvesView({ journey, index, goTo, run }: { journey: Journey; index: number; goTo: (moment: RunMoment) => void; run: number }) {
   const [axis, setAxis] = useState<Axis>("row");
   const { steps } = journey;
   const step = steps[index]!;
-  const episodes = useMemo(() => byEpisode(steps), [steps]);
+  const episodes = useMemo(() => [...journey.episodes.values()], [journey]);
   const charts = useMemo(() => MEASURES.map((measure) => seriesOf(episodes, measure, axis)), [episodes, axis]);
   const borders = axis === "row" ? episodes.slice(1).map(([opening]) => opening!.index) : [];
   const now = { row: index, over: step.turn.turn, ends: step.episode }[axis];
@@ -74,27 +72,17 @@ export function CurvesView({ journey, index, goTo, run }: { journey: Journey; in
   );
 }
 
-function byEpisode(steps: Step[]): Step[][] {
-  const episodes: Step[][] = [];
-  for (const step of steps) {
-    if (step.turn.turn === 0 || !episodes.length) episodes.push([]);
-    episodes.at(-1)!.push(step);
-  }
-  return episodes;
-}
-
 function seriesOf(episodes: Step[][], measure: Measure, axis: Axis): Series[] {
-  const value = (step: Step, episode: Step[]) => measure.of(step, episode[0]!);
   if (axis === "ends") {
     const points = episodes.flatMap((episode): [number, number][] => {
-      const at = value(episode.at(-1)!, episode);
+      const at = measure.of(episode.at(-1)!);
       return at === null ? [] : [[episode[0]!.episode, at]];
     });
     return points.length ? [{ name: "episodes", shade: 0, points, dots: true }] : [];
   }
   return episodes.flatMap((episode, order): Series[] => {
     const points = episode.flatMap((step): [number, number][] => {
-      const at = value(step, episode);
+      const at = measure.of(step);
       return at === null ? [] : [[axis === "row" ? step.index : step.turn.turn, at]];
     });
     const shade = axis === "row" || episodes.length < 2 ? 0 : order / (episodes.length - 1);
@@ -114,7 +102,7 @@ function lanesOf(journey: Journey, axis: Axis, run: number): Lane[] {
 }
 
 /** Everything that is marked, as a list for the keyboard. */
-function Happenings({ journey, goTo, index }: { journey: Journey; goTo: (moment: Moment) => void; index: number }) {
+function Happenings({ journey, goTo, index }: { journey: Journey; goTo: (moment: RunMoment) => void; index: number }) {
   const [kind, setKind] = useState("");
   const marks = useMemo(
     () => journey.run.marks.filter((mark) => !kind || mark.kind === kind).map((mark) => ({ ...mark, at: journey.indexOf(mark.moment) })).sort((one, other) => one.at - other.at),

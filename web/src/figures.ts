@@ -25,9 +25,6 @@ export const signed = (value: number) => (value > 0 ? `+${short(value)}` : short
 export const plural = (number: number, one: string, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
 const ENDS: Record<string, string> = {
-  won: "won",
-  lost: "lost",
-  over: "over",
   crashed: "the story crashed",
   turn_limit: "turn limit",
   unfinished: "not finished",

@@ -1,12 +1,55 @@
 import type { Ref } from "preact";
 import { useMemo } from "preact/hooks";
-import { isFiltering, NO_FILTER, type Filter } from "./filter";
+import { isUnplayed, placeNameOf, placeOf, playedIn, type PageRun } from "./data";
 import { plural, signed } from "./figures";
 import type { Journey, Step } from "./journey";
 import { LongList } from "./long_list";
 import { spelled, Written } from "./written";
 
 const ROW = 34; // pixels
+
+export interface Filter {
+  text: string;
+  role: string; // "" for any
+  place: number | null;
+  scored: boolean;
+  remembered: boolean; // a memory stood in the prompt
+  prompts: boolean; // the text may stand in a prompt, too
+}
+
+export const NO_FILTER: Filter = { text: "", role: "", place: null, scored: false, remembered: false, prompts: false };
+
+export const isFiltering = (filter: Filter) =>
+  Boolean(filter.text.trim() || filter.role || filter.scored || filter.remembered) || filter.place !== null;
+
+/** The steps that pass the filter, in order. */
+export function found(journey: Journey, filter: Filter): Step[] {
+  const sought = filter.text.trim().toLowerCase();
+  const lines = sought && filter.prompts ? linesWith(journey.run, sought) : null;
+  return journey.steps.filter((step) => {
+    const { turn } = step;
+    if (filter.place !== null && placeOf(turn) !== filter.place) return false;
+    if (filter.scored && !turn.score_change) return false;
+    if (filter.remembered && !turn.read.some((key) => key.startsWith("m:"))) return false;
+    if (filter.role && !turn.calls.some((call) => call.event.role === filter.role)) return false;
+    return !sought || journey.wordsOf(step).includes(sought) || (lines !== null && turn.calls.some((call) => hasLine(call.prompt?.user, lines)));
+  });
+}
+
+/** For each line of the run's table, how many lines up to it have the words. */
+function linesWith(run: PageRun, sought: string): Uint32Array {
+  const counts = new Uint32Array(run.lines.length + 1);
+  run.lines.forEach((line, at) => (counts[at + 1] = counts[at]! + Number(line.toLowerCase().includes(sought))));
+  return counts;
+}
+
+function hasLine(ranges: number[] | undefined, counts: Uint32Array): boolean {
+  for (let at = 0; ranges && at < ranges.length; at += 2) {
+    const first = ranges[at]!;
+    if (counts[first + ranges[at + 1]!]! > counts[first]!) return true;
+  }
+  return false;
+}
 
 interface Finder {
   journey: Journey;
@@ -23,7 +66,7 @@ export function FinderPanel({ journey, steps, filter, setFilter, index, choose, 
   const roles = useMemo(() => [...new Set(journey.run.usage.map((use) => use.role))], [journey]);
   const rooms = useMemo(() => {
     const names = new Map<number, string>();
-    for (const { turn } of journey.steps) if (turn.place !== null) names.set(turn.place, turn.place_name);
+    for (const { turn } of journey.steps) if (turn.seen.location) names.set(turn.seen.location.num, placeNameOf(turn));
     return [...names].sort((one, other) => one[1].localeCompare(other[1]));
   }, [journey]);
   const chosen = useMemo(() => steps.findIndex((step) => step.index === index), [steps, index]);
@@ -56,7 +99,7 @@ export function FinderPanel({ journey, steps, filter, setFilter, index, choose, 
             Room
             <select value={filter.place ?? ""} onChange={(event) => set({ place: event.currentTarget.value ? Number(event.currentTarget.value) : null })}>
               <option value="">any</option>
-              {rooms.map(([id, name]) => <option key={id} value={id}>{spelled(name) || `Location #${id}`} ({id})</option>)}
+              {rooms.map(([id, name]) => <option key={id} value={id}>{spelled(name)} ({id})</option>)}
             </select>
           </label>
           <label class="check"><input type="checkbox" checked={filter.scored} onChange={(event) => set({ scored: event.currentTarget.checked })} /> Score changed</label>
@@ -92,10 +135,10 @@ function TurnRow({ step: { episode, turn }, named }: { step: Step; named: boolea
   return (
     <>
       <span class="row-number">{turn.turn === 0 ? `e${episode}` : named ? `e${episode} t${turn.turn}` : turn.turn}</span>
-      <span class="row-command"><Written text={turn.command ?? (turn.unplayed ? "not played" : "Opening")} /></span>
+      <span class="row-command"><Written text={playedIn(turn)?.action ?? (isUnplayed(turn) ? "not played" : "Opening")} /></span>
       {change ? <span class={change > 0 ? "gain" : "loss"}>{signed(change)}</span> : null}
-      {turn.died && <span class="loss">died</span>}
-      <span class="row-place"><Written text={turn.place_name} /></span>
+      {turn.seen.died && <span class="loss">died</span>}
+      <span class="row-place"><Written text={placeNameOf(turn)} /></span>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { addressOf } from "./address";
-import type { Note, Run } from "./data";
+import type { Note, PageRun } from "./data";
 import { count, dollars, plural, seconds, short } from "./figures";
 import type { Journey } from "./journey";
 import { Written } from "./written";
@@ -8,13 +8,13 @@ import { Written } from "./written";
 const SHOWN_NOTES = 3;
 
 /** What was played, by whom and with what help, and what came of it. */
-export function Heading({ run, journey, number = 0, program, children }: { run: Run; journey: Journey; number?: number; program: string; children?: ComponentChildren }) {
+export function Heading({ run, journey, number = 0, program, children }: { run: PageRun; journey: Journey; number?: number; program: string; children?: ComponentChildren }) {
   const last = journey.steps[journey.steps.length - 1];
-  const best = run.episodes.reduce<number | null>((most, { best_score }) => (best_score === null ? most : Math.max(most ?? best_score, best_score)), null);
-  const most = run.episodes[0]?.max_score;
-  const turns = run.episodes.reduce((sum, { turns: played }) => sum + played.filter((turn) => turn.turn > 0 && !turn.unplayed).length, 0);
+  const best = run.episodes.reduce<number | null>((most, { figures: { best_score } }) => (best_score === null ? most : Math.max(most ?? best_score, best_score)), null);
+  const most = run.episodes[0]?.figures.max_score;
+  const turns = run.episodes.reduce((sum, episode) => sum + episode.figures.turns, 0);
   const tokens = run.usage.reduce((sum, each) => sum + each.prompt_tokens + each.completion_tokens, 0);
-  const seeds = [...new Set(run.episodes.map((episode) => String(episode.seed)))];
+  const seeds = [...new Set(run.episodes.map((episode) => String(episode.figures.seed)))];
   return (
     <header class="heading">
       <div class="heading-title">
@@ -49,7 +49,42 @@ export function Heading({ run, journey, number = 0, program, children }: { run: 
       )}
       <details class="about">
         <summary>About this run</summary>
-        <AboutRun run={run} />
+        <div class="about-columns">
+          <dl class="plain">
+            <Fact name="Run"><Written text={run.id} /></Fact>
+            <Fact name="Begun"><Written text={run.created} /></Fact>
+            {run.command && <Fact name="Command"><code><Written text={run.command} /></code></Fact>}
+            {run.forked_from && <Fact name="Forked from"><Written text={run.forked_from} /></Fact>}
+            <Fact name="Story, SHA-256"><code><Written text={run.story_sha256} /></code></Fact>
+            <Fact name="Prompts">{{ rebuilt: "rebuilt by repeating the run, and compared by hash", partly: "rebuilt in part", none: "not rebuilt" }[run.prompts]}</Fact>
+            {Object.entries(run.versions).map(([name, version]) => <Fact key={name} name={name}><Written text={String(version)} /></Fact>)}
+          </dl>
+          <div>
+            <div class="wide" tabIndex={0} role="region" aria-label="Model calls by role">
+              <table>
+                <caption>Model calls by role</caption>
+                <thead>
+                  <tr><th scope="col">Role</th><th scope="col">Calls</th><th scope="col">Failed</th><th scope="col">Prompt</th><th scope="col">Cached</th><th scope="col">Answer</th><th scope="col">Time</th><th scope="col">Cost</th></tr>
+                </thead>
+                <tbody>
+                  {run.usage.map((use) => (
+                    <tr key={use.role}>
+                      <th scope="row">{use.role}</th><td>{count(use.calls)}</td><td>{count(use.failed)}</td><td>{count(use.prompt_tokens)}</td>
+                      <td>{count(use.cached_tokens)}</td><td>{count(use.completion_tokens)}</td><td>{seconds(use.seconds)}</td><td>{dollars(use.dollars)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+            <dl class="plain">
+              {Object.entries(run.metrics).map(([name, value]) => <Fact key={name} name={name.replaceAll("_", " ")}>{short(value)}</Fact>)}
+            </dl>
+            <details>
+              <summary>Configuration</summary>
+              <pre class="machine" tabIndex={0}><Written text={JSON.stringify(run.configuration, null, 2)} /></pre>
+            </details>
+          </div>
+        </div>
       </details>
     </header>
   );
@@ -61,47 +96,4 @@ function NoteText({ note: { text, moment }, run }: { note: Note; run: number }) 
 
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {
   return <div><dt>{name}</dt><dd>{children}</dd></div>;
-}
-
-function AboutRun({ run }: { run: Run }) {
-  return (
-    <div class="about-columns">
-      <dl class="plain">
-        <Fact name="Run"><Written text={run.id} /></Fact>
-        <Fact name="Begun"><Written text={run.created} /></Fact>
-        {run.command && <Fact name="Command"><code><Written text={run.command} /></code></Fact>}
-        {run.forked_from && <Fact name="Forked from"><Written text={run.forked_from} /></Fact>}
-        <Fact name="Story, SHA-256"><code><Written text={run.story_sha256} /></code></Fact>
-        <Fact name="Prompts">{{ rebuilt: "rebuilt by repeating the run, and compared by hash", partly: "rebuilt in part", none: "not rebuilt" }[run.prompts]}</Fact>
-        {Object.entries(run.versions).map(([name, version]) => <Fact key={name} name={name}><Written text={String(version)} /></Fact>)}
-      </dl>
-      <div>
-        <div class="wide" tabIndex={0} role="region" aria-label="Model calls by role">
-          <table>
-            <caption>Model calls by role</caption>
-            <thead>
-              <tr><th scope="col">Role</th><th scope="col">Calls</th><th scope="col">Failed</th><th scope="col">Prompt</th><th scope="col">Cached</th><th scope="col">Answer</th><th scope="col">Time</th><th scope="col">Cost</th></tr>
-            </thead>
-            <tbody>
-              {run.usage.map((use) => (
-                <tr key={use.role}>
-                  <th scope="row">{use.role}</th><td>{count(use.calls)}</td><td>{count(use.failed)}</td><td>{count(use.prompt_tokens)}</td>
-                  <td>{count(use.cached_tokens)}</td><td>{count(use.completion_tokens)}</td><td>{seconds(use.seconds)}</td><td>{dollars(use.dollars)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-        <dl class="plain">
-          {Object.entries(run.metrics).map(([name, value]) => (
-            <Fact key={name} name={name.replaceAll("_", " ")}>{typeof value === "number" ? short(value) : String(value ?? "–")}</Fact>
-          ))}
-        </dl>
-        <details>
-          <summary>Configuration</summary>
-          <pre class="machine" tabIndex={0}><Written text={JSON.stringify(run.configuration, null, 2)} /></pre>
-        </details>
-      </div>
-    </div>
-  );
 }

@@ -1,7 +1,6 @@
 import { addressOf } from "./address";
-import { Changed } from "./changed";
-import type { Change, Item } from "./data";
-import { Written } from "./written";
+import type { Item, ItemChange, RunMoment } from "./data";
+import { Changed, Written } from "./written";
 
 export const KINDS: Record<string, string> = { memory: "Memories", knowledge: "Knowledge", route: "Routes", objective: "Objectives" };
 
@@ -20,7 +19,7 @@ export function ItemText({ item }: { item: Item }) {
 const wholeOf = (item: Item) => [item.title, item.tags.join(", "), item.text].filter(Boolean).join("\n");
 
 /** Something that was learnt, changed or given up, as a difference. */
-export function ItemChange({ change: { before, after } }: { change: Change }) {
+export function ChangedItem({ change: { before, after } }: { change: ItemChange }) {
   if (before && after) {
     return (
       <li class="changed">
@@ -34,7 +33,7 @@ export function ItemChange({ change: { before, after } }: { change: Change }) {
 }
 
 /** Links to moments: the first of them, and how many there are besides. */
-export function Moments({ moments, run, most = 40 }: { moments: [number, number][]; run: number; most?: number }) {
+export function Moments({ moments, run, most = 40 }: { moments: RunMoment[]; run: number; most?: number }) {
   return (
     <p class="moments">
       {moments.slice(0, most).map((moment) => <a key={moment.join()} href={addressOf(run, moment)}>e{moment[0]} t{moment[1]}</a>)}

@@ -1,55 +1,59 @@
-import type { Call, Item, Moment, Run, Turn } from "./data";
+import { costOf, placeNameOf, placeOf, type Item, type PageCall, type PageRun, type PageTurn, type RunMoment } from "./data";
 
-/** A moment of a run with what had come about until then; tokens and dollars of the run as a whole. */
+/** A moment of a run with what had come about until then; `tokens` and `dollars` are of the run as a whole. */
 export interface Step {
   index: number;
   episode: number;
-  turn: Turn;
+  turn: PageTurn;
   rooms: number; // of the episode
   tokens: number;
-  dollars: number | null; // null where a call before it has no price
+  dollars: number | null; // null if a call before it has no price
+  episodeTokens: number;
+  episodeDollars: number | null;
 }
 
 /** A run as one row of moments, its episodes one after another. */
 export class Journey {
   readonly steps: Step[] = [];
-  private readonly first = new Map<number, number>();
+  /** The steps of each episode, by its number, oldest first. */
+  readonly episodes = new Map<number, Step[]>();
   private readonly words = new Map<number, string>();
 
-  constructor(readonly run: Run) {
-    let tokens = 0;
-    let dollars: number | null = 0;
-    for (const episode of run.episodes) {
-      this.first.set(episode.episode, this.steps.length);
+  constructor(readonly run: PageRun) {
+    let [tokens, dollars] = [0, 0 as number | null];
+    for (const { figures: { episode }, turns } of run.episodes) {
       const rooms = new Set<number>();
-      for (const turn of episode.turns) {
-        if (turn.place !== null) rooms.add(turn.place);
-        tokens += turn.tokens.prompt + turn.tokens.completion;
-        dollars = dollars === null || (turn.dollars === null && turn.calls.length) ? null : dollars + (turn.dollars ?? 0);
-        this.steps.push({ index: this.steps.length, episode: episode.episode, turn, rooms: rooms.size, tokens, dollars });
-      }
+      let [episodeTokens, episodeDollars] = [0, 0 as number | null];
+      this.episodes.set(episode, turns.map((turn): Step => {
+        const [place, cost] = [placeOf(turn), costOf(turn.calls)];
+        const add = (before: number | null) => (before === null || (cost.dollars === null && turn.calls.length) ? null : before + (cost.dollars ?? 0));
+        if (place !== null) rooms.add(place);
+        tokens += cost.prompt + cost.completion;
+        episodeTokens += cost.prompt + cost.completion;
+        [dollars, episodeDollars] = [add(dollars), add(episodeDollars)];
+        const step = { index: this.steps.length, episode, turn, rooms: rooms.size, tokens, dollars, episodeTokens, episodeDollars };
+        this.steps.push(step);
+        return step;
+      }));
     }
   }
 
+  /** The steps of an episode. */
+  episode(number: number): Step[] {
+    return this.episodes.get(number) ?? [];
+  }
+
   /** The step of a moment: the nearest that there is. */
-  indexOf([episode, turn]: Moment): number {
-    const first = this.first.get(episode);
-    if (first === undefined) return 0;
-    const length = this.run.episodes.find((each) => each.episode === episode)!.turns.length;
-    return first + Math.max(0, Math.min(turn, length - 1));
+  indexOf([episode, turn]: RunMoment): number {
+    const steps = this.episode(episode);
+    return steps[Math.max(0, Math.min(turn, steps.length - 1))]?.index ?? 0;
   }
 
   /** The first step of the episode that is so many after the step's own. */
   episodeFrom(index: number, by: number): number {
-    const numbers = [...this.first.keys()];
+    const numbers = [...this.episodes.keys()];
     const at = numbers.indexOf(this.steps[index]!.episode);
-    const other = numbers[Math.max(0, Math.min(numbers.length - 1, at + by))]!;
-    return this.first.get(other)!;
-  }
-
-  /** The steps of the same episode up to this one. */
-  soFar(index: number): Step[] {
-    return this.steps.slice(this.first.get(this.steps[index]!.episode)!, index + 1);
+    return this.indexOf([numbers[Math.max(0, Math.min(numbers.length - 1, at + by))]!, 0]);
   }
 
   /** What was known before the step, or after it. */
@@ -66,13 +70,13 @@ export class Journey {
   }
 
   /** The latest call of the same role before this one whose prompt is known. */
-  callBefore(index: number, call: Call): Call | null {
+  callBefore(index: number, call: PageCall): PageCall | null {
     let [at, before] = [index, this.steps[index]!.turn.calls.indexOf(call)];
     while (at >= 0) {
       const calls = this.steps[at]!.turn.calls;
       for (let each = before - 1; each >= 0; each--) {
         const other = calls[each]!;
-        if (other.role === call.role && other.user) return other;
+        if (other.event.role === call.event.role && other.prompt) return other;
       }
       at -= 1;
       before = at >= 0 ? this.steps[at]!.turn.calls.length : 0;
@@ -85,11 +89,11 @@ export class Journey {
     let words = this.words.get(step.index);
     if (words === undefined) {
       const { turn } = step;
-      const said = turn.attempts.flatMap((each) => [each.command, each.reasoning, each.reason]);
-      const answers = turn.calls.flatMap((call) => [JSON.stringify(call.answer), call.thoughts, call.error ?? ""]);
+      const said = turn.proposals.flatMap((each, at) => [each.action, each.reasoning, turn.verdicts[at]?.reason ?? ""]);
+      const answers = turn.calls.flatMap(({ event }) => (event.kind === "model_failed" ? [event.error] : [JSON.stringify(event.answer), event.reasoning]));
       const learnt = turn.changes.flatMap(({ after }) => (after ? [after.title, after.text] : []));
-      const all = [turn.command ?? "", turn.text, turn.reasoning, turn.place_name, turn.refusal ?? "", ...said, ...answers, ...learnt];
-      words = [...all, ...turn.events.map((event) => event.text)].join("\n").toLowerCase();
+      const all = [turn.seen.text, placeNameOf(turn), turn.seen.refusal ?? "", ...said, ...answers, ...learnt, ...turn.events];
+      words = all.join("\n").toLowerCase();
       this.words.set(step.index, words);
     }
     return words;

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Item, Moment } from "./data";
+import type { Item, RunMoment } from "./data";
 import { plural } from "./figures";
 import { ItemText, KINDS, Moments } from "./items";
 import type { Journey } from "./journey";
@@ -8,7 +8,13 @@ import type { Journey } from "./journey";
 export function LearntView({ journey, index, run }: { journey: Journey; index: number; run: number }) {
   const [text, setText] = useState("");
   const known = useMemo(() => [...journey.knownAt(index).values()], [journey, index]);
-  const taught = useMemo(() => turnsThatTaught(journey), [journey]);
+  const taught = useMemo(() => {
+    const turns = new Map<string, RunMoment[]>();
+    for (const { episode, turn } of journey.steps) {
+      for (const { key } of turn.changes) turns.set(key, [...(turns.get(key) ?? []), [episode, turn.turn]]);
+    }
+    return turns;
+  }, [journey]);
   const sought = text.trim().toLowerCase();
   const fits = (item: Item) => !sought || `${item.title}\n${item.text}\n${item.tags.join(" ")}`.toLowerCase().includes(sought);
   const step = journey.steps[index]!;
@@ -38,12 +44,4 @@ export function LearntView({ journey, index, run }: { journey: Journey; index: n
       </div>
     </div>
   );
-}
-
-function turnsThatTaught(journey: Journey): Map<string, Moment[]> {
-  const taught = new Map<string, Moment[]>();
-  for (const { episode, turn } of journey.steps) {
-    for (const { key } of turn.changes) taught.set(key, [...(taught.get(key) ?? []), [episode, turn.turn]]);
-  }
-  return taught;
 }

@@ -1,15 +1,41 @@
 import "./style.css";
 import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { AblationPage } from "./ablation";
 import { unpacked, type Report } from "./data";
 import { RunsPage } from "./runs_page";
-import { useFollowed } from "./following";
 
+const EVERY = 2000; // milliseconds
 const page = document.getElementById("page")!;
+
+/** The report, renewed from that address for as long as the run goes on. */
+function useFollowed(first: Report, address: string | undefined): Report {
+  const [report, setReport] = useState(first);
+  const follows = Boolean(address) && report.follow;
+  useEffect(() => {
+    if (!follows) return undefined;
+    let tag = "";
+    let timer = 0;
+    const look = async () => {
+      try {
+        const answer = await fetch(address!, { cache: "no-cache", headers: tag ? { "If-None-Match": tag } : {} });
+        const next = answer.headers.get("ETag") ?? "";
+        if (answer.status === 200 && (next !== tag || !next)) setReport((await answer.json()) as Report);
+        tag = next;
+      } catch {
+        // nobody serves it at the moment; the next look may find somebody
+      }
+      timer = window.setTimeout(look, EVERY);
+    };
+    timer = window.setTimeout(look, EVERY);
+    return () => window.clearTimeout(timer);
+  }, [follows, address]);
+  return report;
+}
 
 function Page({ first, follow }: { first: Report; follow: string | undefined }) {
   const report = useFollowed(first, follow);
-  return report.ablation ? <AblationPage ablation={report.ablation} program={report.program} /> : <RunsPage report={report} />;
+  return report.kind === "ablation" ? <AblationPage ablation={report.ablation} program={report.program} /> : <RunsPage report={report} />;
 }
 
 async function open() {

@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Moment } from "./data";
+import { placeOf, type RunMoment } from "./data";
 import { plural } from "./figures";
 import { ItemText, Moments } from "./items";
 import type { Journey } from "./journey";
@@ -8,7 +8,7 @@ import { Written } from "./written";
 
 /** The whole map, and what is known of the room that was clicked. */
 export function MapView({ journey, index, run }: { journey: Journey; index: number; run: number }) {
-  const here = journey.steps[index]!.turn.place;
+  const here = placeOf(journey.steps[index]!.turn);
   const [chosen, setChosen] = useState<number | null>(null);
   const { map } = journey.run;
   if (!map?.rooms.length) return <p class="label">This run kept no map.</p>;
@@ -35,7 +35,7 @@ function RoomPanel({ journey, index, run, room: id }: { journey: Journey; index:
   const room = journey.run.map!.rooms.find((each) => each.id === id);
   const known = useMemo(() => [...journey.knownAt(index).values()].filter((item) => item.kind === "memory" && item.place === id), [journey, index, id]);
   const turns = useMemo(
-    () => journey.steps.filter(({ turn }) => turn.place === id).map(({ episode, turn }): Moment => [episode, turn.turn]),
+    () => journey.steps.filter(({ turn }) => placeOf(turn) === id).map(({ episode, turn }): RunMoment => [episode, turn.turn]),
     [journey, id],
   );
   if (!room) return <aside class="around"><p class="label">Click a room.</p></aside>;

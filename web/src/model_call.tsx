@@ -1,28 +1,28 @@
 import { useState } from "preact/hooks";
-import { Changed } from "./changed";
-import { textOf, type Call, type Ranges, type Run } from "./data";
+import { textOf, type PageCall, type PageRun } from "./data";
 import { count, dollars, plural, seconds } from "./figures";
-import { Written } from "./written";
+import { Changed, Written } from "./written";
 
 interface Shown {
-  run: Run;
-  call: Call;
-  before: () => Call | null;
+  run: PageRun;
+  call: PageCall;
+  before: () => PageCall | null;
   sought: string;
 }
 
 /** A model call: a line of figures that opens into the exact prompt and the answer. */
 export function ModelCall({ run, call, before, sought }: Shown) {
+  const { event } = call;
   const [open, setOpen] = useState(false);
   return (
     <details class="call" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
-        <span class="call-role">{call.role}</span>
+        <span class="call-role">{event.role}</span>
         <span class="label">
-          {call.error !== null && <strong class="loss">failed </strong>}
-          {count(call.prompt_tokens)} → {plural(call.completion_tokens, "token")}, {seconds(call.seconds)}
+          {event.kind === "model_failed" && <strong class="loss">failed </strong>}
+          {count(event.prompt_tokens)} → {plural(event.completion_tokens, "token")}, {seconds(event.seconds)}
           {call.dollars !== null && `, ${dollars(call.dollars)}`}
-          {call.requests !== null && call.requests > 1 && `, ${call.requests} requests`}
+          {event.kind === "model_answered" && event.requests > 1 && `, ${event.requests} requests`}
         </span>
       </summary>
       {open && <Opened run={run} call={call} before={before()} sought={sought} />}
@@ -30,20 +30,20 @@ export function ModelCall({ run, call, before, sought }: Shown) {
   );
 }
 
-function Opened({ run, call, before, sought }: { run: Run; call: Call; before: Call | null; sought: string }) {
-  const user = textOf(run, call.user);
+function Opened({ run, call: { event, prompt }, before, sought }: { run: PageRun; call: PageCall; before: PageCall | null; sought: string }) {
+  const user = textOf(run, prompt?.user);
   return (
     <div class="call-parts">
-      <p class="label"><Written text={call.model} />{call.agrees === true && ", prompt rebuilt and equal by its SHA-256 "}{call.agrees === false && ", the prompt rebuilt is not the one that was sent "}<code title={call.sha256}>{call.sha256.slice(0, 12)}</code></p>
+      <p class="label"><Written text={event.model} />{prompt?.agrees === true && ", prompt rebuilt and equal by its SHA-256 "}{prompt?.agrees === false && ", the prompt rebuilt is not the one that was sent "}<code title={event.prompt_sha256}>{event.prompt_sha256.slice(0, 12)}</code></p>
       <h4>Answer</h4>
-      {call.error !== null ? <p class="note"><Written text={call.error} sought={sought} /></p> : (
-        <pre class="machine" tabIndex={0}><Written text={JSON.stringify(call.answer, null, 2) ?? ""} sought={sought} /></pre>
+      {event.kind === "model_failed" ? <p class="note"><Written text={event.error} sought={sought} /></p> : (
+        <pre class="machine" tabIndex={0}><Written text={JSON.stringify(event.answer, null, 2)} sought={sought} /></pre>
       )}
-      {call.thoughts && <><h4>Thoughts</h4><pre class="machine" tabIndex={0}><Written text={call.thoughts} sought={sought} /></pre></>}
+      {event.kind === "model_answered" && event.reasoning && <><h4>Thoughts</h4><pre class="machine" tabIndex={0}><Written text={event.reasoning} sought={sought} /></pre></>}
       {user === null ? <p class="label">The prompt could not be rebuilt; its SHA-256 is all that the run kept.</p> : (
-        <Prompt now={user} before={textOf(run, before?.user ?? null)} sought={sought} />
+        <Prompt now={user} before={textOf(run, before?.prompt?.user)} sought={sought} />
       )}
-      <Instructions run={run} now={call.system} before={before?.system ?? null} />
+      <Instructions run={run} now={prompt?.system} before={before?.prompt?.system} />
     </div>
   );
 }
@@ -63,10 +63,10 @@ function Prompt({ now, before, sought }: { now: string; before: string | null; s
   );
 }
 
-function Instructions({ run, now, before }: { run: Run; now: Ranges | null; before: Ranges | null }) {
+function Instructions({ run, now, before }: { run: PageRun; now: number[] | undefined; before: number[] | undefined }) {
   const text = textOf(run, now);
   if (!text) return null;
-  const same = before !== null && textOf(run, before) === text;
+  const same = before !== undefined && textOf(run, before) === text;
   return (
     <details>
       <summary>Instructions <span class="label">{same ? "as the last time" : before ? "changed since the last time" : "the first of this role"}</span></summary>

@@ -1,7 +1,7 @@
 import { select } from "d3-selection";
 import { zoom, zoomIdentity, type ZoomBehavior } from "d3-zoom";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { Room, StoryMap, Way } from "./data";
+import { placeOf, type PageMap, type PageRoom, type Way } from "./data";
 import type { Journey } from "./journey";
 import { spelled } from "./written";
 
@@ -28,7 +28,7 @@ interface Drawn {
   small?: boolean;
 }
 
-const centre = (room: Room): [number, number] => [room.x * CELL.x, room.y * CELL.y];
+const centre = (room: PageRoom): [number, number] => [room.x * CELL.x, room.y * CELL.y];
 
 /** The map as it was known at a moment, with the way that the episode had taken. */
 export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
@@ -37,11 +37,15 @@ export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
   const drawing = useRef<SVGGElement>(null);
   const zooming = useRef<ZoomBehavior<SVGSVGElement, unknown>>(null);
   const rooms = useMemo(() => new Map(map.rooms.map((room) => [room.id, room])), [map]);
-  const ages = useMemo(() => agesOf(map, journey), [map, journey]);
-  const here = journey.steps[index]!.turn.place;
+  /** How early each room was first visited: 0 for the first room of the run, 1 for the latest. */
+  const ages = useMemo(() => {
+    const visits = map.rooms.flatMap(({ id, first }) => (first ? [{ id, at: journey.indexOf(first) }] : [])).sort((one, other) => one.at - other.at);
+    return new Map(visits.map(({ id }, order) => [id, order / Math.max(1, visits.length - 1)]));
+  }, [map, journey]);
+  const here = placeOf(journey.steps[index]!.turn);
   const frame = small ? around(rooms.get(here ?? -1) ?? map.rooms[0]) : whole(map.rooms);
   const path = useMemo(() => pathOf(journey, index, map, rooms), [journey, index, map, rooms]);
-  const isKnown = (first: Room["first"]) => first === null || journey.indexOf(first) <= index;
+  const isKnown = (first: PageRoom["first"]) => first === null || journey.indexOf(first) <= index;
 
   useEffect(() => {
     if (small) return undefined;
@@ -64,7 +68,7 @@ export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
           </marker>
         </defs>
         <g ref={drawing}>
-          {map.ways.filter((way) => way.shown !== "named").map((way) => <WayLine key={`${way.from_id} ${way.to_id} ${way.there.join()}`} way={way} rooms={rooms} known={isKnown(way.first)} marker={small ? "arrow-small" : "arrow"} />)}
+          {map.ways.filter(({ way }) => way.shown !== "named").map(({ way, first }) => <WayLine key={`${way.from_id} ${way.to_id} ${way.there.join()}`} way={way} rooms={rooms} known={isKnown(first)} marker={small ? "arrow-small" : "arrow"} />)}
           <path class="path" d={path.join("")} />
           <path class="path path-latest" d={path.slice(-LATEST).join("")} />
           {map.rooms.map((room) => (
@@ -83,21 +87,15 @@ export function Plan({ journey, index, chosen, choose, small = false }: Drawn) {
   );
 }
 
-/** How early each room was first visited: 0 for the first room of the run, 1 for the latest. */
-function agesOf(map: StoryMap, journey: Journey): Map<number, number> {
-  const visited = map.rooms.filter((room) => room.first !== null).sort((one, other) => journey.indexOf(one.first!) - journey.indexOf(other.first!));
-  return new Map(visited.map((room, order) => [room.id, visited.length > 1 ? order / (visited.length - 1) : 0]));
-}
-
 /** The moves of the episode along the lines of the map, each as a piece of an SVG path. */
-function pathOf(journey: Journey, index: number, map: StoryMap, rooms: Map<number, Room>): string[] {
+function pathOf(journey: Journey, index: number, map: PageMap, rooms: Map<number, PageRoom>): string[] {
   const path: string[] = [];
-  let last: Room | undefined;
-  for (const { turn } of journey.soFar(index)) {
-    const room = turn.place === null ? undefined : rooms.get(turn.place);
+  let last: PageRoom | undefined;
+  for (const { turn } of journey.episode(journey.steps[index]!.episode).filter((step) => step.index <= index)) {
+    const room = rooms.get(placeOf(turn) ?? -1);
     if (room && last && room !== last) {
       const pair = [last.id, room.id];
-      const isLine = map.ways.some((way) => way.shown !== "named" && pair.includes(way.from_id) && pair.includes(way.to_id));
+      const isLine = map.ways.some(({ way }) => way.shown !== "named" && pair.includes(way.from_id) && pair.includes(way.to_id));
       if (isLine) path.push(`M${centre(last).join()}L${centre(room).join()}`);
     }
     last = room ?? last;
@@ -106,26 +104,26 @@ function pathOf(journey: Journey, index: number, map: StoryMap, rooms: Map<numbe
 }
 
 /** The ways out of a room that no line shows, each in a few words. */
-function namedFrom(room: Room, map: StoryMap, rooms: Map<number, Room>, isKnown: (first: Way["first"]) => boolean): string[] {
-  return map.ways.filter((way) => way.shown === "named" && isKnown(way.first)).flatMap((way) => [
+function namedFrom(room: PageRoom, map: PageMap, rooms: Map<number, PageRoom>, isKnown: (first: PageRoom["first"]) => boolean): string[] {
+  return map.ways.filter(({ way, first }) => way.shown === "named" && isKnown(first)).flatMap(({ way }) => [
     ...(way.from_id === room.id && way.there.length ? [`${way.there.join(", ")} > ${rooms.get(way.to_id)?.name}`] : []),
     ...(way.to_id === room.id && way.back.length ? [`${way.back.join(", ")} > ${rooms.get(way.from_id)?.name}`] : []),
   ]);
 }
 
-function whole(rooms: Room[]): [number, number, number, number] {
+function whole(rooms: PageRoom[]): [number, number, number, number] {
   const [xs, ys] = [rooms.map((room) => room.x), rooms.map((room) => room.y)];
   const [left, top] = [Math.min(0, ...xs), Math.min(0, ...ys)];
   const [right, bottom] = [Math.max(0, ...xs), Math.max(0, ...ys)];
   return [(left - 0.7) * CELL.x, (top - 0.7) * CELL.y, (right - left + 1.4) * CELL.x, (bottom - top + 1.4) * CELL.y];
 }
 
-function around(room: Room | undefined): [number, number, number, number] {
+function around(room: PageRoom | undefined): [number, number, number, number] {
   const [x, y] = room ? centre(room) : [0, 0];
   return [x - 1.6 * CELL.x, y - 1.7 * CELL.y, 3.2 * CELL.x, 3.4 * CELL.y];
 }
 
-function WayLine({ way, rooms, known, marker }: { way: Way; rooms: Map<number, Room>; known: boolean; marker: string }) {
+function WayLine({ way, rooms, known, marker }: { way: Way; rooms: Map<number, PageRoom>; known: boolean; marker: string }) {
   const [one, other] = [rooms.get(way.from_id), rooms.get(way.to_id)];
   if (!one || !other || one === other) return null;
   const [from, to] = [edge(one, other), edge(other, one)];
@@ -141,15 +139,20 @@ function WayLine({ way, rooms, known, marker }: { way: Way; rooms: Map<number, R
 }
 
 /** Where the line between the middles of two rooms leaves the first one's box. */
-function edge(room: Room, other: Room): [number, number] {
+function edge(room: PageRoom, other: PageRoom): [number, number] {
   const [[x, y], [toX, toY]] = [centre(room), centre(other)];
-  const [dx, dy] = [toX - x, toY - y];
+  const [dx, dy] = onEdge(toX - x, toY - y);
+  return [x + dx, y + dy];
+}
+
+/** Where a line from the middle of a box in that direction leaves the box. */
+function onEdge(dx: number, dy: number): [number, number] {
   const share = Math.min(BOX.x / 2 / Math.abs(dx || 1e-9), BOX.y / 2 / Math.abs(dy || 1e-9));
-  return [x + dx * share, y + dy * share];
+  return [dx * share, dy * share];
 }
 
 interface Box {
-  room: Room;
+  room: PageRoom;
   age: number | undefined;
   known: boolean;
   named: string[];
@@ -163,6 +166,8 @@ function RoomBox({ room, age, known, named, here, chosen, choose, focusable }: B
   const [x, y] = centre(room);
   const name = spelled(room.name) || `Location #${room.id}`;
   const lines = folded(name);
+  const labels = named.map((words) => cut(spelled(words), NAMED_LETTERS));
+  if (labels.length > NAMED) labels.splice(NAMED - 1, Infinity, `and ${labels.length - NAMED + 1} more`);
   return (
     <g
       class={`room ${known ? (age === undefined ? "room-earlier" : "") : "unknown"} ${here ? "here" : ""} ${chosen ? "chosen" : ""}`}
@@ -184,7 +189,7 @@ function RoomBox({ room, age, known, named, here, chosen, choose, focusable }: B
       {known && Object.keys(room.refused).map((command) => <Stub key={command} command={command} kind="refused" />)}
       <rect x={-BOX.x / 2} y={-BOX.y / 2} width={BOX.x} height={BOX.y} rx={5} />
       {lines.map((line, each) => <text key={each} y={(each - (lines.length - 1) / 2) * 13 + 4}>{line}</text>)}
-      {namedLines(named).map((line, each) => <text key={each} class="named" x={-BOX.x / 2} y={BOX.y / 2 + 9 * (each + 1)}>{line}</text>)}
+      {labels.map((line, each) => <text key={each} class="named" x={-BOX.x / 2} y={BOX.y / 2 + 9 * (each + 1)}>{line}</text>)}
     </g>
   );
 }
@@ -194,9 +199,8 @@ function Stub({ command, kind }: { command: string; kind: "untried" | "refused" 
   const direction = DIRECTIONS[command];
   if (!direction) return null;
   const [dx, dy] = direction;
-  const share = Math.min(BOX.x / 2 / Math.abs(dx || 1e-9), BOX.y / 2 / Math.abs(dy || 1e-9));
   const length = Math.hypot(dx, dy);
-  const [x, y] = [dx * share, dy * share];
+  const [x, y] = onEdge(dx, dy);
   const [endX, endY] = [x + (dx / length) * STUB, y + (dy / length) * STUB];
   return (
     <g class={`stub ${kind}`}>
@@ -207,12 +211,6 @@ function Stub({ command, kind }: { command: string; kind: "untried" | "refused" 
       <title>{spelled(`${command}: ${kind}`)}</title>
     </g>
   );
-}
-
-/** As many of the named ways as fit between two boxes. */
-function namedLines(named: string[]): string[] {
-  const lines = named.map((words) => cut(spelled(words), NAMED_LETTERS));
-  return lines.length > NAMED ? [...lines.slice(0, NAMED - 1), `and ${lines.length - NAMED + 1} more`] : lines;
 }
 
 function cut(text: string, letters: number): string {

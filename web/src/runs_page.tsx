@@ -2,12 +2,10 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { addressOf, readAddress, VIEWS, type View } from "./address";
 import { CompareView } from "./compare_view";
 import { CurvesView } from "./curves_view";
-import type { Moment, Report } from "./data";
-import { NO_FILTER, found, isFiltering, type Filter } from "./filter";
-import { FinderPanel } from "./finder_panel";
+import type { PageData, RunMoment } from "./data";
+import { FinderPanel, found, isFiltering, NO_FILTER, type Filter } from "./finder_panel";
 import { Heading } from "./heading";
 import { Journey } from "./journey";
-import { KeysHelp } from "./keys_help";
 import { LearntView } from "./learnt_view";
 import { MapView } from "./map_view";
 import { Scrubber } from "./scrubber";
@@ -24,7 +22,7 @@ export interface Place {
 }
 
 /** The page of one or more runs: a moment of one of them, and ways to look at it. */
-export function RunsPage({ report }: { report: Report }) {
+export function RunsPage({ report }: { report: PageData }) {
   const journeys = useMemo(() => report.runs.map((run) => new Journey(run)), [report]);
   const [place, setPlace] = useState<Place>(() => placeOf(journeys, location.hash));
   const [filter, setFilter] = useState<Filter>(NO_FILTER);
@@ -38,7 +36,7 @@ export function RunsPage({ report }: { report: Report }) {
 
   const go = useCallback((change: Partial<Place>) => setPlace((before) => ({ ...before, ...change })), []);
   const goTo = useCallback(
-    (moment: Moment, run = place.run) => go({ run, index: journeys[run]!.indexOf(moment), view: "turn" }),
+    (moment: RunMoment, run = place.run) => go({ run, index: journeys[run]!.indexOf(moment), view: "turn" }),
     [journeys, place.run],
   );
 
@@ -118,6 +116,30 @@ export function RunsPage({ report }: { report: Report }) {
       </main>
       {helps && <KeysHelp close={() => setHelps(false)} />}
     </>
+  );
+}
+
+const KEYS: [string, string][] = [
+  ["→  ←", "next turn, turn before (of those found, while searching)"],
+  ["Home  End", "first turn, last turn"],
+  ["e  E", "next episode, episode before"],
+  ["/", "search"],
+  ["Esc", "leave the search, close this"],
+  ["1 to 5", "turn, map, curves, learnt, compare"],
+  ["?", "these keys"],
+];
+
+function KeysHelp({ close }: { close: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current!.showModal(), []);
+  return (
+    <dialog ref={dialog} class="help" aria-labelledby="keys-title" onClose={close}>
+      <h2 id="keys-title">Keys</h2>
+      <dl class="keys">
+        {KEYS.map(([key, does]) => <div key={key}><dt>{key.split("  ").map((each) => <kbd key={each}>{each}</kbd>)}</dt><dd>{does}</dd></div>)}
+      </dl>
+      <form method="dialog"><button type="submit">Close</button></form>
+    </dialog>
   );
 }
 

@@ -1,8 +1,8 @@
 import { useMemo } from "preact/hooks";
 import { addressOf } from "./address";
-import type { Attempt, Change, Item, Moment, Turn } from "./data";
+import { costOf, isUnplayed, namesOf, placeNameOf, placeOf, playedIn, type Item, type ItemChange, type PageTurn, type RunMoment } from "./data";
 import { dollars, plural, seconds, short, signed } from "./figures";
-import { ItemChange, ItemText } from "./items";
+import { ChangedItem, ItemText } from "./items";
 import type { Journey } from "./journey";
 import { ModelCall } from "./model_call";
 import { Plan } from "./plan";
@@ -16,7 +16,7 @@ interface Shown {
   run: number;
   sought: string;
   openMap: () => void;
-  goTo: (moment: Moment) => void;
+  goTo: (moment: RunMoment) => void;
 }
 
 /** One turn: what the story said, the command and why, and everything that was asked and learnt around it. */
@@ -24,36 +24,43 @@ export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) 
   const step = journey.steps[index]!;
   const before = index > 0 && step.turn.turn > 0 ? journey.steps[index - 1]!.turn : null;
   const { turn } = step;
+  const { seen } = turn;
+  const [played, place, cost] = [playedIn(turn), placeOf(turn), costOf(turn.calls)];
   return (
     <>
       <article class="turn" aria-label={`Episode ${step.episode}, turn ${turn.turn}`}>
         <p class="labels">
           <a href={addressOf(run, [step.episode, turn.turn])}>Episode {step.episode}, turn {turn.turn}</a>
-          <span><Written text={turn.place_name || (turn.place === null ? "place not known" : `Location #${turn.place}`)} /></span>
-          {turn.score !== null && <span>{turn.score} {turn.score === 1 ? "point" : "points"}</span>}
+          <span><Written text={placeNameOf(turn) || "place not known"} /></span>
+          {seen.score !== null && <span>{seen.score} {seen.score === 1 ? "point" : "points"}</span>}
           {turn.score_change ? <strong class={turn.score_change > 0 ? "gain" : "loss"}>{signed(turn.score_change)}</strong> : null}
-          {turn.died && <strong class="loss">died</strong>}
-          {turn.ending && <strong>{turn.ending}</strong>}
+          {seen.died && <strong class="loss">died</strong>}
+          {seen.ending && <strong>{seen.ending}</strong>}
         </p>
-        {turn.command !== null && (
-          <h2 class="command"><span aria-hidden="true">&gt; </span><Written text={turn.command} sought={sought} /></h2>
-        )}
+        {played && <h2 class="command"><span aria-hidden="true">&gt; </span><Written text={played.action} sought={sought} /></h2>}
         {turn.turn === 0 && <h2 class="command opening">Opening of episode {step.episode}</h2>}
-        {turn.unplayed && <h2 class="command opening">A turn that was not played</h2>}
-        {turn.refusal && <p class="note">Not given to the story: <Written text={turn.refusal} /></p>}
-        <div class="story"><Written text={turn.text.trim()} sought={sought} /></div>
-        {turn.events.map((event, each) => <p key={each} class="note"><Written text={event.text} sought={sought} /></p>)}
+        {isUnplayed(turn) && <h2 class="command opening">A turn that was not played</h2>}
+        {seen.refusal && <p class="note">Not given to the story: <Written text={seen.refusal} /></p>}
+        <div class="story"><Written text={seen.text.trim()} sought={sought} /></div>
+        {turn.events.map((event, each) => <p key={each} class="note"><Written text={event} sought={sought} /></p>)}
         <Reasoning turn={turn} sought={sought} />
         <Verdicts turn={turn} sought={sought} />
         <Learnt journey={journey} index={index} />
-        <Calls journey={journey} index={index} sought={sought} />
+        {turn.calls.length > 0 && (
+          <section>
+            <h3>{plural(turn.calls.length, "model call")}</h3>
+            {turn.calls.map((call, each) => (
+              <ModelCall key={`${index}/${each}`} run={journey.run} call={call} before={() => journey.callBefore(index, call)} sought={sought} />
+            ))}
+          </section>
+        )}
       </article>
       <aside class="around" aria-label="Around this turn">
         {journey.run.map && (
           <section>
             <h3>Map so far <button type="button" class="quiet" onClick={openMap}>Open the map</button></h3>
-            <Plan journey={journey} index={index} chosen={turn.place} choose={(room) => {
-              const first = journey.steps.find((each) => each.turn.place === room);
+            <Plan journey={journey} index={index} chosen={place} choose={(room) => {
+              const first = journey.steps.find((each) => placeOf(each.turn) === room);
               if (first) goTo([first.episode, first.turn.turn]);
             }} small />
           </section>
@@ -65,11 +72,10 @@ export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) 
           <h3>This turn took</h3>
           <dl class="plain">
             <div><dt>Time</dt><dd>{seconds(turn.seconds)}</dd></div>
-            <div><dt>Prompt</dt><dd>{plural(turn.tokens.prompt, "token")}{turn.tokens.cached ? `, ${short(turn.tokens.cached)} cached` : ""}</dd></div>
-            <div><dt>Answers</dt><dd>{plural(turn.tokens.completion, "token")}</dd></div>
-            <div><dt>Cost</dt><dd>{turn.dollars === null ? "no price known" : dollars(turn.dollars)}</dd></div>
-            {turn.at && <div><dt>Written down</dt><dd><time dateTime={turn.at}>{turn.at.slice(0, 19).replace("T", " ")}</time></dd></div>}
-            {turn.moves !== null && <div><dt>The story counts</dt><dd>{plural(turn.moves, "move")}</dd></div>}
+            <div><dt>Prompt</dt><dd>{plural(cost.prompt, "token")}{cost.cached ? `, ${short(cost.cached)} cached` : ""}</dd></div>
+            <div><dt>Answers</dt><dd>{plural(cost.completion, "token")}</dd></div>
+            <div><dt>Cost</dt><dd>{cost.dollars === null ? "no price known" : dollars(cost.dollars)}</dd></div>
+            {seen.moves !== null && <div><dt>The story counts</dt><dd>{plural(seen.moves, "move")}</dd></div>}
             <div><dt>Run so far</dt><dd>{short(step.tokens)} tokens{step.dollars === null ? "" : `, ${dollars(step.dollars)}`}</dd></div>
           </dl>
         </section>
@@ -78,13 +84,14 @@ export function TurnView({ journey, index, run, sought, openMap, goTo }: Shown) 
   );
 }
 
-function Reasoning({ turn, sought }: { turn: Turn; sought: string }) {
-  if (turn.by_route) return <p class="labels">Played along a route that was learnt; no model chose it.</p>;
-  if (!turn.reasoning) return null;
+function Reasoning({ turn, sought }: { turn: PageTurn; sought: string }) {
+  const [played, verdict] = [playedIn(turn), turn.verdicts.at(-1)];
+  if (verdict?.accepted && verdict.source === "route") return <p class="labels">Played along a route that was learnt; no model chose it.</p>;
+  if (!played?.reasoning) return null;
   return (
     <section class="reasoning">
       <h3>Why</h3>
-      <blockquote tabIndex={0}><Written text={turn.reasoning} sought={sought} /></blockquote>
+      <blockquote tabIndex={0}><Written text={played.reasoning} sought={sought} /></blockquote>
     </section>
   );
 }
@@ -97,32 +104,32 @@ const SOURCES: Record<string, string> = {
   route: "a route",
 };
 
-function Verdicts({ turn, sought }: { turn: Turn; sought: string }) {
-  const judged = turn.attempts.filter((each) => !each.accepted || each.reason || each.confidence !== null || each.follow !== null || each.go_to !== null);
+function Verdicts({ turn, sought }: { turn: PageTurn; sought: string }) {
+  const judged = turn.verdicts
+    .map((verdict, at) => ({ verdict, proposal: turn.proposals[at]! }))
+    .filter(({ verdict, proposal }) => !verdict.accepted || verdict.reason || verdict.confidence !== null || proposal.follow !== null || proposal.go_to !== null);
   if (!judged.length) return null;
   return (
     <section>
       <h3>Verdicts</h3>
-      <ul class="verdicts">{judged.map((each, index) => <Verdict key={index} attempt={each} sought={sought} />)}</ul>
+      <ul class="verdicts">
+        {judged.map(({ proposal, verdict }, index) => (
+          <li key={index}>
+            <span class={verdict.accepted ? "gain" : "loss"}>{verdict.accepted ? "accepted" : "sent back"}</span>{" "}
+            <code><Written text={proposal.action} sought={sought} /></code>
+            {proposal.follow !== null && <span class="label"> to follow route {proposal.follow}</span>}
+            {proposal.go_to !== null && <span class="label"> to walk to room {proposal.go_to}</span>}
+            {verdict.reason && <>: <Written text={verdict.reason} sought={sought} /></>}
+            {SOURCES[verdict.source] && (
+              <span class="label"> – {SOURCES[verdict.source]}{verdict.confidence !== null && `, ${Math.round(verdict.confidence * 100)} % sure`}</span>
+            )}
+            {!verdict.accepted && proposal.reasoning && (
+              <details><summary>Why it was proposed</summary><p><Written text={proposal.reasoning} sought={sought} /></p></details>
+            )}
+          </li>
+        ))}
+      </ul>
     </section>
-  );
-}
-
-function Verdict({ attempt, sought }: { attempt: Attempt; sought: string }) {
-  return (
-    <li>
-      <span class={attempt.accepted ? "gain" : "loss"}>{attempt.accepted ? "accepted" : "sent back"}</span>{" "}
-      <code><Written text={attempt.command} sought={sought} /></code>
-      {attempt.follow !== null && <span class="label"> to follow route {attempt.follow}</span>}
-      {attempt.go_to !== null && <span class="label"> to walk to room {attempt.go_to}</span>}
-      {attempt.reason && <>: <Written text={attempt.reason} sought={sought} /></>}
-      {SOURCES[attempt.source] && (
-        <span class="label"> – {SOURCES[attempt.source]}{attempt.confidence !== null && `, ${Math.round(attempt.confidence * 100)} % sure`}</span>
-      )}
-      {!attempt.accepted && attempt.reasoning && (
-        <details><summary>Why it was proposed</summary><p><Written text={attempt.reasoning} sought={sought} /></p></details>
-      )}
-    </li>
   );
 }
 
@@ -133,12 +140,15 @@ function Learnt({ journey, index }: { journey: Journey; index: number }) {
     const known = journey.knownAt(index, false);
     return turn.read.flatMap((key): Item[] => (known.get(key) ? [known.get(key)!] : []));
   }, [journey, index]);
+  const list = (shown: ItemChange[]) => <ul class="items">{shown.map((change) => <ChangedItem key={change.key} change={change} />)}</ul>;
+  const more = turn.changes.length - MOST_CHANGES;
   return (
     <>
       {turn.changes.length > 0 && (
         <section>
           <h3>Learnt from this turn</h3>
-          <Changes changes={turn.changes} />
+          {list(turn.changes.slice(0, MOST_CHANGES))}
+          {more > 0 && <details><summary>{plural(more, "more change")}</summary>{list(turn.changes.slice(MOST_CHANGES))}</details>}
         </section>
       )}
       {used.length > 0 && (
@@ -153,51 +163,28 @@ function Learnt({ journey, index }: { journey: Journey; index: number }) {
   );
 }
 
-function Changes({ changes }: { changes: Change[] }) {
-  const list = (shown: Change[]) => <ul class="items">{shown.map((change) => <ItemChange key={change.key} change={change} />)}</ul>;
-  const more = changes.length - MOST_CHANGES;
-  return (
-    <>
-      {list(changes.slice(0, MOST_CHANGES))}
-      {more > 0 && <details><summary>{plural(more, "more change")}</summary>{list(changes.slice(MOST_CHANGES))}</details>}
-    </>
-  );
-}
-
-function Calls({ journey, index, sought }: { journey: Journey; index: number; sought: string }) {
-  const { turn } = journey.steps[index]!;
-  if (!turn.calls.length) return null;
-  return (
-    <section>
-      <h3>{plural(turn.calls.length, "model call")}</h3>
-      {turn.calls.map((call, each) => (
-        <ModelCall key={`${index}/${each}`} run={journey.run} call={call} before={() => journey.callBefore(index, call)} sought={sought} />
-      ))}
-    </section>
-  );
-}
-
-function Belongings({ turn, before }: { turn: Turn; before: Turn | null }) {
-  if (turn.inventory === null) return <section><h3>Carried</h3><p class="label">The story does not tell.</p></section>;
-  const had = before?.inventory ?? null;
-  const gone = had ? had.filter((name) => !turn.inventory!.includes(name)) : [];
+function Belongings({ turn, before }: { turn: PageTurn; before: PageTurn | null }) {
+  const [carried, had, visible] = [namesOf(turn.seen.inventory), namesOf(before?.seen.inventory ?? null), namesOf(turn.seen.visible)];
+  if (carried === null) return <section><h3>Carried</h3><p class="label">The story does not tell.</p></section>;
+  const gone = had ? had.filter((name) => !carried.includes(name)) : [];
   return (
     <section>
       <h3>Carried</h3>
-      {turn.inventory.length + gone.length === 0 && <p class="label">Nothing.</p>}
+      {carried.length + gone.length === 0 && <p class="label">Nothing.</p>}
       <ul class="carried">
-        {turn.inventory.map((name, each) => (
+        {carried.map((name, each) => (
           <li key={each}>{had && !had.includes(name) ? <ins><Written text={name} /></ins> : <Written text={name} />}</li>
         ))}
         {gone.map((name, each) => <li key={`gone ${each}`}><del><Written text={name} /></del></li>)}
       </ul>
-      {turn.visible && turn.visible.length > 0 && <p class="label">In sight: <Written text={turn.visible.join(", ")} /></p>}
+      {visible && visible.length > 0 && <p class="label">In sight: <Written text={visible.join(", ")} /></p>}
     </section>
   );
 }
 
 /** What a model read out of the story's text before the turn. */
-function Read({ turn: { reading } }: { turn: Turn }) {
+function Read({ turn }: { turn: PageTurn }) {
+  const reading = turn.proposals[0]?.reading;
   if (!reading) return null;
   const told = [reading.is_room_description && "a room's description", reading.exits.length > 0 && `exits ${reading.exits.join(", ")}`, reading.in_combat && "a fight"];
   return <section><h3>Read out of the text</h3><p class="label"><Written text={told.filter(Boolean).join("; ") || "nothing"} /></p></section>;
@@ -206,7 +193,7 @@ function Read({ turn: { reading } }: { turn: Turn }) {
 function Known({ journey, index }: { journey: Journey; index: number }) {
   const { turn } = journey.steps[index]!;
   const known = useMemo(() => [...journey.knownAt(index).values()], [journey, index]);
-  const here = known.filter((item) => item.kind === "memory" && item.place !== null && item.place === turn.place && !item.tags.includes("superseded"));
+  const here = known.filter((item) => item.kind === "memory" && item.place !== null && item.place === placeOf(turn) && !item.tags.includes("superseded"));
   const aims = !journey.run.learnt_known ? [] : known.filter((item) => item.kind === "objective" && item.tags.includes("active"));
   return (
     <>

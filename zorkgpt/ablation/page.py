@@ -20,7 +20,7 @@ from zorkgpt.ablation.measures import DECISIVE, MEASURES, RunMeasures, finished_
 from zorkgpt.ablation.plan import parse_arms
 from zorkgpt.ablation.results import RESULTS_FILE, ReachedScore, Results
 from zorkgpt.report.figures import EpisodeFigures
-from zorkgpt.report.page_data import PAGE_FORMAT, Note
+from zorkgpt.report.run_page import PAGE_FORMAT, Note
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,9 @@ from session.errors import StoreError, ZorkGPTError
 from session.files.journal import JOURNAL_FILE
 from session.text import counted
 from zorkgpt.report.learnt import NOTHING_LEFT, read_end
-from zorkgpt.report.page_data import Note, PageData
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.repetition import Repetition
-from zorkgpt.report.run_page import page_of_run
+from zorkgpt.report.run_page import Note, PageData, page_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from session.events import Event
     from session.game_configuration import GameConfiguration
     from zorkgpt.llm.run_model import RepeatedCall
-    from zorkgpt.report.page_data import PageRun
     from zorkgpt.report.played_run import PlayedRun
+    from zorkgpt.report.run_page import PageRun
 
 
 SHARE = 4

@@ -12,11 +12,11 @@ from managers.route_manager import ROUTES_FILE
 from managers.routes.document import parse_routes
 from session.configuration.option_groups import PriceOptions
 from session.files.run_folders import AT_END, AT_START
-from session.files.shared_files import read_shared
 from session.memory import MemoryStatus
 from session.values import Seed
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.figures import RunFigures, figures_of, new_best_scores
+from zorkgpt.report.learnt import text_of
 from zorkgpt.report.played_run import read_run
 
 
@@ -38,7 +38,7 @@ class KnownOfStory:
 class ComparedRun:
     """A run among others.
 
-    at_start, at_end: what was known; ``None`` where the run keeps no copy of that
+    at_start, at_end: what was known; ``None`` if the run keeps no copy of that
     """
 
     figures: RunFigures
@@ -52,7 +52,7 @@ class ComparedRun:
 
     @property
     def dollars(self) -> float | None:
-        """Of the calls whose price is known; ``None`` where that is none of them."""
+        """Of the calls whose price is known; ``None`` if there are none."""
         known = [role.dollars for role in self.figures.usage if role.dollars is not None]
         return sum(known) if known else None
 
@@ -91,23 +91,17 @@ class RunComparison:
 
 
 def compare(folders: Sequence[Path], prices: Mapping[str, PriceOptions]) -> RunComparison:
-    """Compare the runs of these folders; ``prices`` stand above those that they were begun with.
+    """Compare the runs of these folders; ``prices`` override those that they were begun with.
 
     Raises ``StoreError``.
     """
-    runs = tuple(_compared(folder, prices) for folder in folders)
+    runs = tuple(
+        ComparedRun(figures_of(read_run(folder), prices), _known(folder / AT_START), _known(folder / AT_END))
+        for folder in folders
+    )
     scores = new_best_scores(episode for run in runs for episode in run.figures.episodes)
     return RunComparison(
         runs, tuple(ComparedMilestone(score, tuple(_reached(run.figures, score) for run in runs)) for score in scores)
-    )
-
-
-def _compared(folder: Path, prices: Mapping[str, PriceOptions]) -> ComparedRun:
-    run = read_run(folder)
-    return ComparedRun(
-        figures=figures_of(run, prices),
-        at_start=_known(folder / AT_START),
-        at_end=_known(folder / AT_END),
     )
 
 
@@ -117,20 +111,16 @@ def _reached(figures: RunFigures, score: int) -> tuple[PointsReached, ...]:
 
 
 def _known(copies: Path) -> KnownOfStory | None:
-    """Return what the copies of the shared files in a run folder hold, ``None`` where there are none."""
+    """Return what the copies of the shared files in a run folder hold, ``None`` if there are none."""
     if not copies.is_dir():
         return None
-    memories = parse_memories(_text(copies / "Memories.md")).memories().values()
+    memories = parse_memories(text_of(copies / "Memories.md")).memories().values()
     map_file = copies / "map_state.json"
-    graph = MapGraph.load_from_json(map_file) if _text(map_file) else None
+    graph = MapGraph.load_from_json(map_file) if text_of(map_file) else None
     routes = copies / ROUTES_FILE
     return KnownOfStory(
         memories=sum(memory.status != MemoryStatus.SUPERSEDED for each in memories for memory in each),
-        knowledge=len(parse_knowledge(_text(copies / "knowledgebase.md")).entries()),
+        knowledge=len(parse_knowledge(text_of(copies / "knowledgebase.md")).entries()),
         rooms=len(graph.rooms) if graph else 0,
-        routes=len(parse_routes(_text(routes), routes).routes),
+        routes=len(parse_routes(text_of(routes), routes).routes),
     )
-
-
-def _text(path: Path) -> str:
-    return (read_shared(path) or b"").decode(errors="replace")

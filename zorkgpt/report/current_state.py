@@ -35,9 +35,9 @@ class CurrentState(BaseModel):
 
 
 def read_current_state(workdir: Path) -> CurrentState | None:
-    """Return what the work folder's file says, ``None`` where there is none.
+    """Return the state in the work folder's file, ``None`` if there is none.
 
-    Raises ``StoreError`` for one that cannot be read.
+    Raises ``StoreError`` if it cannot be read.
     """
     path = workdir / CURRENT_STATE_FILE
     content = read_shared(path)

@@ -13,7 +13,6 @@ from pydantic import TypeAdapter
 
 from session.events import ModelFailed
 from session.text import one_line
-from session.values import Observation
 from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.report.figures import RunFigures, figures_of
 from zorkgpt.report.played_run import PlayedEpisode, PlayedRun, PlayedTurn
@@ -22,36 +21,30 @@ _MARKS = re.compile(r"([\\`*_~<>&#|\[\]])")
 
 
 def as_markdown(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
-    """Return the whole run. Marks of Markdown in what stories and models wrote are escaped.
+    """Return the whole run. Markdown's marks are escaped in the text of stories and models.
 
-    calls: what the models were asked; they stand at their turns
+    calls: the model calls with their prompts; each is written at its turn
     """
     by_turn: dict[tuple[int, int], list[RepeatedCall]] = {}
     for call in calls:
         by_turn.setdefault((call.episode, call.turn), []).append(call)
-    lines = [*_head(run)]
-    for episode in run.episodes:
-        lines += _episode(episode, by_turn)
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _head(run: PlayedRun) -> Iterator[str]:
-    manifest = run.manifest
+    manifest, summary = run.manifest, run.summary
     facts = {
         "Story": manifest.story,
         "Model": manifest.model,
         "Assistance": ", ".join(manifest.assistance) or "none",
         "Begun": manifest.created,
-        "State": f"{run.summary.state}: {run.summary.reason}" if run.summary.reason else run.summary.state,
+        "State": f"{summary.state}: {summary.reason}" if summary.reason else summary.state,
     }
-    yield f"# Run {_escaped(run.summary.run_id)}"
-    yield ""
-    yield from (f"- {name}: {_escaped(value)}" for name, value in facts.items())
-    yield ""
+    lines = [f"# Run {_escaped(summary.run_id)}", ""]
+    lines += [*(f"- {name}: {_escaped(value)}" for name, value in facts.items()), ""]
+    for episode in run.episodes:
+        lines += _episode(episode, by_turn)
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def call_lines(call: RepeatedCall) -> Iterator[str]:
-    """Yield what a model was asked and what it answered, under lines that say which is which."""
+    """Yield the prompt and the answer of a model call, each part under a heading."""
     recorded = call.recorded
     differs = "" if call.is_as_recorded else ": not what was asked when the run was played"
     yield f"=== Episode {call.episode}, turn {call.turn}: {call.role}, {recorded.model or 'no model'}{differs}"
@@ -78,7 +71,9 @@ def _episode(episode: PlayedEpisode, calls: Mapping[tuple[int, int], Iterable[Re
     yield from _story(episode.started.opening.text)
     for turn in episode.turns:
         record = turn.played.record
-        yield f"### Turn {record.turn}{_place_and_score(record.before)}"
+        location, score = record.before.location, record.before.score
+        place = f" · {_escaped(location.label)} ({location.num})" if location else ""
+        yield f"### Turn {record.turn}{place}" + ("" if score is None else f" · score {score}")
         yield ""
         if record.reasoning.strip():
             yield from (f"> {_escaped(line)}" for line in record.reasoning.strip().splitlines())
@@ -102,11 +97,6 @@ def _story(text: str) -> Iterator[str]:
     yield ""
 
 
-def _place_and_score(seen: Observation) -> str:
-    place = f" · {_escaped(seen.location.label)} ({seen.location.num})" if seen.location else ""
-    return place + ("" if seen.score is None else f" · score {seen.score}")
-
-
 def _escaped(text: str) -> str:
     return _MARKS.sub(r"\\\1", one_line(text))
 
@@ -118,13 +108,13 @@ _FIGURES = TypeAdapter(RunFigures)
 class TurnRow:
     """A turn in one line.
 
-    location_id, location: where it was begun; ``None`` and "" where that is not known
+    location_id, location: of its beginning; ``None`` and "" if it is not known
     score, score_change: points after it, and those that it brought; ``None`` where the story keeps none
     refused: the command never reached the story
     seconds: from the observation before it to the one after
-    calls, prompt_tokens, cached_tokens, completion_tokens: of the models since the turn before, so those that learnt
-        from that one are among them
-    memory_tokens: of the location memory that the agent was shown
+    calls, prompt_tokens, cached_tokens, completion_tokens: of the models since the turn before, including those that
+        learnt from that turn
+    memory_tokens: of the location memory in the agent's prompt
     """
 
     episode: int
@@ -149,9 +139,9 @@ def turn_rows(run: PlayedRun) -> Iterator[TurnRow]:
 
 
 def as_csv(run: PlayedRun) -> str:
-    """Return a heading and a line for each turn; what is not known is empty.
+    """Return a heading and a line for each turn; an unknown value is empty.
 
-    A text that a spreadsheet would take for a formula begins with an apostrophe.
+    A text that a spreadsheet would take for a formula gets an apostrophe in front.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -165,21 +155,30 @@ def _harmless(value: object) -> object:
 
 
 def as_json(run: PlayedRun, calls: Iterable[RepeatedCall] = ()) -> str:
-    """Return one object: the run's figures, each episode with its opening and its turns, and what models were asked."""
+    """Return one object: the run's figures, each episode with its opening and its turns, and the model calls."""
     episodes = [
         {
             "episode": episode.started.episode,
             "opening": episode.started.opening.text,
-            "turns": [_whole_turn(turn) for turn in episode.turns],
+            "turns": [
+                {
+                    **asdict(_row(turn)),
+                    "reasoning": turn.played.record.reasoning,
+                    "not_played": [proposal.action for proposal in turn.played.record.proposals[:-1]],
+                    "text": turn.played.record.after.text,
+                }
+                for turn in episode.turns
+            ],
         }
         for episode in run.episodes
     ]
     asked = [call_as_object(call) for call in calls]
-    return _dumped({**_plain(figures_of(run)), "transcript": episodes} | ({"calls": asked} if asked else {})) + "\n"
+    figures = _FIGURES.dump_python(figures_of(run), mode="json")
+    return json.dumps({**figures, "transcript": episodes} | ({"calls": asked} if asked else {}), indent=2) + "\n"
 
 
 def call_as_object(call: RepeatedCall) -> dict[str, object]:
-    """Return what a model was asked, and as ``recorded`` what was recorded of the call."""
+    """Return the prompt of a call, and as ``recorded`` what the journal has of the call."""
     return {
         "episode": call.episode,
         "turn": call.turn,
@@ -192,28 +191,8 @@ def call_as_object(call: RepeatedCall) -> dict[str, object]:
 
 
 def figures_as_json(figures: RunFigures) -> str:
-    """Return the figures as one object."""
-    return _dumped(_plain(figures))
-
-
-def _plain(figures: RunFigures) -> dict[str, object]:
-    plain: dict[str, object] = _FIGURES.dump_python(figures, mode="json")
-    return plain
-
-
-def _dumped(value: object) -> str:
-    """Return JSON in ASCII, so that no control character is written as such."""
-    return json.dumps(value, indent=2)
-
-
-def _whole_turn(turn: PlayedTurn) -> dict[str, object]:
-    record = turn.played.record
-    return {
-        **asdict(_row(turn)),
-        "reasoning": record.reasoning,
-        "not_played": [proposal.action for proposal in record.proposals[:-1]],
-        "text": record.after.text,
-    }
+    """Return the figures as one object, in ASCII, so that no control character is written as such."""
+    return json.dumps(_FIGURES.dump_python(figures, mode="json"), indent=2)
 
 
 def _row(turn: PlayedTurn) -> TurnRow:

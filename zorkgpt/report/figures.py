@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import SecretStr, ValidationError
 
@@ -21,7 +21,7 @@ from session.events import EpisodeEnd, EpisodeStarted, Event, ModelAnswered, Mod
 from session.files.journal import Manifest
 from session.game_configuration import GameConfiguration
 from session.game_state import EpisodeProgress, NewBest
-from session.memory import Memory, MemoryStatus
+from session.memory import MemoryStatus
 from session.resolved_configuration import changed
 from session.text import counted, one_line
 from session.values import ROLES, Observation, Seed, TurnRecord
@@ -37,7 +37,7 @@ class FailedCommands:
         self._failed: set[tuple[int, str]] = set()
 
     def repeats(self, record: TurnRecord) -> bool | None:
-        """Return whether the turn's command had failed at its location before; ``None`` where that is not known.
+        """Return whether the turn's command had failed at its location before; ``None`` if the location is not known.
 
         A failure of this turn counts from the next turn on.
         """
@@ -51,9 +51,9 @@ class FailedCommands:
 
 
 def has_failed(record: TurnRecord) -> bool:
-    """Return whether the command was refused, or nothing that the player could notice came of it, not even a death.
+    """Return whether the command was refused or changed nothing that the player could notice.
 
-    Where it is not known what the player noticed, only a refused command has failed for certain.
+    If it is not known what the player noticed, only a refused command counts as failed.
     """
     before, after = record.before, record.after
     if after.refusal is not None:
@@ -72,7 +72,7 @@ class RoleUsage:
     calls, failed: of all calls, and of those that gave no answer
     prompt_tokens, cached_tokens, completion_tokens: of all calls, as the server counted them
     seconds: wall time of all calls
-    dollars: of the calls whose price is known; ``None`` where that is none of them
+    dollars: of the calls with a known price; ``None`` if there are none
     unpriced: how many calls that were answered, usably or not, have no known price
     """
 
@@ -88,15 +88,34 @@ class RoleUsage:
 
 
 def usage_by_role(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> tuple[RoleUsage, ...]:
-    """Return the usage of every role that was asked, in the order of ``ROLES``; ``prices`` stand above the run's."""
+    """Return the usage of every role with a call, in the order of ``ROLES``; ``prices`` override the run's."""
     by_role: dict[str, list[PricedCall]] = {role: [] for role in ROLES}
-    for priced in priced_calls(run, prices):
-        by_role.setdefault(priced.call.role, []).append(priced)
-    return tuple(_usage(role, calls) for role, calls in by_role.items() if calls)
+    for each in priced_calls(run, prices):
+        by_role.setdefault(each.call.role, []).append(each)
+    usage = []
+    for role, priced in by_role.items():
+        calls = [each.call for each in priced]
+        costs = [each.dollars for each in priced if each.is_paid]
+        known = [cost for cost in costs if cost is not None]
+        if calls:
+            usage.append(
+                RoleUsage(
+                    role=role,
+                    calls=len(calls),
+                    failed=sum(isinstance(call, ModelFailed) for call in calls),
+                    prompt_tokens=sum(call.prompt_tokens for call in calls),
+                    cached_tokens=sum(call.cached_tokens for call in calls),
+                    completion_tokens=sum(call.completion_tokens for call in calls),
+                    seconds=round(sum(call.seconds for call in calls), 3),
+                    dollars=sum(known) if known else None,
+                    unpriced=len(costs) - len(known),
+                )
+            )
+    return tuple(usage)
 
 
 class PricedCall(NamedTuple):
-    """A model call and its dollars, ``None`` where these are not known."""
+    """A model call and its dollars, ``None`` if its price is not known."""
 
     call: ModelCall
     dollars: float | None
@@ -109,8 +128,13 @@ class PricedCall(NamedTuple):
 
 
 def priced_calls(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> Iterator[PricedCall]:
-    """Yield every model call of the run, in order; ``prices`` stand above the run's."""
-    configuration = _configuration(run.manifest.configuration, prices)
+    """Yield every model call of the run, in order; ``prices`` override the run's."""
+    try:
+        then = GameConfiguration.model_validate(run.manifest.configuration)
+    except ValidationError:  # the run is of another version
+        configuration = None
+    else:
+        configuration = _with_key(then.model_copy(update={"prices": {**then.prices, **prices}}))
     for event in run.events:
         if isinstance(event, OptionsChanged) and configuration is not None:
             configuration = _with_key(changed(configuration, event.options))
@@ -118,36 +142,10 @@ def priced_calls(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES)
             yield PricedCall(event, None if configuration is None else cost_of(event, configuration))
 
 
-def _usage(role: str, priced: Sequence[PricedCall]) -> RoleUsage:
-    calls = [each.call for each in priced]
-    costs = [each.dollars for each in priced if each.is_paid]
-    known = [cost for cost in costs if cost is not None]
-    return RoleUsage(
-        role=role,
-        calls=len(calls),
-        failed=sum(isinstance(call, ModelFailed) for call in calls),
-        prompt_tokens=sum(call.prompt_tokens for call in calls),
-        cached_tokens=sum(call.cached_tokens for call in calls),
-        completion_tokens=sum(call.completion_tokens for call in calls),
-        seconds=round(sum(call.seconds for call in calls), 3),
-        dollars=sum(known) if known else None,
-        unpriced=len(costs) - len(known),
-    )
-
-
-def _configuration(options: dict[str, Any], prices: Mapping[str, PriceOptions]) -> GameConfiguration | None:
-    """Return the configuration of a manifest, with these prices; ``None`` where it is of another version."""
-    try:
-        then = GameConfiguration.model_validate(options)
-    except ValidationError:
-        return None
-    return _with_key(then.model_copy(update={"prices": {**then.prices, **prices}}))
-
-
 def _with_key(configuration: GameConfiguration) -> GameConfiguration:
-    """Return the configuration with a word for the key, which a run does not keep, where there must have been one.
+    """Return the configuration with a placeholder for the API key if there must have been one; runs do not keep it.
 
-    Only with a key can a model be named that is no file.
+    A model that is not a file can be named only with a key.
     """
     key = SecretStr("left out") if configuration.agent_model else None
     return configuration.model_copy(update={"llm": configuration.llm.model_copy(update={"api_key": key})})
@@ -161,17 +159,17 @@ _SOURCE = re.compile(r"\b(?:memory|memories|knowledge|map|exits?|untried|facts?|
 class EpisodeFigures:
     """What came of an episode.
 
-    end: how it ended; ``unfinished`` where it has not
-    score, best_score, max_score: points; ``None`` where the story keeps none
+    end: how it ended; ``unfinished`` if it has not
+    score, best_score, max_score: points; ``None`` if the story keeps none
     rooms: how many were seen
     seconds: of its turns, from each observation to the next
     milestones: every new best score, first to last
     repeated_actions: share of the turns (0 to 1) whose command had failed at the same place before, in this episode or
-        an earlier one of the run; ``None`` where no place was known
-    memory_tokens: of the location memory shown to the agent, a turn; ``None`` where memories are off or no turn was
-        played
-    route_turns, route_points: turns whose command stood on a route that was followed, and the points won by these
-    calls_saved: those of these turns for which the agent's model was not asked
+        an earlier one of the run; ``None`` if no place was known
+    memory_tokens: of the location memory shown to the agent, a turn; ``None`` if memories are off or no turn
+        was played
+    route_turns, route_points: turns whose command was taken from a route, and the points won by these
+    calls_saved: those of these turns without a call of the agent's model
     """
 
     episode: int
@@ -223,9 +221,9 @@ class Metrics:
     objectives_cited: share (0 to 1) of these that name a source: memory, knowledge, exit, fact or turn; over 0.6
     objective_tokens: of an update, prompt and answer, on average; 15,000 at most
     objective_seconds: of an update, on average; under 30
-    route_turns: share of the turns (0 to 1) whose command stood on a route that was followed
+    route_turns: share of the turns (0 to 1) whose command was taken from a route
     route_points: points won by these
-    calls_saved: those of these turns for which the agent's model was not asked
+    calls_saved: those of these turns without a call of the agent's model
     """
 
     repeated_actions: float | None
@@ -256,7 +254,7 @@ class RunFigures:
 
 
 def figures_of(run: PlayedRun, prices: Mapping[str, PriceOptions] = NO_PRICES) -> RunFigures:
-    """Return the figures of the run; ``prices`` of models stand above those that it was begun with."""
+    """Return the figures of the run; ``prices`` of models override those that it was begun with."""
     failed = FailedCommands()
     episodes = tuple(_episode(each, failed, has_memories=run.memories is not None) for each in run.episodes)
     return RunFigures(run.summary, run.manifest, episodes, _metrics(run, episodes), usage_by_role(run, prices))
@@ -268,15 +266,15 @@ def new_best_scores(episodes: Iterable[EpisodeFigures]) -> list[int]:
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the values that are known, ``None`` where none is. Of booleans: the share that is true."""
+    """Return the mean of the known values, ``None`` if there are none. Of booleans: the share that is true."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 
 
 def core_downgrades(events: Iterable[Event]) -> int | None:
-    """Count the core memories that a model proposed of a visit that was not the episode's first there, or not new.
+    """Count the core memories that a model proposed for a visit that was not new, or not the episode's first there.
 
-    A visit is new until the model was first asked about it. ``None`` where no model has answered what to remember.
+    A visit is new until the first call about it. Returns ``None`` if no model answered in the role ``memory``.
     """
     visit, is_new = VisitTracker(), False
     downgrades: int | None = None
@@ -322,21 +320,19 @@ def _episode(episode: PlayedEpisode, failed: FailedCommands, *, has_memories: bo
         repeated_actions=mean(failed.repeats(turn.record) for turn in turns),
         memory_tokens=mean(turn.memory_tokens for turn in turns) if has_memories else None,
         route_turns=len(by_route),
-        route_points=sum(_points(turn.played.record) for turn in by_route),
+        route_points=sum(turn.played.record.score_change or 0 for turn in by_route),
         calls_saved=sum(all(call.role != "agent" for call in turn.calls) for turn in by_route),
     )
-
-
-def _points(record: TurnRecord) -> int:
-    before, after = record.before.score, record.after.score
-    return 0 if before is None or after is None else after - before
 
 
 def _metrics(run: PlayedRun, episodes: Sequence[EpisodeFigures]) -> Metrics:
     turns = [event for event in run.events if isinstance(event, TurnPlayed)]
     updates = list(_objective_updates(run.events))
-    found = [objective for update in updates for objective in update.found]
+    found = [objective for _, objectives in updates for objective in objectives]
     failed = FailedCommands()
+    memories = [(place, memory) for place, each in (run.memories or {}).items() for memory in each]
+    visited = {turn.record.before.location.num for turn in turns if turn.record.before.location}
+    remembered = {place for place, memory in memories if memory.status != MemoryStatus.SUPERSEDED}
     return Metrics(
         repeated_actions=mean(failed.repeats(turn.record) for turn in turns),
         memory_tokens=None if run.memories is None else mean(turn.memory_tokens for turn in turns),
@@ -344,47 +340,32 @@ def _metrics(run: PlayedRun, episodes: Sequence[EpisodeFigures]) -> Metrics:
             Milestone(score, tuple(episode.turns_to(score) for episode in episodes))
             for score in new_best_scores(episodes)
         ),
-        memory_coverage=None if run.memories is None else _coverage(turns, run.memories),
+        memory_coverage=None if run.memories is None else mean(place in remembered for place in visited),
         core_downgrades=core_downgrades(run.events),
         tentative_memories=None
         if run.memories is None
-        else sum(memory.status == MemoryStatus.TENTATIVE for each in run.memories.values() for memory in each),
+        else sum(memory.status == MemoryStatus.TENTATIVE for _, memory in memories),
         objectives=len(found) if updates else None,
         objectives_located=mean(each.location_id is not None for each in found),
         objectives_cited=mean((_SOURCE.search(f"{each.text} {each.evidence}") is not None) for each in found),
-        objective_tokens=mean(update.answered.prompt_tokens + update.answered.completion_tokens for update in updates),
-        objective_seconds=mean(update.answered.seconds for update in updates),
+        objective_tokens=mean(answered.prompt_tokens + answered.completion_tokens for answered, _ in updates),
+        objective_seconds=mean(answered.seconds for answered, _ in updates),
         route_turns=mean(turn.record.is_of_route for turn in turns),
         route_points=sum(episode.route_points for episode in episodes),
         calls_saved=sum(episode.calls_saved for episode in episodes),
     )
 
 
-class _Update(NamedTuple):
-    answered: ModelAnswered
-    found: list[FoundObjective]
-
-
-def _objective_updates(events: Iterable[Event]) -> Iterator[_Update]:
-    """Yield the answers that found objectives; the role ``analysis`` answers other questions, in another form."""
+def _objective_updates(events: Iterable[Event]) -> Iterator[tuple[ModelAnswered, list[FoundObjective]]]:
+    """Yield the answers with objectives; the role ``analysis`` also answers other questions, in another form."""
     for event in events:
         if isinstance(event, ModelAnswered) and event.role == "analysis" and "objectives" in event.answer:
             with suppress(ValidationError):
-                yield _Update(event, ObjectivesAnswer.model_validate(event.answer).objectives)
-
-
-def _coverage(turns: Iterable[TurnPlayed], memories: dict[int, list[Memory]]) -> float | None:
-    visited = {turn.record.before.location.num for turn in turns if turn.record.before.location}
-    known = {
-        location_id
-        for location_id, each in memories.items()
-        if any(memory.status != MemoryStatus.SUPERSEDED for memory in each)
-    }
-    return mean(location_id in known for location_id in visited)
+                yield event, ObjectivesAnswer.model_validate(event.answer).objectives
 
 
 class Gains:
-    """Follows the events of a run, for the line at its end. A walk to a location is no route.
+    """Follows the events of a run, for the line at its end. A walk to a location is not a route.
 
     An event that is seen twice counts once.
     """
@@ -413,7 +394,7 @@ class Gains:
                 self._points[record.turn] = record.score_change or 0
 
     def line(self, locations: int, book: RouteBook, memories: int, spending: Spending) -> str:
-        """Say what was learnt, what the first and the last episode scored, and what it cost; "" where nothing was seen.
+        """Return a line on what was learnt, the first and the last episode's score, and the cost; "" without events.
 
         locations: how many are on the map now
         book: the routes that are known now
@@ -444,11 +425,9 @@ class Gains:
         points = self._scores[first]
         of = "" if self._most is None else f" of {self._most}"
         scored = f" Episode {first}: {points}{of} {'point' if points == 1 and not of else 'points'}"
-        return f"{scored}{f'; episode {last}: {self._scores[last]}' if last != first else ''}{self._by_route(book)}."
-
-    def _by_route(self, book: RouteBook) -> str:
-        route = None if self._route is None else book.find(self._route)
-        points = sum(self._points.values())
-        if not points:
-            return ""
-        return f", of which {points} by a route{f' of episode {route.episode}' if route else ''}"
+        if last != first:
+            scored += f"; episode {last}: {self._scores[last]}"
+        if by_route := sum(self._points.values()):
+            route = None if self._route is None else book.find(self._route)
+            scored += f", of which {by_route} by a route{f' of episode {route.episode}' if route else ''}"
+        return f"{scored}."

@@ -19,7 +19,7 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import StoreError
 from session.files.run_folders import AT_END
 from session.files.shared_files import read_shared
-from session.knowledge import KnowledgeEntry, Source
+from session.knowledge import KnowledgeEntry
 from session.memory import INVALIDATION_MARKER, Memory
 from session.objective import Objective
 from session.route import KnownRoute
@@ -41,42 +41,34 @@ NOTHING_LEFT = AtEnd({}, None)
 
 
 def read_end(folder: Path, run: PlayedRun, note: Callable[[str], None]) -> AtEnd:
-    """Read what the run in that folder left behind; ``note`` is told of what cannot be read."""
-    options = run.manifest.configuration
-    known = known_memories(run.memories or {})
-    for name, copy, read in (
-        (options.get("knowledge_file", _KNOWLEDGE), _KNOWLEDGE, _knowledge),
-        (ROUTES_FILE, ROUTES_FILE, _routes),
-    ):
-        path = _path(folder, str(name), copy)
-        try:
-            known |= read((read_shared(path) or b"").decode("utf-8", "replace"), path)
-        except StoreError as error:
-            note(str(error))
-    return AtEnd(known, _map(_path(folder, str(options.get("map_state_file", _MAP)), _MAP), note))
+    """Read what the run in that folder left behind; ``note`` gets a line for each file that cannot be read."""
+    options, copies = run.manifest.configuration, folder / AT_END
 
+    def kept(name: object, copy: str) -> Path:
+        return copies / copy if copies.is_dir() else folder.parent.parent / str(name)
 
-def _path(folder: Path, name: str, copy: str) -> Path:
-    """Return the copy of the file ``name`` from the end of the run, or where there are none, the file itself."""
-    at_end = folder / AT_END
-    return at_end / copy if at_end.is_dir() else folder.parent.parent / name
-
-
-def _knowledge(text: str, _path: Path) -> Known:
-    return known_knowledge(parse_knowledge(text).entries())
-
-
-def _routes(text: str, path: Path) -> Known:
-    return known_routes(parse_routes(text, path).routes)
-
-
-def _map(path: Path, note: Callable[[str], None]) -> MapGraph | None:
-    """Read a map; of one that was not there a run keeps an empty copy."""
+    known, graph = known_memories(run.memories or {}), None
     try:
-        return MapGraph.read(path, note) if read_shared(path) else None
+        knowledge = kept(options.get("knowledge_file", _KNOWLEDGE), _KNOWLEDGE)
+        known |= known_knowledge(parse_knowledge(text_of(knowledge)).entries())
     except StoreError as error:
         note(str(error))
-        return None
+    try:
+        routes = kept(ROUTES_FILE, ROUTES_FILE)
+        known |= known_routes(parse_routes(text_of(routes), routes).routes)
+    except StoreError as error:
+        note(str(error))
+    try:
+        map_file = kept(options.get("map_state_file", _MAP), _MAP)
+        graph = MapGraph.read(map_file, note) if text_of(map_file) else None
+    except StoreError as error:
+        note(str(error))
+    return AtEnd(known, graph)
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a shared file or of its copy, "" if there is none. Raises ``StoreError``."""
+    return (read_shared(path) or b"").decode("utf-8", "replace")
 
 
 _RECOGNISED = 60  # characters by which a prompt is known to show a text
@@ -86,10 +78,10 @@ _RECOGNISED = 60  # characters by which a prompt is known to show a text
 class Item:
     """Something that was learnt, in words.
 
-    key: the same as long as it is the same item, whatever it says
+    key: stays the same when the words change
     place: the id of the location that it is about; ``None`` for none in particular
-    tags: of what kind it is and how it stands, each in a word
-    by: where it comes from
+    tags: its kind and its status, each in a word
+    by: its source
     """
 
     key: str
@@ -103,7 +95,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class ItemChange:
-    """What became of an item: ``before`` is ``None`` for a new one, ``after`` for one that is gone."""
+    """A change of an item: ``before`` is ``None`` for a new one, ``after`` for one that is gone."""
 
     key: str
     before: Item | None
@@ -113,7 +105,7 @@ class ItemChange:
 class KnownThing(NamedTuple):
     """An item as its manager keeps it.
 
-    words: how the words begin by which a prompt shows it
+    words: the beginning of its text in a prompt
     place: of a memory, the id of its location
     """
 
@@ -126,43 +118,25 @@ Known = dict[str, KnownThing]
 """All that is known at a moment, by the keys of the items."""
 
 
-class Knower:
-    """Tells what managers know, again and again. The memories of a place that are the same are not looked at twice."""
-
-    def __init__(self, managers: Iterable[BaseManager]) -> None:
-        self._managers = tuple(managers)
-        self._seen: dict[tuple[str, int], tuple[tuple[Memory, ...], Known]] = {}
-
-    def known(self) -> Known:
-        """Return what the managers know now."""
-        known: Known = {}
-        for manager in self._managers:
-            if isinstance(manager, SimpleMemoryManager):
-                for kind, memories in (("m", manager.memory_cache), ("e", manager.ephemeral_cache)):
-                    for place, each in memories.items():
-                        known |= self._memories_at(place, tuple(each), kind)
-            elif isinstance(manager, KnowledgeManager):
-                known |= known_knowledge(manager.entries())
-            elif isinstance(manager, RouteManager):
-                known |= known_routes(manager.book.routes)
-            elif isinstance(manager, ObjectiveManager):
-                episode = manager.game_state.episode
-                known |= {
-                    f"o:{episode}:{each.id}": KnownThing(each, f"\n{each.id}. {each.text[:_RECOGNISED]}")
-                    for each in manager.objectives
-                }
-        return known
-
-    def _memories_at(self, place: int, memories: tuple[Memory, ...], kind: str) -> Known:
-        seen, known = self._seen.get((kind, place), ((), {}))
-        if seen != memories:
-            known = known_memories({place: memories}, kind)
-            self._seen[kind, place] = memories, known
-        return known
+def known_to(managers: Iterable[BaseManager]) -> Known:
+    """Return what the managers know now."""
+    known: Known = {}
+    for manager in managers:
+        if isinstance(manager, SimpleMemoryManager):
+            known |= known_memories(manager.memory_cache) | known_memories(manager.ephemeral_cache, "e")
+        elif isinstance(manager, KnowledgeManager):
+            known |= known_knowledge(manager.entries())
+        elif isinstance(manager, RouteManager):
+            known |= known_routes(manager.book.routes)
+        elif isinstance(manager, ObjectiveManager):
+            for each in manager.objectives:
+                words = f"\n{each.id}. {each.text[:_RECOGNISED]}"
+                known[f"o:{manager.game_state.episode}:{each.id}"] = KnownThing(each, words)
+    return known
 
 
 def known_memories(memories: Mapping[int, Iterable[Memory]], kind: str = "m") -> Known:
-    """Return memories by location id as what is known; ``kind`` tells those that go with their episode from others."""
+    """Return memories by location id as what is known; ``kind``: "m" for persistent, "e" for ephemeral ones."""
     known: Known = {}
     for place, each in memories.items():
         titles: Counter[str] = Counter()
@@ -201,7 +175,7 @@ def changes_between(before: Known, after: Known) -> Iterator[ItemChange]:
 
 
 def keys_shown(known: Known, prompt: str) -> tuple[str, ...]:
-    """Return the keys of the items whose words stand in the prompt."""
+    """Return the keys of the items whose words are in the prompt."""
     return tuple(key for key, learnt in known.items() if learnt.words in prompt)
 
 
@@ -209,11 +183,17 @@ def item_of(key: str, learnt: KnownThing) -> Item:
     """Return the item in words."""
     source, place = learnt.source, learnt.place
     if isinstance(source, Memory):
+        text = source.text
+        if source.superseded_by == INVALIDATION_MARKER:
+            text += f"\nGiven up: {source.invalidation_reason or 'it was found to be false'}"
+        elif source.superseded_by is not None:
+            text += f"\nIn its place: {source.superseded_by}"
         tags = (source.category, source.persistence, source.status.lower())
         by = f"episode {source.episode}" + (f", {_turns(source.turns)}" if source.turns else "")
-        return Item(key, "memory", source.title, _with_its_end(source), place, tags, by)
+        return Item(key, "memory", source.title, text, place, tags, by)
     if isinstance(source, KnowledgeEntry):
-        by = "; ".join(f"episode {each.episode}, {_turns(_span(each))}" for each in source.line.sources)
+        spans = ((each, dict.fromkeys((each.first_turn, each.last_turn))) for each in source.line.sources)
+        by = "; ".join(f"episode {each.episode}, {_turns('-'.join(map(str, span)))}" for each, span in spans)
         return Item(key, "knowledge", source.section, source.line.text, by=by)
     if isinstance(source, KnownRoute):
         title, by = f"Route {source.number}: {view.aim(source)}", f"episode {source.episode}; {view.record(source)}"
@@ -224,16 +204,3 @@ def item_of(key: str, learnt: KnownThing) -> Item:
 
 def _turns(span: str) -> str:
     return f"turns {span}" if "-" in span else f"turn {span}"
-
-
-def _span(source: Source) -> str:
-    first, last = source.first_turn, source.last_turn
-    return f"{first}-{last}" if first != last else str(first)
-
-
-def _with_its_end(memory: Memory) -> str:
-    if memory.superseded_by is None:
-        return memory.text
-    if memory.superseded_by == INVALIDATION_MARKER:
-        return f"{memory.text}\nGiven up: {memory.invalidation_reason or 'it was found to be false'}"
-    return f"{memory.text}\nIn its place: {memory.superseded_by}"

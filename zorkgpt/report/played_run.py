@@ -58,13 +58,13 @@ class PlayedEpisode:
 
     @property
     def observations(self) -> tuple[Observation, ...]:
-        """All that was seen: the opening, then what each turn led to."""
+        """All observations: the opening, then the one after each turn."""
         after = (event.record.after for event in self.events if isinstance(event, TurnPlayed))
         return (self.started.opening, *after)
 
     @property
     def ended(self) -> EpisodeEnded | None:
-        """How it ended; ``None`` where it has not."""
+        """How it ended; ``None`` if it has not."""
         return next((event for event in self.events if isinstance(event, EpisodeEnded)), None)
 
 
@@ -74,7 +74,7 @@ class PlayedRun:
 
     events: all of its journal that can be read
     memories: what ``Memories.md`` held at its end by location id, superseded ones too; for a run without an end what
-        it holds now; ``None`` where the run kept no memories
+        it holds now; ``None`` if the run kept no memories
     """
 
     summary: RunSummary
@@ -95,7 +95,7 @@ class PlayedRun:
 
 
 def read_run(folder: Path) -> PlayedRun:
-    """Read the run in that folder, up to where its journal is damaged. Raises ``StoreError`` without a manifest."""
+    """Read the run in that folder as far as its journal is intact. Raises ``StoreError`` without a manifest."""
     manifest = read_manifest(folder)
     summary = summarise(folder)
     events: list[Event] = []

@@ -1,9 +1,10 @@
-"""What playing a run again shows that its journal does not tell: the prompts, and what was known at each moment."""
+"""What playing a run again shows that its journal does not contain: the prompts, and what was known at each moment."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from managers.base_manager import BaseManager
@@ -11,8 +12,37 @@ from managers.map_manager import MapManager
 from session.events import EpisodeEnded, EpisodeStarted, Event, TurnPlayed
 from zorkgpt.llm.run_model import RepeatedCall
 from zorkgpt.mapping.map_graph import MapGraph
-from zorkgpt.report.learnt import ItemChange, Knower, Known, changes_between, keys_shown
-from zorkgpt.report.line_table import LineTable, Ranges
+from zorkgpt.report.learnt import ItemChange, Known, changes_between, keys_shown, known_to
+
+Ranges = tuple[int, ...]
+"""A text: the number of a line and how many lines follow from it, again and again; () for "". """
+
+
+class LineTable:
+    """Distinct lines, in the order of their first occurrence. Prompts of a run share most of theirs."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Every line that is kept."""
+        return tuple(self._numbers)
+
+    def keep(self, text: str) -> Ranges:
+        """Keep the lines of the text and return their ranges: joined by line feeds they are the text again."""
+        if not text:
+            return ()
+        ranges: list[int] = []
+        following = -1
+        for line in text.split("\n"):
+            number = self._numbers.setdefault(line, len(self._numbers))
+            if number == following:
+                ranges[-1] += 1
+            else:
+                ranges += (number, 1)
+            following = number + 1
+        return tuple(ranges)
 
 
 class RunMoment(NamedTuple):
@@ -22,7 +52,8 @@ class RunMoment(NamedTuple):
     turn: int
 
 
-class RebuiltPrompt(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class RebuiltPrompt:
     """A prompt in the lines of a table; ``agrees``: its checksum is the recorded one."""
 
     system: Ranges
@@ -31,13 +62,13 @@ class RebuiltPrompt(NamedTuple):
 
 
 class Repetition:
-    """Watches a run that is played again.
+    """Collects prompts and changes of items while a run is repeated.
 
     prompts: of every model call, in the order of the journal, as far as the run was repeated; in the lines of ``table``
     start, known: what was known before the first episode, and what is known now
     changes: what was learnt from each turn
-    shown: the keys of the items that the agent's prompt of a turn showed
-    is_whole: whether the run was repeated as far as it was recorded
+    shown: the keys of the items in the agent's prompt of each turn
+    is_whole: whether the whole recorded run was repeated
     moment: how far it was
     """
 
@@ -51,8 +82,7 @@ class Repetition:
         self.is_whole = False
         self.moment = RunMoment(0, 0)
         self._managers: Sequence[BaseManager] = ()
-        self._knower = Knower(())
-        self._is_known = True  # nobody has learnt anything since the last look
+        self._is_known = True  # the managers have learnt nothing since the last look
 
     @property
     def map(self) -> MapGraph | None:
@@ -61,8 +91,8 @@ class Repetition:
 
     def meet(self, managers: Sequence[BaseManager]) -> None:
         """Take the managers of the repeated run, before it begins."""
-        self._managers, self._knower = managers, Knower(managers)
-        self.start = self.known = self._knower.known()
+        self._managers = managers
+        self.start = self.known = known_to(managers)
 
     def hear(self, call: RepeatedCall) -> None:
         """Take a call as it is made again."""
@@ -74,7 +104,7 @@ class Repetition:
             self.shown[RunMoment(call.episode, call.turn)] = keys_shown(self.known, prompt.user)
 
     def see(self, event: Event) -> None:
-        """Take an event as it happens again; nobody has learnt from it yet, but all from the one before."""
+        """Take an event as it happens again; the managers have learnt from the event before, but not from this one."""
         if isinstance(event, EpisodeStarted):
             self.moment = RunMoment(event.episode, 0)
         if isinstance(event, EpisodeStarted | TurnPlayed | EpisodeEnded):
@@ -92,6 +122,6 @@ class Repetition:
         if self._is_known:
             return
         self._is_known = True
-        now = self._knower.known()
+        now = known_to(self._managers)
         self.changes[self.moment] += changes_between(self.known, now)
         self.known = now

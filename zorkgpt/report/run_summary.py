@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from session.errors import StoreError
 from session.events import OptionValue
@@ -17,8 +17,8 @@ from session.files.run_folders import is_claimed
 from session.resolved_configuration import as_settings
 
 RunState = Literal["done", "paused", "playing", "killed", "damaged"]
-"""``playing``: by a process of this machine; ``killed``: its journal has no end, and nobody plays it; ``damaged``: the
-run folder cannot be read to its end.
+"""``playing``: by a process of this machine; ``killed``: its journal has no end, and no process plays it; ``damaged``:
+the run folder cannot be read to its end.
 """
 
 KILLED = "it stopped without an end, as after a crash"
@@ -43,11 +43,11 @@ class OptionsChange:
 class RunSummary:
     """One run at a glance.
 
-    created: ISO 8601, UTC; like ``story`` and ``model`` "" where the manifest cannot be read
+    created: ISO 8601, UTC; like ``story`` and ``model`` "" if the manifest cannot be read
     episodes, planned: those that were played to their end, and those that the run was to play
     turns: of all episodes
-    best_score, max_score: points; ``None`` where the story keeps none
-    tokens: of all answers, prompts included; ``None`` where no model has answered
+    best_score, max_score: points; ``None`` if the story keeps none
+    tokens: of all answers, prompts included; ``None`` if no model has answered
     reason: why it is not done
     forked_from: the id of the run that it is a fork of, "" for none
     changes: of options since it began, oldest first; ``model`` is that of the last one
@@ -111,7 +111,7 @@ def summaries_as_json(summaries: Iterable[RunSummary]) -> str:
 
 
 class _Seen(BaseModel):
-    """What a summary takes of an observation."""
+    """The parts of an observation that a summary needs."""
 
     score: int | None = None
     max_score: int | None = None
@@ -124,7 +124,7 @@ class _RecordHead(BaseModel):
 
 
 class _Event(BaseModel):
-    """What a summary takes of an event of any kind; the rest is not even looked at."""
+    """The parts of an event of any kind that a summary needs; the rest is not parsed."""
 
     kind: str
     opening: _Seen | None = None
@@ -135,18 +135,10 @@ class _Event(BaseModel):
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
-    @property
-    def observation(self) -> _Seen | None:
-        """What was seen last, where the event tells of it."""
-        return self.record.after if self.record else self.opening
-
 
 class _Line(BaseModel):
     version: int = Field(alias="v")
     event: _Event
-
-
-_LINES = TypeAdapter(_Line)
 
 
 @dataclass(slots=True)
@@ -164,7 +156,7 @@ class _Counts:
 
     @property
     def standing(self) -> tuple[RunState, str]:
-        """How the run stands, and why it is not done."""
+        """The state of the run, and why it is not done."""
         if self.latest and self.latest.kind == "run_ended":
             return "done", ""
         if self.latest and self.latest.kind == "run_paused":
@@ -185,10 +177,10 @@ class _Counts:
         if event.record is not None:
             self.turns += 1
             self.latest_turn = event.record
-        if event.observation is not None and event.observation.score is not None:
-            score = event.observation.score
-            self.best_score = score if self.best_score is None else max(self.best_score, score)
-            self.max_score = event.observation.max_score
+        seen = event.record.after if event.record else event.opening
+        if seen is not None and seen.score is not None:
+            self.best_score = seen.score if self.best_score is None else max(self.best_score, seen.score)
+            self.max_score = seen.max_score
 
 
 def _event(text: bytes, place: str) -> _Event:
@@ -197,8 +189,8 @@ def _event(text: bytes, place: str) -> _Event:
     Half a surrogate pair, which JSON may hold and the fast way refuses, takes the slower one. Raises ``ValueError``.
     """
     try:
-        line = _LINES.validate_json(text)
+        line = _Line.model_validate_json(text)
     except ValidationError:
-        line = _LINES.validate_python(json.loads(text))
+        line = _Line.model_validate(json.loads(text))
     require_known_version(line.version, place)
     return line.event

@@ -29,14 +29,14 @@ _INLINE = re.compile(r"<(script|style)\b[^>]*>(.*?)</\1>", re.DOTALL)
 
 
 def page_with(data: object) -> str:
-    """Return the page with its data, a dataclass for all of them; it needs nothing else."""
+    """Return the page with its data, a dataclass; the page needs no other file."""
     return page_of(as_json(data))
 
 
 def page_of(content: bytes, *, follows: bool = False) -> str:
     """Return the page with data that is JSON already.
 
-    follows: it asks its own server for ``report.json`` now and then, which is the same data anew
+    follows: it polls its own server for ``report.json``, the current version of the data
     """
     packed = b64encode(gzip.compress(content, mtime=0)).decode()
     source = f' data-follow="{JSON_FILE}"' if follows else ""
@@ -53,7 +53,7 @@ def as_json(data: object) -> bytes:
 
 
 def _policy(page: str, *, follows: bool) -> str:
-    """Return what the page may do: run the scripts and use the styles that it was built with, by their checksums."""
+    """Return the page's policy: it may run the scripts and use the styles that it was built with, by checksum."""
     digests: dict[str, list[str]] = {"script": [], "style": []}
     for kind, content in _INLINE.findall(page):
         digests[kind].append(f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'")
@@ -65,7 +65,7 @@ def _policy(page: str, *, follows: bool) -> str:
 
 
 ADDRESS = "127.0.0.1"
-SILENCE = 10.0  # seconds after which a client that says nothing is left
+SILENCE = 10.0  # seconds after which a silent client is disconnected
 HEADERS = {
     "Cache-Control": "no-cache",
     "Content-Security-Policy": "frame-ancestors 'none'",
@@ -91,12 +91,12 @@ class Edition:
 
 
 class ReportServer(ThreadingTCPServer):
-    """Answers on one port of the loopback address, within a block, with the latest edition.
+    """Serves the latest edition on one port of the loopback address, within a ``with`` block.
 
-    Its two paths begin with a word that nobody can guess, for every user of a computer may ask its loopback address.
-    A request that names another host is refused, for it comes from a page of somebody else's.
+    Its two paths begin with a secret token, because every user of a computer can send requests to its loopback address.
+    A request with another ``Host`` is refused, because it comes from another site's page.
 
-    port: 0 for any that is free. Raises ``ConfigurationError`` where it is taken.
+    port: 0 for any free port. Raises ``ConfigurationError`` if it is taken.
     """
 
     allow_reuse_address = True
@@ -137,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = SILENCE
 
     def do_GET(self) -> None:
-        """Answer with the page, its data, or nothing of these."""
+        """Answer with the page, its data, or an error."""
         edition, hosts = self.server.edition, {f"{name}:{self.server.port}" for name in (ADDRESS, "localhost")}
         if self.headers.get("Host") not in hosts:
             self.send_error(HTTPStatus.MISDIRECTED_REQUEST)
@@ -155,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @override
     def log_message(self, *_message: object) -> None:
-        """Say nothing of requests: the terminal has the address, and that is all there is to see."""
+        """Log no requests: the terminal shows the address alone."""
 
     def _asks_for(self, name: str) -> bool:
         return compare_digest(self.path.encode("utf-8", "replace"), f"/{self.server.word}/{name}".encode())

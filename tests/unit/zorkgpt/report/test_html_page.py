@@ -11,10 +11,9 @@ from pathlib import Path
 from tests.fixtures.report_data import DATA, data_in
 from tests.unit.zorkgpt.report.dye_runs import SEEN, played, started, turn, write_run
 from zorkgpt.report.learnt import AtEnd
-from zorkgpt.report.page_data import Note, PageData
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.repetition import Repetition
-from zorkgpt.report.run_page import page_of_run
+from zorkgpt.report.run_page import Note, PageData, page_of_run
 from zorkgpt.report.server import page_of, page_with
 
 HOSTILE = (
@@ -31,8 +30,8 @@ def test_hostile_text_is_the_same_on_the_page_and_no_markup(tmp_path: Path) -> N
     page = page_with(PageData("zorkgpt", (page_of_run(read_run(run), Repetition(), AtEnd({}, None), [Note(HOSTILE)]),)))
     (told,) = data_in(page)["runs"]
     opening, first = told["episodes"][0]["turns"]
-    assert (told["story"], told["notes"][0]["text"], opening["text"]) == (HOSTILE, HOSTILE, HOSTILE)
-    assert (first["command"], first["text"]) == (HOSTILE, HOSTILE * 500)
+    assert (told["story"], told["notes"][0]["text"], opening["seen"]["text"]) == (HOSTILE, HOSTILE, HOSTILE)
+    assert (first["proposals"][-1]["action"], first["seen"]["text"]) == (HOSTILE, HOSTILE * 500)
     assert page.count("<script") == page_of(b"{}").count("<script")
     assert "alert" not in page
 

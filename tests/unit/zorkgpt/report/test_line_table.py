@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fixtures.report_data import text_of
-from zorkgpt.report.line_table import LineTable
+from zorkgpt.report.repetition import LineTable
 
 LINES = st.sampled_from(["", "a", "b", "ab", "\r", "\u2028", "\ud800"])
 

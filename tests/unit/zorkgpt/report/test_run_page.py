@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from session.events import Event, FileEdited, GameFailed, RunPaused
 from session.values import GameObject, Proposal, Verdict
 from tests.fixtures.run_events import answered
+from tests.fixtures.unplayed_report import report_of, run_of
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, VATS, after, ended, played, started, turn, write_run
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.report.learnt import AtEnd
-from zorkgpt.report.page_data import PageRun, PageTurn
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.repetition import Repetition
-from zorkgpt.report.run_page import page_of_run
+from zorkgpt.report.run_page import PageData, PageRun, PageTurn, page_of_run
 
 MORDANT = GameObject(7, "mordant")
 UP = turn(1, "up", location=LOFT, score=5)
@@ -41,30 +43,26 @@ def test_calls_are_at_the_turn_that_they_led_to_or_learnt_from(tmp_path: Path) -
         ended(end="lost"),
     )
     told = turns(page(tmp_path, *events))
-    roles = [[call.role for call in each.calls] for each in told]
+    roles = [[call.event.role for call in each.calls] for each in told]
     assert roles == [[], ["agent", "critic", "info_ext", "memory", "analysis"], ["agent", "analysis"]]
-    assert [(each.tokens.prompt, each.tokens.completion) for each in told] == [(0, 0), (230, 3), (10, 0)]
+    assert [[call.event.prompt_tokens for call in each.calls] for each in told] == [[], [10, 10, 10, 100, 100], [10, 0]]
 
 
 def test_what_was_asked_for_a_turn_that_was_never_played_is_shown(tmp_path: Path) -> None:
     told = turns(page(tmp_path, started(), played(UP), answered(), RunPaused("no server", 1, 1)))
-    assert [(each.turn, each.command, each.unplayed) for each in told] == [
-        (0, None, False),
-        (1, "up", False),
-        (2, None, True),
+    assert [(each.turn, [proposal.action for proposal in each.proposals]) for each in told] == [
+        (0, []),
+        (1, ["up"]),
+        (2, []),
     ]
-    assert [happening.text for happening in told[1].events] == ["no server"]
+    assert told[1].events == ("no server",)
     assert len(told[2].calls) == 1
 
 
 def test_other_events_stand_at_their_turns(tmp_path: Path) -> None:
     failed, edited = GameFailed("xyzzy", "it hung"), FileEdited("Memories.md", "text")
     told = turns(page(tmp_path, started(), failed, played(UP), edited, played(FALL)))
-    assert [[happening.text for happening in each.events] for each in told] == [
-        [],
-        ["xyzzy: it hung", "Memories.md"],
-        [],
-    ]
+    assert [each.events for each in told] == [(), ("xyzzy: it hung", "Memories.md"), ()]
 
 
 def test_a_turn_has_every_proposal_with_its_verdict(tmp_path: Path) -> None:
@@ -72,21 +70,17 @@ def test_a_turn_has_every_proposal_with_its_verdict(tmp_path: Path) -> None:
     verdicts = (Verdict(accepted=False, reason="No wings.", source="llm", confidence=0.9), Verdict(accepted=True))
     record = replace(UP, proposals=proposals, verdicts=verdicts)
     (_, told) = turns(page(tmp_path, started(), played(record, seconds=2.5)))
-    assert [(each.command, each.accepted, each.reason, each.source, each.confidence) for each in told.attempts] == [
-        ("fly", False, "No wings.", "llm", 0.9),
-        ("up", True, "", "none", None),
-    ]
-    assert (told.command, told.reasoning, told.seconds) == ("up", "I walk.", 2.5)
-    assert (told.from_id, told.place, told.place_name, told.score, told.score_change) == (31, 44, "Drying Loft", 5, 5)
+    assert (told.proposals, told.verdicts) == (proposals, verdicts)
+    assert (told.seen.location, told.seen.score, told.score_change, told.seconds) == (LOFT, 5, 5, 2.5)
 
 
 def test_what_is_not_known_is_not_made_up(tmp_path: Path) -> None:
     nowhere = replace(SEEN, location=None, score=None, inventory=None)
     (told,) = turns(page(tmp_path, started(opening=nowhere)))
-    assert (told.place, told.score, told.inventory, told.visible, told.dollars) == (None, None, None, None, None)
+    assert (told.seen.location, told.seen.score, told.seen.inventory, told.seen.visible) == (None, None, None, None)
     run = page(tmp_path / "other", started(), answered(), played(UP))
     (call,) = turns(run)[1].calls
-    assert (call.system, call.user, call.agrees, run.prompts, run.learnt_known) == (None, None, None, "none", False)
+    assert (call.prompt, run.prompts, run.learnt_known) == (None, "none", False)
     assert run.map is None
 
 
@@ -129,7 +123,7 @@ def test_the_map_has_cells_first_visits_and_exits_that_lead_nowhere_known(tmp_pa
         99: (1, 0, None),
     }
     assert (rooms[31].untried, rooms[31].refused) == (("down",), {"west": "A wall."})
-    assert [(way.from_id, way.to_id, way.there, way.back, way.first) for way in drawn.ways] == [
+    assert [(each.way.from_id, each.way.to_id, each.way.there, each.way.back, each.first) for each in drawn.ways] == [
         (31, 44, ("north",), (), (1, 1)),
         (44, 99, ("east",), (), None),
     ]
@@ -144,4 +138,9 @@ def test_rooms_of_one_name_are_told_apart_and_a_way_past_another_room_is_named(t
     drawn = page(tmp_path, started(), played(UP), graph=graph).map
     assert drawn is not None
     assert {room.id: room.name for room in drawn.rooms} == {1: "L1 Maze", 2: "Hall", 3: "L3 Maze"}
-    assert {way.there: way.shown for way in drawn.ways} == {("east",): "solid", ("climb",): "named"}
+    assert {each.way.there: each.way.shown for each in drawn.ways} == {("east",): "solid", ("climb",): "named"}
+
+
+def test_the_runs_that_browsers_are_tested_with_have_every_value_of_a_run() -> None:
+    report = report_of(run_of(3))
+    assert TypeAdapter(PageData).validate_python(report).runs[0].episodes[0].turns[1].turn == 1
