@@ -18,7 +18,6 @@ from tests.fixtures.command_line import environment, ran_on_a_terminal
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.cli.main import app
-from zorkgpt.cli.terminal import columns
 
 GUIDE = Path(__file__).parents[4] / "docs" / "runs.md"
 IN_LOFT = after(SEEN, location=LOFT)
@@ -234,10 +233,6 @@ def test_control_characters_are_shown_not_obeyed(workdir: Path, arguments: tuple
     shown = _run(*arguments)
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", shown)
     assert re.search(r"\\x1b|\\u001b", shown)
-
-
-def test_columns_stand_below_each_other_whatever_script_they_are_in() -> None:
-    assert columns([("青", "x"), ("abc", "y\nz")]) == ["青   x", "abc  y z"]
 
 
 def _run(*arguments: str) -> str:
