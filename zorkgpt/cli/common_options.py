@@ -34,7 +34,9 @@ def _folder(text: str) -> Path:
 
 RunOrLatest = Annotated[str | None, typer.Argument(help="Id of a run, or its folder; by default the latest.")]
 StoryToPlay = Annotated[Path | None, typer.Option("--game", help="Story file to play.", metavar="FILE")]
-OfStory = Annotated[str | None, typer.Option("--game", help="Only this story: its name, or its file.", metavar="STORY")]
+OfStory = Annotated[
+    str | None, typer.Option("--game", help="Only this story: its name, or its file where it is now.", metavar="STORY")
+]
 Workdir = Annotated[
     Path | None, typer.Option(help="Work folder, with the runs and what they learnt.", metavar="DIR", parser=_folder)
 ]
