@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from zorkgpt.cli.terminal import columns
+from zorkgpt.cli.terminal import table_lines
 
 TABLES_VARIABLE = "ZORKGPT_BENCHMARK_TABLES"
 """Names the file to which the report wants the tables added, a line of JSON each."""
@@ -39,7 +39,7 @@ class Table:
 def show(rows: Sequence[Row], title: str = "") -> None:
     """Print the rows below their headings; where a report is being made, add them to its file."""
     table = Table(title, rows)
-    print("\n".join([*([f"{title}:"] if title else []), *columns(table.cells()), ""]), flush=True)
+    print("\n".join([*([f"{title}:"] if title else []), *table_lines(table.cells()), ""]), flush=True)
     file = os.environ.get(TABLES_VARIABLE)
     if file:
         with Path(file).open("a", encoding="utf-8") as lines:

@@ -16,11 +16,11 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from session.configuration.option_groups import BudgetOptions
-from session.errors import StoreError, first_problem
+from session.errors import ConfigurationError, StoreError, first_problem
 from session.file_names import is_plain_name
 from session.files.journal import has_turn, last_moment, new_run_id
 from session.files.shared_files import force_to_disk, locked, permissions, read_shared, sync_folder, write_atomically
-from session.files.story_folders import story_folders
+from session.files.story_folders import StoryFolder, story_folders
 from session.text import counted
 
 RUN_ID_SECONDS = len("20260131-184500")
@@ -40,18 +40,47 @@ MEMORIES_AT_START = f"{AT_START}/Memories.md"
 MEMORIES_AT_END = f"{AT_END}/Memories.md"
 
 
-def find_run(workdir: Path, run: str | None = None) -> Path:
+def folders_of(workdir: Path, story: str | None, sha256: str | None = None) -> list[StoryFolder]:
+    """Return the story folders of a work folder, or those of one story, given by its name or its checksum.
+
+    A folder without a ``story.json`` may belong to any story. Raises ``ConfigurationError`` if the story has no folder.
+    """
+    folders = story_folders(workdir)
+    if story is None:
+        return folders
+    found = [
+        each
+        for each in folders
+        if each.story is None or each.story.sha256 == sha256 or each.story.name.casefold() == story.casefold()
+    ]
+    if not found:
+        played = ", ".join(folder.story.name for folder in folders if folder.story)
+        raise ConfigurationError(f"--game {story}: nothing was played of it in {workdir}; there is {played or 'none'}")
+    return found
+
+
+def latest_folder(folders: Sequence[StoryFolder]) -> Path:
+    """Return the folder of the story that was played last, the first one if none was played."""
+    paths = [folder.path for folder in folders]
+    latest = latest_runs(paths)
+    return latest[0].parent.parent if latest else paths[0]
+
+
+def find_run(workdir: Path, run: str | None = None, among: Sequence[StoryFolder] | None = None) -> Path:
     """Return the folder of the run with that id or path, by default of the one in ``workdir`` that was played last.
 
-    The runs of all stories of the work folder are looked at. A fork is found by its id, too, and is never the default.
-    Raises ``StoreError`` naming the ids that come closest.
+    A run is found in the folders of all stories. A fork is found by its id too, but is never the default.
+
+    among: the story folders whose latest run is the default; ``None`` for all
+    Raises ``StoreError`` with the closest ids.
     """
     stories = story_folders(workdir)
     folders = [folder.path for folder in stories]
     if run is None:
-        latest = latest_runs(folders)
+        places = folders if among is None else [folder.path for folder in among]
+        latest = latest_runs(places)
         if not latest:
-            raise StoreError(f"there is no run yet in {workdir / RUNS}")
+            raise StoreError(f"there is no run yet in {places[0] / RUNS}")
         return latest[0]
     places = [place for each in folders for place in (each, fork_folder(each, run))] if is_plain_name(run) else []
     for folder in (*(place / RUNS / run for place in places), Path(run).absolute()):

@@ -93,7 +93,7 @@ def test_after_a_change_of_one_template_the_program_says_that_it_asks_differentl
     [
         (("99",), "99: no model was asked in such a turn of run "),
         (("7", "--role", "info_ext"), "7: no info_ext was asked in such a turn of run "),
-        (("7", "--role", "poet"), "--role poet: there is agent, critic, "),
+        (("7", "--role", "poet"), "--role poet: expected one of agent, critic, "),
         (("nothing", "seven"), "there is no run nothing"),
         (("2:x",), "there is no run 2:x"),
     ],

@@ -1,4 +1,4 @@
-"""``zorkgpt``: the command line, put together."""
+"""``zorkgpt``: the command line with all its commands."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import traceback
 import warnings
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, NoReturn, TextIO
+from typing import Annotated
 
 import typer
 
@@ -41,7 +41,7 @@ app = typer.Typer(
     help="Language models play, and learn, text adventures.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # Rich, for help in boxes, would take as long to load as all the rest
+    rich_markup_mode=None,  # importing Rich for help in boxes would take as long as everything else
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 app.command()(run.run)
@@ -76,17 +76,17 @@ def _print_version(wanted: bool) -> None:
 def _options(
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave."),
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
-    _debug: Annotated[bool, typer.Option("--debug", help="Show a traceback where one line would be shown.")] = False,
+    _debug: Annotated[bool, typer.Option("--debug", help="Print a traceback before the line with an error.")] = False,
 ) -> None:
     pass
 
 
 def main() -> None:
-    """Run the command line. What the user can mend ends in one line and status 2, what failed in one line and 1.
+    """Run the command line. What the user can fix ends in one line and status 2, what failed in one line and 1.
 
-    With ``--debug`` a traceback comes before that line. Warnings are lines on stderr.
+    With ``--debug`` a traceback precedes that line. Warnings are lines on stderr.
     """
     open_missing_streams()
     folder = _current_folder() or os.environ.get("PWD", "")
@@ -97,39 +97,26 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         app()
-    except ZorkGPTError as error:
-        _leave(error, error.exit_status, folder)
-    except OSError as error:
-        # Files are read and written where this is translated; what is left are the standard streams.
-        discard_stdout()
-        _leave(error, 1, folder)
+    except (ZorkGPTError, OSError) as error:
+        status = 1
+        if isinstance(error, ZorkGPTError):
+            status = error.exit_status
+        else:  # files raise a StoreError, so this is a standard stream
+            discard_stdout()
+        if "--debug" in sys.argv[1:2]:
+            print_error(traceback.format_exc())
+        cause = "" if _current_folder() else f"the current folder, {folder}, is gone: "
+        print_error(f"zorkgpt: {cause}{error}".replace("\n", "\\n"))
+        sys.exit(status)
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Show a warning as a line, without the place in the source that a programmer would be shown."""
-    del category, filename, lineno, file, line
+def _show_warning(message: Warning | str, *_place: object, **_more: object) -> None:
     print_error(f"zorkgpt: {message}")
 
 
 def _current_folder() -> str:
-    """Return the path of the current folder, "" where it is gone."""
+    """Return the path of the current folder, "" if it was deleted."""
     try:
         return str(Path.cwd())
     except FileNotFoundError:
         return ""
-
-
-def _leave(error: Exception, status: int, folder: str) -> NoReturn:
-    """End the program with a line on the error; ``folder`` is the current one, which may be gone meanwhile."""
-    if "--debug" in sys.argv[1:2]:
-        print_error(traceback.format_exc())
-    cause = "" if _current_folder() else f"the current folder, {folder}, is gone: "
-    print_error(f"zorkgpt: {cause}{error}".replace("\n", "\\n"))
-    sys.exit(status)

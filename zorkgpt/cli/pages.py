@@ -1,4 +1,4 @@
-"""Plays runs again to prove them and to rebuild their prompts, and makes pages of them."""
+"""Repeats runs to verify them and to rebuild their prompts, and makes pages of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from session.errors import StoreError, ZorkGPTError
 from session.files.journal import JOURNAL_FILE
 from session.text import counted
+from zorkgpt.cli.terminal import write_file
 from zorkgpt.report.learnt import NOTHING_LEFT, read_end
 from zorkgpt.report.played_run import read_run
 from zorkgpt.report.repetition import Repetition
@@ -29,17 +30,17 @@ if TYPE_CHECKING:
     from zorkgpt.report.run_page import PageRun
 
 
-SHARE = 4
-"""A run that is being played is repeated anew when so many times as long has passed as its repetition took."""
+PAUSE = 4
+"""A run that is being played is repeated again after so many times as long as its latest repetition took."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Repeated:
     """A run that was repeated.
 
-    notes: what kept it from being repeated to its end
+    notes: why it could not be repeated to its end
     size: of its journal then, in bytes
-    due: when it may be repeated anew, on the clock that only goes forward
+    due: when it may be repeated again, on the monotonic clock
     """
 
     repetition: Repetition
@@ -49,7 +50,7 @@ class _Repeated:
 
 
 class RunPages:
-    """Makes a page of the runs in these folders as they are now; ``configuration`` is that of the command."""
+    """Makes a page of the runs in these folders as they are now. ``configuration`` is that of the command."""
 
     def __init__(self, folders: Sequence[Path], configuration: GameConfiguration) -> None:
         self.folders = folders
@@ -58,25 +59,27 @@ class RunPages:
         self._repeated: dict[Path, _Repeated] = {}
 
     def data(self) -> PageData:
-        """Return what the page is given. Raises ``StoreError`` for a run without a manifest."""
+        """Return the page's data. Raises ``StoreError`` for a run without a manifest."""
         runs = tuple(map(self._page, self.folders))
-        return PageData(program(), runs, follow=any(run.state == "playing" for run in runs))
+        return PageData(maker(), runs, follow=any(run.state == "playing" for run in runs))
 
     @property
     def has_news(self) -> bool:
-        """Whether a journal has grown since the last page, or an older repetition of its run may be made anew."""
-        for folder in self.folders:
-            size, repeated = _size(folder), self._repeated[folder]
-            if size != self._sizes[folder] or (size != repeated.size and time.monotonic() >= repeated.due):
-                return True
-        return False
+        """Whether a journal has grown since the last page, or its run is due to be repeated again."""
+        sizes = {folder: _size(folder) for folder in self.folders}
+        return sizes != self._sizes or any(self._is_due(folder, size) for folder, size in sizes.items())
+
+    def _is_due(self, folder: Path, size: int) -> bool:
+        repeated = self._repeated[folder]
+        return size != repeated.size and time.monotonic() >= repeated.due
 
     def _page(self, folder: Path) -> PageRun:
         size = self._sizes[folder] = _size(folder)
-        run, repeated = read_run(folder), self._repeated.get(folder)
+        run = read_run(folder)
         is_played = run.summary.state == "playing"
-        if repeated is None or not is_played or (size != repeated.size and time.monotonic() >= repeated.due):
-            repeated = self._repeated[folder] = self._repeat(folder, run)
+        if folder not in self._repeated or not is_played or self._is_due(folder, size):
+            self._repeated[folder] = self._repeat(folder, run)
+        repeated = self._repeated[folder]
         notes = [*repeated.notes]
         if run.summary.state == "damaged":
             notes.insert(0, Note(f"{run.summary.reason}. What was played up to there is shown."))
@@ -110,16 +113,16 @@ class RunPages:
                 )
                 notes.append(Note(text, repetition.moment))
         now = time.monotonic()
-        return _Repeated(repetition, tuple(notes), size, now + SHARE * (now - start))
+        return _Repeated(repetition, tuple(notes), size, now + PAUSE * (now - start))
 
 
-def program() -> str:
+def maker() -> str:
     """Return the name and the version of the program that makes the page."""
     return f"zorkgpt {version('zorkgpt')}"
 
 
 def _size(folder: Path) -> int:
-    """Return how long the journal is, which only grows while its run is played. Raises ``StoreError``."""
+    """Return the size of the journal, which only grows while its run is played. Raises ``StoreError``."""
     try:
         return (folder / JOURNAL_FILE).stat().st_size
     except OSError as error:
@@ -131,15 +134,15 @@ def repeat(
     now: GameConfiguration,
     *,
     from_actions: bool = False,
-    show: Callable[[Event], None] | None = None,
+    show: Callable[[Event], None] = lambda _event: None,
     asked: Callable[[RepeatedCall], None] | None = None,
     meet: Callable[[Sequence[BaseManager]], None] | None = None,
     salvages: bool = False,
 ) -> Replayed:
-    """Play the run of that folder again without a model, and compare.
+    """Repeat the run of that folder without a model, and compare.
 
-    show, asked, meet: told of every event and every prompt, and given the managers, as in ``verify``
-    salvages: repeat a damaged run as far as it goes, as in ``verify``
+    show, asked, meet: called with every event, every prompt and the managers, as in ``verify``
+    salvages: repeat a damaged run up to the damage, as in ``verify``
     Raises ``StoreError``, ``StoryError``, ``ConfigurationError``.
     """
     from orchestration.history import configuration_of, verify, verify_actions
@@ -149,29 +152,22 @@ def repeat(
     configuration = configuration_of(read_manifest(folder), folder, now)
     with open_story(configuration) as parts:
         if from_actions:
-            return verify_actions(parts, folder, _nothing)
-        return verify(configuration, parts, folder, show or _nothing, asked, meet, salvages=salvages)
-
-
-def _nothing(_event: Event) -> None:
-    """Verifying shows what differs, not what is the same."""
+            return verify_actions(parts, folder, show)
+        return verify(configuration, parts, folder, show, asked, meet, salvages=salvages)
 
 
 def write_report(folders: Sequence[Path], to: Path, now: GameConfiguration) -> list[str]:
-    """Write the page of these runs, and return what there is to say of it, line by line. Raises ``StoreError``."""
+    """Write the page of these runs, and return the lines to print about it. Raises ``StoreError``."""
     data = RunPages(folders, now).data()
-    page = write_page(data, to)
+    size = write_page(data, to)
     notes = [f"Run {run.id}: {note.text}" for run in data.runs for note in run.notes]
-    return [*notes, f"{counted(len(data.runs), 'run')} in {to}, {page / 1e6:.1f} MB: open it in a browser."]
+    return [*notes, f"{counted(len(data.runs), 'run')} in {to}, {size / 1e6:.1f} MB: open it in a browser."]
 
 
 def write_page(data: object, to: Path) -> int:
-    """Write the page with these data, and return how many bytes it has."""
+    """Write the page with these data, and return its size in bytes. Raises ``StoreError``."""
     from zorkgpt.report.server import page_with
 
     page = page_with(data).encode()
-    try:
-        to.write_bytes(page)
-    except OSError as error:
-        raise StoreError(f"cannot write {to}: {error.strerror}") from error
+    write_file(to, page)
     return len(page)

@@ -1,4 +1,4 @@
-"""What every command that plays has: a screen, a keyboard, a bar for downloads, and an end on Ctrl-C."""
+"""Plays a run at the command line: the screen, the keyboard, downloads, tracing and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from threading import Event as Flag
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
-from rich.text import Text
 
 from game_interface.core.commands import SAVING, leaving, refusal
 from managers.map_manager import MapManager
@@ -29,9 +28,9 @@ from session.game_configuration import GameConfiguration
 from session.memory import MemoryStatus
 from session.processes import program
 from session.text import counted, one_line
-from zorkgpt.cli.common_options import resume_command
-from zorkgpt.cli.screen import DownloadBar, JsonScreen, LiveScreen, LiveView, PlainScreen, Screen, WatchedScreen
-from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_line, printable
+from zorkgpt.cli.common_options import REPORT_FILE, resume_command
+from zorkgpt.cli.screen import DownloadBar, JsonScreen, LiveScreen, LiveView, PlainScreen, WatchedScreen, screen_for
+from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line, printable
 from zorkgpt.llm.stand_ins import LEAVING
 from zorkgpt.report.figures import Gains
 
@@ -51,7 +50,7 @@ OTEL_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _LOG = logging.getLogger(__name__)
 
 FIRST_PROGRESS, PROGRESS_INTERVAL = 1.0, 5.0
-"""Seconds of repeating recorded turns before the first line about it, and between two of them."""
+"""Seconds of repeating recorded turns until the first line about it, and between two of them."""
 
 
 @dataclass(slots=True)
@@ -59,10 +58,10 @@ class Watching:
     """The screen of a run that is played, and what can stop it.
 
     configuration: of the run
-    screen: shows events; while a run is played in a terminal, with what goes on below them
-    trace: is told of every event, too
-    stop: set by Ctrl-C, and when nobody reads the screen any more
-    keyboard: what a person types who plays
+    screen: shows events
+    trace: also gets every event
+    stop: set by Ctrl-C, and when the reader of stdout is gone
+    keyboard: of the person who plays
     bar: shows downloads
     repeated: options of this command that ``zorkgpt resume`` needs too, with their values
     gains: what the episodes scored
@@ -81,13 +80,13 @@ class Watching:
 
     @property
     def is_for_people(self) -> bool:
-        """Whether the screen shows sentences, not JSON."""
+        """Whether the screen shows text, not JSON."""
         return not isinstance(self.screen.screen, JsonScreen)
 
     def person(self, *, steps: bool = False) -> tuple[Callable[[], str], Review | None]:
-        """Return what a person at the keyboard does: types commands, and decides on proposals where it ``steps``.
+        """Return how a person types a command and, if ``steps``, decides on a proposal.
 
-        Raises ``ConfigurationError`` for steps where there is no terminal to show and to type them.
+        Raises ``ConfigurationError`` for steps without a terminal.
         """
         if steps and not (isinstance(self.screen.screen, LiveScreen) and sys.stdin.isatty()):
             raise ConfigurationError("--step asks about each command: that takes a terminal, and no --quiet or --json")
@@ -118,7 +117,7 @@ class Watching:
                 print_line(line)
 
     def play(self, run: Run) -> NoReturn:
-        """Play the run and end the command with the run's status; where the run can go on, say how."""
+        """Play the run and end the command with the run's status. If the run can go on, print how."""
         if memories := run.orchestrator.learning.find(SimpleMemoryManager):
             for line in problem_lines(memories.memory_file, memories.problems()):
                 print_error(f"zorkgpt: {line}")
@@ -134,19 +133,28 @@ class Watching:
             ):
                 end = run.play()
         except KeyboardInterrupt:
-            self._tell("Stopped. ", run)
+            self._print_hint("Stopped. ", run)
             raise
-        if self.is_for_people and (line := self._gained(run)):
-            _print_wrapped(self.screen.screen, line)
-        is_quiet = isinstance(self.screen.screen, PlainScreen) and self.screen.screen.is_quiet
-        if end == "done" and self.is_for_people and not is_quiet and len([*run.folder.parent.iterdir()]) == 1:
-            _print_wrapped(self.screen.screen, _next_steps(self.configuration.zork_game_workdir))
+        if self.is_for_people:
+            if line := self._gained(run):
+                print_folded(line, indent=0)
+            is_quiet = isinstance(self.screen.screen, PlainScreen) and self.screen.screen.is_quiet
+            if end == "done" and not is_quiet and len([*run.folder.parent.iterdir()]) == 1:
+                workdir = self.configuration.zork_game_workdir
+                is_default = workdir == GameConfiguration().zork_game_workdir
+                where = "" if is_default else f" --workdir {shlex.quote(str(workdir))}"
+                print_folded(
+                    f"{program()} report{where} makes a page of this run,",
+                    f"{program()} status{where} shows the latest state,",
+                    f"{program()} memories show{where} prints what is remembered.",
+                    indent=0,
+                )
         if end != "done":
-            self._tell("", run)
+            self._print_hint("", run)
         raise typer.Exit(EXIT_STATUS[end])
 
     def _gained(self, run: Run) -> str:
-        """Return the line on what this run has learnt, scored and cost."""
+        """Return the line about what this run has learnt, scored and cost."""
         learning = run.orchestrator.learning
         routes, memories = learning.find(RouteManager), learning.find(SimpleMemoryManager)
         kept = (memory for each in (memories.memory_cache.values() if memories else ()) for memory in each)
@@ -156,14 +164,13 @@ class Watching:
 
     @contextmanager
     def _live(self, run: Run, before: Iterable[Event]) -> Iterator[None]:
-        """Show below the story what goes on, if that is drawn in a terminal; ``before`` are the events up to now."""
+        """Draw the live view within the block, if stdout is a terminal; ``before`` are the events up to now."""
         screen = self.screen.screen
         if not isinstance(screen, LiveScreen):
             yield
             return
-        introduction = (
-            _introduction(self.configuration) if run.position.episode is None and not run.position.index else ""
-        )
+        is_new = run.position.episode is None and not run.position.index
+        introduction = _introduction(self.configuration) if is_new else ""
         spending = run.model.spending
         with LiveView(self.configuration, run.folder, spending, self.stop, screen.console, introduction) as view:
             for event in before:
@@ -175,8 +182,8 @@ class Watching:
             finally:
                 self._view, self.screen.screen = None, screen
 
-    def _tell(self, news: str, run: Run) -> None:
-        """Print the news of a run that was left, and how it goes on, if it can."""
+    def _print_hint(self, news: str, run: Run) -> None:
+        """Print how the run goes on, if it can, after the ``news``."""
         if not self.is_for_people:
             return
         if not (run.folder / JOURNAL_FILE).is_file():
@@ -186,25 +193,8 @@ class Watching:
         print_line(f"{news}{command} goes on from here.")
 
 
-def _next_steps(workdir: Path) -> str:
-    """Return what can be typed after the first run in a work folder."""
-    where = "" if workdir == GameConfiguration().zork_game_workdir else f" --workdir {shlex.quote(str(workdir))}"
-    return (
-        f"{program()} report{where} makes a page of this run,\n{program()} status{where} shows the latest state,\n"
-        f"{program()} memories show{where} prints what is remembered."
-    )
-
-
-def _print_wrapped(screen: Screen, line: str) -> None:
-    """Print a line, in a terminal broken between words."""
-    if isinstance(screen, LiveScreen):
-        screen.console.print(Text(line))
-    else:
-        print_line(line)
-
-
 def _introduction(configuration: GameConfiguration) -> str:
-    """Return what a person should know of the run that begins: what it learns, and how it is stopped."""
+    """Return what a person should know of a new run: what it learns, and how it is stopped."""
     player = configuration.agent.player
     kinds = {
         "the map": True,
@@ -223,11 +213,9 @@ def _introduction(configuration: GameConfiguration) -> str:
 def watching(
     configuration: GameConfiguration, *, quiet: bool, as_json: bool, repeated: Iterable[tuple[str, object]] = ()
 ) -> Iterator[Watching]:
-    """Open the screen for whoever watches, and the trace where one is asked for.
+    """Open the screen, the keyboard and the trace of a run. A second Ctrl-C ends the command at once.
 
     repeated: the options that ``zorkgpt resume`` has to be given again, ``None`` for one that was not given
-
-    A second Ctrl-C leaves at once, with the status of an interruption.
     """
     stop = Flag()
     screen = WatchedScreen(screen_for(quiet=quiet, as_json=as_json), stop)
@@ -239,28 +227,26 @@ def watching(
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
 
 
-@contextmanager
-def spans_of(configuration: GameConfiguration) -> Iterator[Callable[[Event], None]]:
-    """Open the listener that sends the run to an OpenTelemetry collector, if the environment names one."""
-    if not os.environ.get(OTEL_ENDPOINT):
-        yield lambda _: None
-        return
-    try:
-        from zorkgpt.telemetry import open_spans
-    except ImportError:
-        _LOG.warning("%s is set, but no span is sent: pip install 'zorkgpt[otel]' is needed for that", OTEL_ENDPOINT)
-        yield lambda _: None
-        return
-    with open_spans(configuration) as show:
-        yield show
+def spans_of(configuration: GameConfiguration) -> AbstractContextManager[Callable[[Event], None]]:
+    """Return the listener that sends the run to the OpenTelemetry collector that the environment names, if any."""
+    if os.environ.get(OTEL_ENDPOINT):
+        try:
+            from zorkgpt.telemetry import open_spans
+        except ImportError:
+            _LOG.warning(
+                "%s is set, but no span is sent: pip install 'zorkgpt[otel]' is needed for that", OTEL_ENDPOINT
+            )
+        else:
+            return open_spans(configuration)
+    return nullcontext(lambda _event: None)
 
 
 @contextmanager
 def _stopping_on_interrupt(stop: Flag, keyboard: Keyboard, *, is_shown: bool) -> Iterator[None]:
     """Set ``stop``, which cancels a request to a model, at the first SIGINT or SIGTERM; interrupt at the second.
 
-    keyboard: where a line is waited for, the first interrupts that
-    is_shown: the screen shows by itself that ``stop`` is set
+    keyboard: if it waits for a line, the first one interrupts that
+    is_shown: whether the screen shows that ``stop`` is set
     """
 
     def request(_signal: int, _frame: object) -> None:
@@ -278,15 +264,6 @@ def _stopping_on_interrupt(stop: Flag, keyboard: Keyboard, *, is_shown: bool) ->
             signal.signal(number, handler)
 
 
-def screen_for(*, quiet: bool, as_json: bool) -> Screen:
-    """Return the screen for whoever reads stdout: a person, a pipe or a program."""
-    if as_json:
-        return JsonScreen()
-    if quiet or not sys.stdout.isatty():
-        return PlainScreen(quiet=quiet)
-    return LiveScreen()
-
-
 CHOICES = "[Enter] play  [e Enter] edit  [r Enter] refuse  [a Enter] stop asking > "
 KEYS = "Enter alone plays it; e, r or a, then Enter, edits it, refuses it or plays on without asking"
 HELP = f"Type a command and Enter; {LEAVING} ends the episode, Ctrl-C pauses it."
@@ -295,27 +272,29 @@ HELP = f"Type a command and Enter; {LEAVING} ends the episode, Ctrl-C pauses it.
 class Keyboard:
     """Reads lines from stdin.
 
-    stop: set where Ctrl-C is typed instead of a line
-    still: what stands on the screen stands still within it, with a text below it; wants to be told what is typed there
-    tell: prints a line above what stands still
-    is_waiting: whether a line is waited for, so that Ctrl-C has to end that
+    stop: set if Ctrl-C is typed instead of a line
+    still: stops drawing within its block, as :meth:`LiveView.still` does
+    tell: prints a line
+    is_waiting: whether it waits for a line, so that Ctrl-C has to interrupt it
     """
 
     def __init__(self, stop: Flag) -> None:
         self._stop = stop
-        self.still: Callable[[str], AbstractContextManager[Callable[[str], None]]] = _unmoved
+        self.still: Callable[[str], AbstractContextManager[Callable[[str], None]]] = lambda _above: nullcontext(
+            lambda _line: None
+        )
         self.tell: Callable[[str], None] = print_line
         self.is_waiting = False
         self._reviews = True
         self._awaits_key = False
 
     def see(self, event: Event) -> None:
-        """Take an event into account: the story may wait for a key instead of a command."""
+        """Note whether the story waits for a key instead of a command."""
         seen = observation_in(event)
         self._awaits_key = self._awaits_key if seen is None else seen.awaits_key
 
     def read_command(self) -> str:
-        """Return a command that the story may be given, or ``LEAVING``, also where there is no more input.
+        """Return a command that the story may be given, or ``LEAVING``, also at the end of the input.
 
         Raises ``WaitInterrupted`` at Ctrl-C.
         """
@@ -331,14 +310,15 @@ class Keyboard:
             self.tell(unfit)
 
     def review(self, proposal: Proposal) -> ProposalReviewed | None:
-        """Let the person decide on a proposal; ``None`` once the person wants to be asked no more.
+        """Return the person's decision on a proposal, ``None`` from when the person chooses not to be asked again.
 
-        Raises ``WaitInterrupted`` at Ctrl-C, and where there is no more input.
+        Raises ``WaitInterrupted`` at Ctrl-C and at the end of the input.
         """
-        proposed = _ways(proposal) or proposal.action
+        proposed = "" if proposal.go_to is None else f"to walk to location {proposal.go_to}"
+        proposed = proposed if proposal.follow is None else f"to follow route {proposal.follow}"
         reason = f"\n  {one_line(proposal.reasoning)}" if proposal.reasoning else ""
         while self._reviews:
-            line = self.read_line(CHOICES, f"Proposed: {one_line(proposed)}{reason}")
+            line = self.read_line(CHOICES, f"Proposed: {one_line(proposed or proposal.action)}{reason}")
             if line is None:
                 raise WaitInterrupted("nobody is there to look at the proposals")
             choice, _, more = line.strip().partition(" ")
@@ -357,9 +337,9 @@ class Keyboard:
         return None
 
     def _edited(self, typed: str, proposed: str) -> str | None:
-        """Return what to play instead of ``proposed``, which the story may be given; "" or ``None`` for nothing.
+        """Return what to play instead of ``proposed``; "" or ``None`` for nothing.
 
-        typed: what was typed of it already
+        typed: the part of it that was already typed
         Raises ``WaitInterrupted`` at Ctrl-C.
         """
         command = typed or self.read_line("Command: ", begun=proposed)
@@ -369,12 +349,12 @@ class Keyboard:
         return command
 
     def read_line(self, prompt: str, above: str = "", begun: str = "") -> str | None:
-        """Return what is typed, without its line end; ``None`` if there is no more input.
+        """Return what is typed, without its line end; ``None`` at the end of the input.
 
-        Lines of a file or pipe that begin with ``#`` are comments, as in a script of commands.
+        In a file or pipe, lines that begin with ``#`` are comments.
 
-        prompt, above: shown where a person types at a terminal, in the line and before it
-        begun: what stands in the line already, to be edited
+        prompt, above: shown on a terminal, at the beginning of the line and above it
+        begun: what the line contains at first, to be edited
         Raises ``WaitInterrupted`` at Ctrl-C.
         """
         self.is_waiting = True
@@ -394,14 +374,10 @@ class Keyboard:
             self.is_waiting = False
 
 
-def _unmoved(_above: str) -> AbstractContextManager[Callable[[str], None]]:
-    return nullcontext(lambda _line: None)
-
-
 def _unfit(command: str, way_out: str = "") -> str | None:
-    """Return in words for a person why the story may not be given a command, ``None`` if it may.
+    """Return why the story may not be given a command, ``None`` if it may.
 
-    way_out: what else a person may do than to pause
+    way_out: what else a person can do besides pausing
     """
     reason = refusal(command)
     if reason in {leaving(verb) for verb in SAVING}:
@@ -409,26 +385,18 @@ def _unfit(command: str, way_out: str = "") -> str | None:
     return reason
 
 
-def _ways(proposal: Proposal) -> str:
-    """Return in words where the agent wants to be led, "" where it wants to type a command."""
-    if proposal.follow is not None:
-        return f"to follow route {proposal.follow}"
-    return f"to walk to location {proposal.go_to}" if proposal.go_to is not None else ""
-
-
 def _typed(prompt: str, begun: str) -> str | None:
-    """Return the line that is typed at the terminal; whatever ends it, the cursor is on a new line then."""
+    """Return the line that is typed at the terminal. The cursor is on a new line afterwards, whatever ended it."""
     import readline  # lets a person edit the line and go back to earlier ones
 
     readline.set_startup_hook(lambda: readline.insert_text(begun))
     try:
         return input(prompt)
-    except EOFError:
+    except (EOFError, KeyboardInterrupt) as end:
         typer.echo()
+        if isinstance(end, KeyboardInterrupt):
+            raise
         return None
-    except KeyboardInterrupt:
-        typer.echo()
-        raise
 
 
 def play_run(
@@ -440,7 +408,10 @@ def play_run(
     as_json: bool = False,
     report: bool = False,
 ) -> NoReturn:
-    """Play a new run, write its page into its folder if ``report`` says so, and end the command with its status."""
+    """Play a new run and end the command with its status.
+
+    report: write the run's page into its folder
+    """
     from orchestration.opening import in_folder_of_story, open_parts
     from orchestration.run import open_run
 
@@ -461,24 +432,18 @@ def play_run(
             watch.play(played)
     except typer.Exit as end:
         if report and end.exit_code != EXIT_STATUS["interrupted"]:
-            _write_report(played.folder, configuration)
+            from zorkgpt.cli.pages import write_report
+
+            for line in write_report([played.folder], played.folder / REPORT_FILE, configuration):
+                print_error(line)
         raise
-
-
-def _write_report(folder: Path, configuration: GameConfiguration) -> None:
-    """Write the page of a run into its folder and say so, beside what the command prints of the run."""
-    from zorkgpt.cli.common_options import REPORT_FILE
-    from zorkgpt.cli.pages import write_report
-
-    for line in write_report([folder], folder / REPORT_FILE, configuration):
-        print_error(line)
 
 
 MOST_PROBLEMS = 5
 
 
 def problem_lines(path: Path, problems: Sequence[MarkdownProblem]) -> list[str]:
-    """Return a line for each of the first places of a file of memories that are not understood, for who plays on."""
+    """Return a line for each of the first problems in a file of memories, and one for the others."""
     lines = [f"{path}:{problem.line}: {problem.message} Until then it is kept, but not used." for problem in problems]
     more = len(lines) - MOST_PROBLEMS
     if more <= 0:

@@ -1,10 +1,11 @@
-"""The screen of a run: its events as lines, as JSON, or below them a live view of how the run stands."""
+"""Shows a run: its events as lines or as JSON, and in a terminal a live view of its state below them."""
 
 from __future__ import annotations
 
 import json
 import logging
 import math
+import sys
 import time
 from contextlib import contextmanager
 from threading import Event as Flag
@@ -50,7 +51,6 @@ from zorkgpt.report.current_state import CurrentState, read_current_state
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
-    from types import TracebackType
 
     from typing_extensions import Self
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_COMMAND = 200
-"""Characters of a command that are shown: a model may answer with pages."""
+"""Characters of a command that are shown. A model may answer with pages."""
 
 
 class Screen(Protocol):
@@ -99,34 +99,36 @@ class PlainScreen:
 
     def show(self, event: Event) -> None:
         """Print the event if it concerns a reader."""
-        for line in self._lines(event):
-            print(printable(line), file=self._out, flush=True)
-
-    def _lines(self, event: Event) -> list[str]:
         if self.is_quiet and not isinstance(event, RunStarted | OptionsChanged | EpisodeEnded | RunPaused):
-            return []
+            return
         if isinstance(event, EpisodeStarted):
-            return [f"\n=== Episode {event.episode}, seed {event.seed} ===\n", event.opening.text.strip()]
-        if isinstance(event, TurnPlayed):
-            return _turn_lines(event.record, event.seconds)
-        return _headline(event)
+            lines = [f"\n=== Episode {event.episode}, seed {event.seed} ===\n", event.opening.text.strip()]
+        elif isinstance(event, TurnPlayed):
+            record = event.record
+            lines = ["", f"[Turn {record.turn}, {event.seconds:.1f} s] {' | '.join(_place_and_score(record.after))}"]
+            lines += [f"  ({record.reasoning})"] if record.reasoning else []
+            lines += [*_rejected(record), f"> {_command(record.action)}", record.after.text.strip()]
+        else:
+            lines = _news(event)
+        for line in lines:
+            print(printable(line), file=self._out, flush=True)
 
 
 class LiveScreen:
-    """Draws colours and frames, for a person in front of a terminal."""
+    """Draws colours and frames, for a person at a terminal."""
 
     def __init__(self, console: Console | None = None) -> None:
         self.console = console or Console(highlight=False)
 
     def show(self, event: Event) -> None:
-        """Draw the event if it concerns a person."""
+        """Draw the event if it concerns a reader."""
         if isinstance(event, EpisodeStarted):
             self.console.rule(f"Episode {event.episode} · seed {event.seed}", style="bold")
             self.console.print(Text(printable(event.opening.text.strip())))
         elif isinstance(event, TurnPlayed):
             self.console.print(self._turn(event.record, event.seconds))
         else:
-            for line in _headline(event):
+            for line in _news(event):
                 self.console.print(Text(printable(line), style="bold"))
 
     def _turn(self, record: TurnRecord, seconds: float) -> Panel:
@@ -146,27 +148,25 @@ class LiveScreen:
         )
 
 
-def _headline(event: Event) -> list[str]:
-    """Return what there is to say beside the play, each on one line, whatever names and reasons hold."""
-    return [one_line(line) for line in _news(event)]
-
-
 def _news(event: Event) -> list[str]:
+    """Return what there is to report besides the turns. Names and reasons add no lines of their own."""
     if isinstance(event, RunStarted):
         help_given = f", assisted by {', '.join(event.assistance)}," if event.assistance else ""
-        return [
+        lines = [
             f"{event.model}{help_given} plays {event.story_choice}",
             f"{counted(event.episodes, 'episode')} of at most {counted(event.max_turns, 'turn')}, in {event.folder}",
         ]
-    if isinstance(event, EpisodeEnded):
+    elif isinstance(event, EpisodeEnded):
         score = "score unknown"
         if event.score is not None:
             score = f"score {event.score}" + ("" if event.max_score is None else f" of {event.max_score}")
         end = f"Episode {event.episode} {_ENDS[event.end]} after {counted(event.turns, 'turn')}"
-        return [f"{end}: {score}, {counted(event.rooms, 'room')}, {event.seconds:.0f} s"]
-    if isinstance(event, OptionsChanged):
-        return [f"From here on {event.model} plays, with {as_settings(event.options)}"]
-    return _trouble(event)
+        lines = [f"{end}: {score}, {counted(event.rooms, 'room')}, {event.seconds:.0f} s"]
+    elif isinstance(event, OptionsChanged):
+        lines = [f"From here on {event.model} plays, with {as_settings(event.options)}"]
+    else:
+        lines = _trouble(event)
+    return list(map(one_line, lines))
 
 
 def _trouble(event: Event) -> list[str]:
@@ -176,7 +176,7 @@ def _trouble(event: Event) -> list[str]:
         where = f" in episode {event.episode} after {counted(event.turns, 'turn')}" if event.episode else ""
         return [f"Paused{where}: {event.reason}"]
     if isinstance(event, GameFailed):
-        return [f"The interpreter failed and was put back: {event.error}"]
+        return [f"The interpreter failed and was restored: {event.error}"]
     if isinstance(event, RoutesProven):
         return [_proven(route) for route in event.routes]
     if isinstance(event, FileEdited):
@@ -201,23 +201,15 @@ _ENDS: Mapping[EpisodeEnd, str] = {
     "won": "won",
     "lost": "lost",
     "over": "came to its end",
-    "crashed": "broke off, for the story's program failed,",
+    "crashed": "broke off, because the story's program failed,",
     "turn_limit": "stopped at the turn limit",
     "left": "was left",
 }
 
 
-def _turn_lines(record: TurnRecord, seconds: float) -> list[str]:
-    lines = ["", f"[Turn {record.turn}, {seconds:.1f} s] {' | '.join(_place_and_score(record.after))}"]
-    if record.reasoning:
-        lines.append(f"  ({record.reasoning})")
-    return [*lines, *_rejected(record), f"> {_command(record.action)}", record.after.text.strip()]
-
-
 def _rejected(record: TurnRecord) -> list[str]:
     pairs = list(zip(record.proposals, record.verdicts, strict=True))[:-1]
-    rejected = [(_command(proposal.action), verdict) for proposal, verdict in pairs if not verdict.accepted]
-    return [f"not played: {command} ({verdict.reason})" for command, verdict in rejected]
+    return [f"not played: {_command(one.action)} ({verdict.reason})" for one, verdict in pairs if not verdict.accepted]
 
 
 def _command(action: str) -> str:
@@ -231,10 +223,42 @@ def _place_and_score(observation: Observation) -> list[str]:
     return shown
 
 
-REFRESHES = 5  # a second, so that nothing stands still
-HIGH = 36  # rows of a terminal from which lists have several lines, and the map stands beside them
-LIST_COLUMNS, LIST_LINES = 50, 12  # least columns of a list, and most lines of all lists in a column
-_UP_AND_CLEAR = "\x1b[{}A\r\x1b[J"  # so many lines up, and all from there on is cleared
+def screen_for(*, quiet: bool, as_json: bool) -> Screen:
+    """Return the screen that fits stdout and the options."""
+    if as_json:
+        return JsonScreen()
+    if quiet or not sys.stdout.isatty():
+        return PlainScreen(quiet=quiet)
+    return LiveScreen()
+
+
+class WatchedScreen:
+    """Shows events on ``screen``, which may be replaced, as long as stdout can be written.
+
+    If its reader is gone (``| head``), ``stop`` is set. If it fails for another reason, such as a full disk, play goes
+    on: the journal has all events.
+    """
+
+    def __init__(self, screen: Screen, stop: Flag) -> None:
+        self.screen = screen
+        self._stop = stop
+
+    def show(self, event: Event) -> None:
+        """Show an event."""
+        try:
+            self.screen.show(event)
+        except BrokenPipeError:
+            discard_stdout()
+            self._stop.set()
+        except OSError as error:
+            discard_stdout()
+            print_error(f"zorkgpt: nothing more is shown, only journaled: {error.strerror}")
+
+
+REFRESHES = 5  # a second, so that the spinner turns
+HIGH = 36  # rows of a terminal from which lists have several lines, and the map is beside them
+LIST_COLUMNS, LIST_LINES = 50, 12  # minimal columns of a list, and maximal lines of all lists in a column
+_UP_AND_CLEAR = "\x1b[{}A\r\x1b[J"  # so many lines up, and clear everything below
 CURVE = "▁▂▃▄▅▆▇█"
 CURVE_LENGTH = 20
 THINKERS = {
@@ -244,6 +268,7 @@ THINKERS = {
     "memory": "a memory is written",
     "analysis": "what is known is gone over",
 }
+_LISTS = {"Objectives": "ObjectiveManager", "Remembered here": "SimpleMemoryManager", "Routes": "RouteManager"}
 
 
 class _Walk(NamedTuple):
@@ -255,12 +280,12 @@ class _Walk(NamedTuple):
 
 
 class LiveView:
-    """Shows a run while it is played: see :class:`zorkgpt.cli.screens.LiveScreen` for what scrolls.
+    """Shows the state of a run below its events, which scroll as on a :class:`LiveScreen`.
 
-    folder: of the run; its work folder's files say what is known
+    folder: of the run; the files of its work folder contain the objectives, memories, routes and the map
     spending: what the run has spent so far
     stop: set when the run is to stop
-    introduction: shown until the first turn was played
+    introduction: shown until the first turn is played
     """
 
     def __init__(
@@ -295,7 +320,7 @@ class LiveView:
         self._prompt_tokens = self._cached_tokens = 0
         self.activity, self._since, self.trouble = "the story is opened", time.monotonic(), ""
         self._live = self._new_live()
-        self._drawing = RLock()  # a panel whose height changes while somebody else prints leaves lines behind
+        self._drawing = RLock()  # printing while the panel's height changes leaves lines behind
         self._is_over = Flag()
         self._refreshing = Thread(target=self._refresh, daemon=True)
 
@@ -311,7 +336,7 @@ class LiveView:
     def __enter__(self) -> Self:
         self._log.begin()
         self.look()
-        set_echo(on=False)  # what is typed ahead would stand in the midst of what is drawn
+        set_echo(on=False)  # what is typed ahead would appear within the panel
         self._live.start(refresh=True)
         self._refreshing.start()
         return self
@@ -326,10 +351,10 @@ class LiveView:
 
     @contextmanager
     def still(self, below: str = "") -> Iterator[Callable[[str], None]]:
-        """Let what stands below the story stand still within the block, with room for a line that is typed below it.
+        """Stop drawing within the block, so that a line can be typed below the panel.
 
-        below: shown between them
-        What the block gets wants to be told the line as it stands there in the end, for that may take several rows.
+        below: printed between the panel and the line
+        The block calls what it gets with the line as it was typed: it may take several rows, which are cleared later.
         """
         self.look()
         with self._drawing:
@@ -355,17 +380,17 @@ class LiveView:
         self.asks(role)
 
     def asks(self, role: Role, ago: float = 0.0) -> None:
-        """Show who thinks, and since how many seconds."""
+        """Show which role's model is being asked, and for how many seconds already."""
         self._does(THINKERS[role], ago)
 
     def show(self, event: Event) -> None:
-        """Print the event if it concerns a person, and bring what stands below up to date."""
+        """Print the event if it concerns a reader, and update the panel."""
         with self._drawing:
             self.note(event)
             self._screen.show(event)
 
     def note(self, event: Event) -> None:
-        """Bring what stands below up to date."""
+        """Update the panel without printing the event."""
         if isinstance(event, ModelAnswered | ModelFailed):
             self._prompt_tokens += event.prompt_tokens
             self._cached_tokens += event.cached_tokens
@@ -383,13 +408,13 @@ class LiveView:
             self._does("what it showed is learnt")
 
     def _walk(self, record: TurnRecord) -> None:
-        """Keep a move, for the map's file is behind by some turns."""
+        """Keep a move, because the map's file is some turns behind."""
         attempt, start, to = self._movements.attempt(record), record.before.location, record.after.location
         if attempt is not None and attempt.to_id is not None and start is not None and to is not None:
             self._walked.append(_Walk(start, attempt.exit, to))
 
     def tell(self, line: str) -> None:
-        """Print a line above what stands below."""
+        """Print a line above the panel."""
         with self._drawing:
             self._console.print(Text(printable(line), style="magenta"))
 
@@ -397,7 +422,7 @@ class LiveView:
         self.activity, self._since, self.trouble = activity, time.monotonic() - ago, ""
 
     def look(self) -> None:
-        """Read what is known by now, and tell what is new of it. What cannot be read stays as it was shown last."""
+        """Read the work folder's files, and print new memories. Files that cannot be read are shown as before."""
         with self._drawing:
             self._look()
 
@@ -419,7 +444,8 @@ class LiveView:
             for change in memories.changes_since(self._memories):
                 memory = change.memory
                 text = f"{memory.title}: {one_line(memory.text)}" if memory.text else memory.title
-                self.tell(f"  {_LEARNT.get(change.kind, change.kind)}: {text} ({memory.persistence})")
+                kind = "learnt" if change.kind == "added" else change.kind
+                self.tell(f"  {kind}: {text} ({memory.persistence})")
         self._memories = memories or self._memories
 
     def _read_memories(self) -> MemoriesDocument | None:
@@ -432,15 +458,20 @@ class LiveView:
         return Group(self._known(), self._activity())
 
     def _known(self) -> RenderableType:
-        width = self._console.width
-        things = (self._seen.inventory if self._seen else None) or ()
+        width, seen = self._console.width, self._seen
+        present = self._state.present if self._state else {}
+        lists = {
+            title: [printable(one_line(each)) for each in present.get(manager, ())] for title, manager in _LISTS.items()
+        }
+        things = (seen.inventory if seen else None) or ()
         carried = _on_a_line("Carrying", [printable(one_line(thing.name)) for thing in things], width)
-        lists = {title: self._present(manager) for title, manager in _LISTS.items()}
         body: RenderableType
         if self._console.height < HIGH:
             body = _text([_on_a_line(title, entries, width) for title, entries in lists.items()])
         else:
-            body = _side_by_side(lists, self._around(), width)
+            here = seen.location.num if seen and seen.location else None
+            drawing = draw_around(self._map, here) if here is not None and here in self._map.rooms else []
+            body = _side_by_side(lists, drawing, width)
         above = [Text(self._introduction, style="italic")] if self._introduction else []
         return Group(Text("─" * width, style="dim"), *above, self._heading(), _text([carried]), body)
 
@@ -471,22 +502,9 @@ class LiveView:
         sign = Text(str(self._spinner.render(time.monotonic())))
         return Text.assemble(sign, " ", printable(one_line(" · ".join(parts))), no_wrap=True, overflow="ellipsis")
 
-    def _present(self, manager: str) -> list[str]:
-        return [printable(one_line(each)) for each in self._state.present.get(manager, ())] if self._state else []
-
-    def _around(self) -> list[str]:
-        here = self._seen.location if self._seen else None
-        if here is None or here.num not in self._map.rooms:
-            return []
-        return draw_around(self._map, here.num)
-
-
-_LISTS = {"Objectives": "ObjectiveManager", "Remembered here": "SimpleMemoryManager", "Routes": "RouteManager"}
-_LEARNT = {"added": "learnt"}
-
 
 def _on_a_line(title: str, entries: list[str], width: int) -> str:
-    """Return the title and the first entries, as many as the line holds and at least one; … stands for the others."""
+    """Return the title and as many entries as fit on the line, at least one; … replaces the others."""
     lines = [f"{title}: {'; '.join(_first(entries, shown))}" for shown in range(len(entries), 0, -1)]
     return next((line for line in lines if cell_len(line) <= width), lines[-1] if lines else f"{title}: -")
 
@@ -496,9 +514,9 @@ def _first(entries: list[str], shown: int) -> list[str]:
 
 
 def _side_by_side(lists: Mapping[str, list[str]], drawing: list[str], width: int) -> Table:
-    """Return the lists in columns of one width, and the drawing, if it has room, to the right of them.
+    """Return the lists in columns of equal width, and to the right of them the drawing, if there is room.
 
-    Lists without entries are at the foot of the last column.
+    Lists without entries are at the bottom of the last column.
     """
     drawn = max(map(cell_len, drawing), default=0)
     if width - drawn < LIST_COLUMNS:
@@ -533,7 +551,7 @@ def _text(lines: list[str]) -> Text:
 
 
 def _curve(scores: list[int]) -> str:
-    """Return the scores as a row of bars, the last ones where there are many."""
+    """Return the latest scores as a row of bars."""
     shown = scores[-CURVE_LENGTH:]
     lowest, highest = min(shown, default=0), max(shown, default=0)
     if lowest == highest:
@@ -542,7 +560,7 @@ def _curve(scores: list[int]) -> str:
 
 
 class _LogToView(logging.Handler):
-    """Shows what is logged: why a model is asked again in the line of what goes on, warnings above it."""
+    """Shows log messages: warnings above the panel, and why a model is asked again in its last line."""
 
     def __init__(self, view: LiveView) -> None:
         super().__init__(logging.INFO)
@@ -551,14 +569,14 @@ class _LogToView(logging.Handler):
         self._level = logging.NOTSET
 
     def begin(self) -> None:
-        """Take the place of all handlers."""
+        """Replace all handlers."""
         root, models = logging.getLogger(), logging.getLogger("zorkgpt.llm")
         self._replaced, root.handlers = root.handlers, [self]
         self._level = models.level
         models.setLevel(logging.INFO)
 
     def end(self) -> None:
-        """Give all handlers their place back."""
+        """Restore all handlers."""
         logging.getLogger().handlers = self._replaced
         logging.getLogger("zorkgpt.llm").setLevel(self._level)
 
@@ -571,16 +589,16 @@ class _LogToView(logging.Handler):
 
 
 _DESCRIPTIONS: dict[Stage, str] = {
-    "waiting": "Another pull is at it, waiting",
+    "waiting": "Another process fetches the embedded model, waiting",
     "fetching": "Fetching the embedded model",
     "unpacking": "Unpacking and checking it",
 }
 
 
 class DownloadBar:
-    """Shows on stderr how far the model store has come, from its first report to ``ready`` or the end of the context.
+    """Shows the progress of the model store on stderr, from its first report to ``ready`` or the end of the context.
 
-    quiet: shows nothing
+    quiet: show nothing
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
@@ -594,53 +612,18 @@ class DownloadBar:
             disable=quiet,
         )
         self._task = self._bar.add_task("")
-        self._drawn = False
 
     def __call__(self, stage: Stage, done: int, total: int) -> None:
         """Show ``done`` of ``total`` bytes of ``stage``."""
         if stage == "ready":
-            self._stop()
+            self.__exit__()
             return
         self._bar.start()
-        self._drawn = True
         self._bar.update(self._task, description=_DESCRIPTIONS[stage], completed=done, total=total)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stop()
-
-    def _stop(self) -> None:
-        """Take the bar away; one that was never drawn leaves no empty line either."""
-        if self._drawn:
+    def __exit__(self, *_: object) -> None:
+        if self._bar.live.is_started:  # stopping a bar that was never drawn prints an empty line
             self._bar.stop()
-            self._drawn = False
-
-
-class WatchedScreen:
-    """Shows events on ``screen``, which writes to stdout and may be changed, for as long as somebody watches.
-
-    A reader that went away (``| head``) has seen enough: ``stop`` is set. Where stdout fails for another reason, a
-    full disk say, play goes on unseen: the journal has it all.
-    """
-
-    def __init__(self, screen: Screen, stop: Flag) -> None:
-        self.screen = screen
-        self._stop = stop
-
-    def show(self, event: Event) -> None:
-        """Show an event, unless nobody watches any more."""
-        try:
-            self.screen.show(event)
-        except BrokenPipeError:
-            discard_stdout()
-            self._stop.set()
-        except OSError as error:
-            discard_stdout()
-            print_error(f"zorkgpt: nothing more is shown, only journaled: {error.strerror}")

@@ -1,4 +1,4 @@
-"""What the commands print: text made fit for a terminal, tables, and the standard streams."""
+"""What the commands print: text made safe for a terminal, tables, figures, files and the standard streams."""
 
 from __future__ import annotations
 
@@ -8,83 +8,33 @@ import shutil
 import sys
 import unicodedata
 from contextlib import suppress
-from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 import typer
-from rich.cells import cell_len
+
+from session.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 
-_GAP = "  "
-_INDENT = 4
+EXIT_STATUS = {"done": 0, "paused": 1, "interrupted": 130}
+"""Of a command that plays, by how it ended."""
+NOTHING = "\N{EN DASH}"  # what could not be measured; never 0
+_UNLIMITED = 100_000  # columns of a table that is not printed to a terminal
+_STDERR = 2
 
 
 def printable(text: str) -> str:
-    r"""Return the text with all that is not seen shown instead of obeyed: ESC becomes ``\x1b``, line ends stay.
+    r"""Return the text with every invisible character escaped: ESC becomes ``\x1b``. Line ends stay.
 
-    That is what controls the terminal, turns the direction of writing, has no width, or has no meaning that all agree
-    on (private and unassigned characters, halves of surrogate pairs).
+    These are control characters, those that change the direction of writing or have no width, and private, unassigned
+    and surrogate code points.
     """
     spaced = text.replace("\r\n", "\n").replace("\t", "    ")
     return spaced if spaced.isprintable() else "".join(map(_shown, spaced))
-
-
-def columns(rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the rows as lines with their cells below each other, each cell whole, printable and on one line."""
-    cells = [[" ".join(printable(cell).split("\n")) for cell in row] for row in rows]
-    widths = _widths(cells)
-    return [
-        _GAP.join(cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=False)).rstrip()
-        for row in cells
-    ]
-
-
-def hanging(rows: Iterable[Sequence[str]], width: int | None) -> list[str]:
-    """Return rows without a heading as columns; what is too wide goes on below its last cell.
-
-    width: in columns; ``None`` for any
-    """
-    cells = list(rows)
-    indent = sum(each + len(_GAP) for each in _widths(cells)[:-1])
-    return folded(columns(cells), width, indent if width is not None and indent <= width // 2 else _INDENT)
-
-
-def folded(lines: Iterable[str], width: int | None, indent: int = _INDENT) -> list[str]:
-    """Return the lines, those that are too wide parted between words and indented from their second line on.
-
-    width: in columns; ``None`` for any
-    """
-    if width is None:
-        return list(lines)
-    parts = (wrap(line, width, subsequent_indent=" " * indent, break_on_hyphens=False) or [""] for line in lines)
-    return [part for each in parts for part in each]
-
-
-def fitted(rows: Sequence[Sequence[str]], width: int | None) -> list[str]:
-    """Return a heading and its rows as columns; where these are too wide, every cell on a line with its heading.
-
-    width: in columns; ``None`` for any
-    """
-    lines = columns(rows)
-    if width is None or all(cell_len(line) <= width for line in lines):
-        return lines
-    heading, *others = rows
-    return folded((line for row in others for line in by_line(heading, row)), width)
-
-
-def by_line(heading: Sequence[str], row: Sequence[str]) -> list[str]:
-    """Return a row's first cell, and below it each other cell on a line with its heading."""
-    named = (f"  {name}: {cell}" if name else f"  {cell}" for name, cell in zip(heading[1:], row[1:], strict=False))
-    return columns([line] for line in (*filter(None, row[:1]), *named))
-
-
-def _widths(cells: Iterable[Sequence[str]]) -> list[int]:
-    return [max(map(cell_len, column)) for column in zip_longest(*cells, fillvalue="")]
 
 
 def _shown(character: str) -> str:
@@ -93,51 +43,105 @@ def _shown(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-EXIT_STATUS = {"done": 0, "paused": 1, "interrupted": 130}
-"""Of a command that plays, by how it ended."""
-_STDERR = 2
+def table_lines(rows: Sequence[Sequence[str]], width: int | None = None, *, has_heading: bool = True) -> list[str]:
+    """Return the rows as the lines of a table, every cell printable.
 
+    In a narrow terminal a table with a heading becomes a list, each cell on a line with its heading. Without a heading,
+    the cells are wrapped.
 
-def open_missing_streams() -> None:
-    """Open the null device in place of a standard stream that the caller has closed.
-
-    Otherwise its number would go to the next file that is opened, the journal say, and with it all that a C library
-    prints.
+    width: of the terminal in columns; ``None`` for any
     """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115  open for as long as the program runs
-            os.set_inheritable(stream.fileno(), True)
-            setattr(sys, name, stream)
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for row in rows:
+        table.add_row(*(Text(printable(cell).replace("\n", " ")) for cell in row))
+
+    def drawn(columns: int) -> list[str]:
+        lines = Console(width=columns).render_lines(table, pad=False)
+        return ["".join(segment.text for segment in line).rstrip() for line in lines]
+
+    lines = drawn(_UNLIMITED)
+    if width is None or all(cell_len(line) <= width for line in lines):
+        return lines
+    if not has_heading:
+        return drawn(width)
+    heading, *others = rows
+    return [line for row in others for line in cell_lines(heading, row, width)]
+
+
+def cell_lines(heading: Sequence[str], row: Sequence[str], width: int) -> list[str]:
+    """Return the first cell of a row, and below it each other cell on a line with its heading."""
+    first, *others = zip(heading, row, strict=False)
+    named = (f"  {name}: {cell}" if name else f"  {cell}" for name, cell in others)
+    return [line for cell in (*filter(None, first[1:]), *named) for line in folded(cell, width)]
+
+
+def folded(text: str, width: int | None, indent: int = 4) -> list[str]:
+    """Return the text, printable, as lines that are wrapped between words and indented from their second line on.
+
+    width: of the terminal in columns; ``None`` for any
+    """
+    lines = printable(text).split("\n")
+    if width is None:
+        return lines
+    parts = (wrap(line, width, subsequent_indent=" " * indent, break_on_hyphens=False) or [""] for line in lines)
+    return [part for each in parts for part in each]
 
 
 def print_line(text: str) -> None:
-    """Print a text from stories, models or files on stdout, its control characters shown."""
+    """Print a text from a story, a model or a file on stdout, with its control characters escaped."""
     typer.echo(printable(text))
 
 
-def print_folded(*lines: str) -> None:
-    """Print lines from stories, models or files on stdout, in a terminal parted between words."""
-    shown = [part for line in lines for part in printable(line).split("\n")]
-    typer.echo("\n".join(folded(shown, terminal_width())))
+def print_folded(*texts: str, indent: int = 4) -> None:
+    """Print texts like :func:`print_line`, in a terminal wrapped between words."""
+    for text in texts:
+        typer.echo("\n".join(folded(text, terminal_width(), indent)))
+
+
+def print_table(rows: Sequence[Sequence[str]], *, has_heading: bool = True) -> None:
+    """Print a table that fits the terminal, as in :func:`table_lines`."""
+    typer.echo("\n".join(table_lines(rows, terminal_width(), has_heading=has_heading)))
 
 
 def terminal_width() -> int | None:
-    """Return how many columns the terminal has that stdout is; ``None`` where it is none."""
+    """Return how many columns the terminal on stdout has; ``None`` if stdout is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def print_error(text: str) -> None:
-    """Print a text on stderr, its control characters shown; where that cannot be written, the text is lost.
+    """Print a text on stderr, its control characters escaped. If stderr cannot be written, the text is lost.
 
-    It goes past Python's buffers, so that a signal handler may print while something else is being written.
+    It bypasses Python's buffers, so that a signal handler may print while something else is being written.
     """
     with suppress(OSError):
         os.write(_STDERR, f"{printable(text)}\n".encode(errors="backslashreplace"))
 
 
+def write_file(path: Path, content: bytes) -> None:
+    """Write the file that the user named. Raises ``StoreError``."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from error
+
+
+def as_count(value: int | None) -> str:
+    """Return a whole number with commas between thousands."""
+    return NOTHING if value is None else f"{value:,}"
+
+
+def of_maximum(score: int | None, most: int | None) -> str:
+    """Return a score, and the maximum if it is known."""
+    return as_count(score) if score is None or most is None else f"{score}/{most}"
+
+
 class LogToStderr(logging.Handler):
-    """Shows warnings and what is worse as lines on stderr."""
+    """Prints warnings and errors as lines on stderr."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -147,18 +151,16 @@ class LogToStderr(logging.Handler):
         print_error(f"zorkgpt: {record.getMessage()}")
 
 
-def set_echo(*, on: bool) -> None:
-    """Let the terminal show what is typed, or not; what is typed is kept for whoever reads it.
+def open_missing_streams() -> None:
+    """Open the null device in place of a standard stream that the caller has closed.
 
-    A process in the background leaves the terminal as it is: it would be stopped.
+    Otherwise the next file that is opened, such as the journal, would get its number and what C libraries print.
     """
-    if not sys.stdin.isatty() or os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp():
-        return
-    import termios
-
-    state = termios.tcgetattr(sys.stdin)
-    state[3] = state[3] | termios.ECHO if on else state[3] & ~termios.ECHO
-    termios.tcsetattr(sys.stdin, termios.TCSANOW, state)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115  open for as long as the program runs
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def discard_stdout() -> None:
@@ -168,14 +170,15 @@ def discard_stdout() -> None:
     os.close(null)
 
 
-NOTHING = "\N{EN DASH}"  # what was not there to be measured; never 0
+def set_echo(*, on: bool) -> None:
+    """Switch the terminal's echo on or off; what is typed meanwhile can be read later.
 
+    A background process leaves the terminal as it is, because the system would stop it.
+    """
+    if not sys.stdin.isatty() or os.tcgetpgrp(sys.stdin.fileno()) != os.getpgrp():
+        return
+    import termios
 
-def as_count(value: int | None) -> str:
-    """Return a whole number as people read it."""
-    return NOTHING if value is None else f"{value:,}"
-
-
-def of_maximum(score: int | None, most: int | None) -> str:
-    """Return a score, of the most there is where that is known."""
-    return as_count(score) if score is None or most is None else f"{score}/{most}"
+    state = termios.tcgetattr(sys.stdin)
+    state[3] = state[3] | termios.ECHO if on else state[3] & ~termios.ECHO
+    termios.tcsetattr(sys.stdin, termios.TCSANOW, state)

@@ -1,4 +1,4 @@
-"""``zorkgpt compare``: runs side by side."""
+"""``zorkgpt compare``: prints two runs side by side."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import typer
 
 from session.text import counted, cut_at, one_line
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import NOTHING, as_count, fitted, of_maximum, print_error, terminal_width
+from zorkgpt.cli.terminal import NOTHING, as_count, of_maximum, print_error, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from zorkgpt.report.compared_runs import ComparedRun, KnownOfStory, PointsReached, RunComparison
+    from zorkgpt.report.compared_runs import ComparedRun, PointsReached, RunComparison
+
+WIDEST = 27  # characters of a cell: two of them and the names of the rows fit into 80 columns
+KNOWN = ("memories", "knowledge", "rooms", "routes")
 
 
 def compare(
@@ -31,51 +33,78 @@ def compare(
     from zorkgpt.report.compared_runs import compare as compare_runs
 
     now = common_options.configuration_in(workdir)
-    folders: list[Path] = [find_run(now.zork_game_workdir, run) for run in (one, other)]
-    comparison = compare_runs(folders, now.prices)
+    comparison = compare_runs([find_run(now.zork_game_workdir, run) for run in (one, other)], now.prices)
     if as_json:
-        typer.echo(comparison_as_json(comparison))
+        typer.echo(_as_json(comparison))
         return
-    typer.echo("\n".join(comparison_lines(comparison, terminal_width())))
+    shown = list(map(_column, comparison.runs))
+    helps = zip_longest(*(run.figures.manifest.assistance or ("none",) for run in comparison.runs), fillvalue="")
+    rows = [
+        ("RUN", *(run.figures.run.run_id for run in comparison.runs)),
+        *((name, *(_cut(column[name]) for column in shown)) for name in shown[0] if name not in KNOWN),
+        *(("" if place else "assistance", *line) for place, line in enumerate(helps)),
+        ("KNOWN", *("start → end" for _ in shown)),
+        *((name, *(column[name] for column in shown)) for name in KNOWN),
+        ("MILESTONES", *("turn" for _ in shown)),
+        *(
+            (counted(each.score, "point"), *map(_turns, comparison.runs, each.reached))
+            for each in comparison.milestones
+        ),
+    ]
+    print_table(rows)
     if not comparison.is_of_one_story:
         print_error("zorkgpt: these are runs of different stories: neither points nor turns can be compared")
 
 
-WIDEST = 27
-"""Characters of a cell: two of them and the names of the rows fit into 80 columns."""
+def _column(run: ComparedRun) -> dict[str, str]:
+    summary = run.figures.run
+    known = {
+        name: " → ".join(
+            NOTHING if each is None else as_count(getattr(each, name)) for each in (run.at_start, run.at_end)
+        )
+        for name in KNOWN
+    }
+    return {
+        "story": run.figures.manifest.story,
+        "model": summary.model,
+        "state": summary.state,
+        "episodes": f"{summary.episodes}/{as_count(summary.planned)}",
+        "turns": as_count(summary.turns),
+        "best score": of_maximum(summary.best_score, summary.max_score),
+        "model calls": as_count(run.calls),
+        "tokens": as_count(summary.tokens),
+        "dollars": NOTHING if run.dollars is None else f"{run.dollars:.4f}",
+        **known,
+    }
 
 
-def comparison_lines(comparison: RunComparison, width: int | None = None) -> list[str]:
-    """Return the runs as columns of a table; what was not there to be measured is a dash.
-
-    width: columns of the terminal, ``None`` for none
-    """
-    runs = comparison.runs
-    rows = [("RUN", *(run.figures.run.run_id for run in runs))]
-    rows += [(name, *map(_cut, map(figure, runs))) for name, figure in _FIGURES.items()]
-    helps = [run.figures.manifest.assistance or ("none",) for run in runs]
-    rows += _named("assistance", zip_longest(*helps, fillvalue=""))
-    rows.append(("KNOWN", *("start → end" for _ in runs)))
-    rows += [(name, *(_change(run, name) for run in runs)) for name in ("memories", "knowledge", "rooms", "routes")]
-    rows.append(("MILESTONES", *("turn" for _ in runs)))
-    for milestone in comparison.milestones:
-        rows.append((counted(milestone.score, "point"), *map(_turns, runs, milestone.reached)))
-    return fitted(rows, width)
+def _cut(text: str) -> str:
+    return cut_at(one_line(text), WIDEST, "…") or NOTHING
 
 
-def comparison_as_json(comparison: RunComparison) -> str:
-    """Return the comparison as one object, in ASCII, so that no control character is written as such."""
+def _turns(run: ComparedRun, reached: Sequence[PointsReached]) -> str:
+    """Return the turn of the first episode that had the points, and of the quickest one if that is another."""
+    if not reached:
+        return NOTHING
+    quickest = min(reached, key=lambda each: each.turn)
+    shown = [reached[0], *([quickest] if quickest.turn < reached[0].turn else [])]
+    if len(run.figures.episodes) == 1:
+        return str(shown[0].turn)
+    return ", then ".join(f"{each.turn} (ep. {each.episode})" for each in shown)
+
+
+def _as_json(comparison: RunComparison) -> str:
+    """Return the comparison as one object in ASCII, so that it contains no raw control character."""
     runs = [
         {
             "run_id": run.figures.run.run_id,
             "story": run.figures.manifest.story,
             "model": run.figures.run.model,
             "assistance": run.figures.manifest.assistance,
-            "state": run.figures.run.state,
-            "episodes": run.figures.run.episodes,
-            "turns": run.figures.run.turns,
-            "best_score": run.figures.run.best_score,
-            "max_score": run.figures.run.max_score,
+            **{
+                name: getattr(run.figures.run, name)
+                for name in ("state", "episodes", "turns", "best_score", "max_score")
+            },
             "calls": run.calls,
             "tokens": run.figures.run.tokens,
             "dollars": run.dollars,
@@ -85,45 +114,3 @@ def comparison_as_json(comparison: RunComparison) -> str:
         for run in comparison.runs
     ]
     return json.dumps({"runs": runs, "milestones": [asdict(each) for each in comparison.milestones]}, indent=2)
-
-
-_FIGURES: dict[str, Callable[[ComparedRun], str]] = {
-    "story": lambda run: run.figures.manifest.story,
-    "model": lambda run: run.figures.run.model,
-    "state": lambda run: run.figures.run.state,
-    "episodes": lambda run: f"{run.figures.run.episodes}/{as_count(run.figures.run.planned)}",
-    "turns": lambda run: as_count(run.figures.run.turns),
-    "best score": lambda run: of_maximum(run.figures.run.best_score, run.figures.run.max_score),
-    "model calls": lambda run: as_count(run.calls),
-    "tokens": lambda run: as_count(run.figures.run.tokens),
-    "dollars": lambda run: NOTHING if run.dollars is None else f"{run.dollars:.4f}",
-}
-
-
-def _named(name: str, lines: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    """Yield rows of several lines, the name on the first one alone."""
-    for place, line in enumerate(lines):
-        yield ("" if place else name, *line)
-
-
-def _change(run: ComparedRun, name: str) -> str:
-    return f"{_of(run.at_start, name)} → {_of(run.at_end, name)}"
-
-
-def _of(known: KnownOfStory | None, name: str) -> str:
-    return NOTHING if known is None else as_count(getattr(known, name))
-
-
-def _turns(run: ComparedRun, reached: Sequence[PointsReached]) -> str:
-    """Return the turn of the first episode that had the points, and of the quickest one where that is another."""
-    if not reached:
-        return NOTHING
-    quickest = min(reached, key=lambda each: each.turn)
-    told = [reached[0], *([quickest] if quickest.turn < reached[0].turn else [])]
-    if len(run.figures.episodes) == 1:
-        return str(told[0].turn)
-    return ", then ".join(f"{each.turn} (ep. {each.episode})" for each in told)
-
-
-def _cut(text: str) -> str:
-    return cut_at(one_line(text), WIDEST, "…") or NOTHING

@@ -1,4 +1,4 @@
-"""``zorkgpt config``: the options, their values and where these came from."""
+"""``zorkgpt config``: shows the options, their values and origins, and trusts files with addresses."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import columns, print_line, printable
+from zorkgpt.cli.terminal import print_line, print_table, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from pydantic import JsonValue
-    from rich.table import Table
-
-    from session.resolved_configuration import ShownOption
 
 app = typer.Typer(help="The options in force.", no_args_is_help=True)
 
@@ -31,18 +28,27 @@ def show(
     set_: common_options.Settings = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Print every option, its value and where it came from. Keys are only shown as set or not."""
+    """Print every option, its value and its origin. Keys are only shown as set or not."""
+    from session.resolved_configuration import DEFAULT
+
     options = list(common_options.resolve(common_options.settings(set_)).shown())
     if as_json:
         values = {option.name: {"value": option.value, "from": option.origin} for option in options}
         typer.echo(json.dumps(values, indent=2))
-    elif sys.stdout.isatty():
-        from rich.console import Console
+        return
+    rows = [(option.name, _as_text(option.value), option.origin) for option in options]
+    if not sys.stdout.isatty():
+        print_table(rows, has_heading=False)
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-        Console().print(table_of(options))
-    else:
-        for line in columns(map(_cells, options)):
-            typer.echo(line)
+    drawn = Table("Option", "Value", "From", box=None, pad_edge=False)
+    for row in rows:
+        style = "dim" if row[-1] == DEFAULT else ""
+        drawn.add_row(*(Text(printable(cell), style=style, overflow="fold") for cell in row))
+    Console().print(drawn)
 
 
 @app.command()
@@ -59,20 +65,6 @@ def trust(
     print_line(f"Keys may be sent to the addresses in {file}, until it changes.")
 
 
-def table_of(options: Iterable[ShownOption]) -> Table:
-    """Draw the options for a terminal; what is not a default stands out."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from session.resolved_configuration import DEFAULT
-
-    drawn = Table("Option", "Value", "From", box=None, pad_edge=False)
-    for option in options:
-        style = "dim" if option.origin == DEFAULT else ""
-        drawn.add_row(*(Text(cell, style=style, overflow="fold") for cell in _cells(option)))
-    return drawn
-
-
 def markdown_table() -> str:
     """Return every option with its kind, default and meaning, as a table in Markdown."""
     from session.configuration.options import options_of
@@ -86,16 +78,12 @@ def markdown_table() -> str:
     return "\n".join(lines)
 
 
-def _cells(option: ShownOption) -> tuple[str, str, str]:
-    return option.name, _as_text(option.value), printable(option.origin)
-
-
 def _as_text(value: JsonValue) -> str:
     if value is None or value in ([], {}):
         return "-"
     if isinstance(value, list):
         return ", ".join(_as_text(part) for part in value)
-    return printable(value) if isinstance(value, str) else json.dumps(value)
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _kind(schema: Mapping[str, Any]) -> str:

@@ -1,17 +1,16 @@
-"""``zorkgpt knowledge``: what was learnt of the game as a whole, for people to read and check."""
+"""``zorkgpt knowledge``: shows and checks what was learnt of the game as a whole."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.common_options import OfStory, latest_folder, of_story
 from zorkgpt.cli.terminal import print_line
 
 if TYPE_CHECKING:
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="What was learnt of the game as a whole.", no_args_is_help=True)
 
-KnowledgeFolder = Annotated[
-    Path | None, typer.Option(help="Folder of the knowledge base.", metavar="DIR", parser=common_options.folder)
-]
-
 
 @app.command()
-def show(as_json: common_options.AsJson = False, story: OfStory = None, workdir: KnowledgeFolder = None) -> None:
+def show(
+    as_json: common_options.AsJson = False,
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
+) -> None:
     """Print the knowledge base by its headings."""
     path, document = _document(workdir, story)
     entries = document.entries()
@@ -35,7 +34,7 @@ def show(as_json: common_options.AsJson = False, story: OfStory = None, workdir:
     if not entries:
         print_line(f"Nothing is known in {path}.")
         return
-    print_line(f"Knowledge{of_story(path.parent)}, {path}:")
+    print_line(f"Knowledge{common_options.of_story(path.parent)}, {path}:")
     heading = None
     for entry in entries:
         if entry.section != heading:
@@ -45,8 +44,12 @@ def show(as_json: common_options.AsJson = False, story: OfStory = None, workdir:
 
 
 @app.command()
-def check(as_json: common_options.AsJson = False, story: OfStory = None, workdir: KnowledgeFolder = None) -> None:
-    """Print headings that look misspelled, line by line. Exit status 1 if there are any."""
+def check(
+    as_json: common_options.AsJson = False,
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
+) -> None:
+    """Print headings that look misspelled, with their lines. Exit status 1 if there are any."""
     path, document = _document(workdir, story)
     problems, entries = document.doubts(), document.entries()
     if as_json:
@@ -66,5 +69,5 @@ def _document(workdir: Path | None, story: str | None) -> tuple[Path, KnowledgeD
     from session.files.document_store import DocumentStore
 
     configuration = common_options.configuration_in(workdir)
-    path = latest_folder(configuration.zork_game_workdir, story) / configuration.knowledge_file
+    path = common_options.chosen_folder(configuration.zork_game_workdir, story) / configuration.knowledge_file
     return path, DocumentStore(path, parse_knowledge).document

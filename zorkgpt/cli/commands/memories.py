@@ -1,27 +1,29 @@
-"""``zorkgpt memories``: what is remembered, shown, checked and edited."""
+"""``zorkgpt memories``: shows, checks and edits what is remembered."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from session.errors import ConfigurationError, StoreError
 from session.text import counted, one_line, text_key
 from zorkgpt.cli import common_options
-from zorkgpt.cli.common_options import OfStory, chosen_run, latest_folder, of_story
+from zorkgpt.cli.common_options import of_story
 from zorkgpt.cli.terminal import print_error, print_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from managers.memory.document import MemoriesDocument
+    from managers.memory.synthesis import MemoryEdit
+    from session.files.document_store import DocumentStore
     from session.memory import Memory
     from zorkgpt.mapping.map_graph import MapGraph
 
@@ -39,47 +41,56 @@ class Persistent(str, Enum):
 LocationArgument = Annotated[
     str, typer.Argument(help="Number of a location, or its name as the file or the map has it.")
 ]
-TitleArgument = Annotated[str, typer.Argument(help="The whole title; case and white space do not count.")]
-MemoriesFolder = Annotated[
-    Path | None, typer.Option(help="Folder of the memories.", metavar="DIR", parser=common_options.folder)
-]
-
 _NUMBER = re.compile(r"#?([0-9]{1,9})")
 
 
 @app.command()
 def show(
     location: Annotated[str | None, typer.Argument(help="Only this one, by number or name.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Those that were given up, too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Superseded and invalidated ones, too.")] = False,
     as_json: common_options.AsJson = False,
-    story: OfStory = None,
-    workdir: MemoriesFolder = None,
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
 ) -> None:
     """Print what is remembered."""
     files = _files(workdir, story)
-    path = files.memories
-    document = _document(path)
+    path, document = files.memories, files.store.document
     memories = document.memories()
     if location is not None:
-        location_id = _location_id(files, document, location)
+        location_id = _location_id(files, location)
         memories = {location_id: memories.get(location_id, [])}
     if not everything:
         memories = {location_id: _believed(each) for location_id, each in memories.items()}
     memories = {location_id: each for location_id, each in memories.items() if each}
     if as_json:
-        typer.echo(json.dumps(_as_json(document, memories), indent=2))
+        names, visits = document.names(), document.visits()
+        shown = [
+            {
+                "location_id": location_id,
+                "location_name": names[location_id],
+                "visits": visits[location_id].count if location_id in visits else 0,
+                "episodes": visits[location_id].episodes if location_id in visits else (),
+                "memories": [asdict(memory) for memory in each],
+            }
+            for location_id, each in memories.items()
+        ]
+        typer.echo(json.dumps(shown, indent=2))
     elif memories:
         print_line(f"Memories{of_story(path.parent)}, {path}:")
-        _print_memories(document, (_Shown(place, "", each) for place, found in memories.items() for each in found))
+        _print_memories(document, ((place, "", each) for place, found in memories.items() for each in found))
     else:
         print_line(f"Nothing is remembered{' there' if location else ''} in {path}.")
 
 
 @app.command()
-def check(as_json: common_options.AsJson = False, story: OfStory = None, workdir: MemoriesFolder = None) -> None:
+def check(
+    as_json: common_options.AsJson = False,
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
+) -> None:
     """Print the problems of the memory file, line by line. Exit status 1 if there are any."""
-    path = _files(workdir, story).memories
-    document = _document(path)
+    files = _files(workdir, story)
+    path, document = files.memories, files.store.document
     problems = sorted([*document.problems(), *document.doubts()], key=lambda problem: problem.line)
     memories = document.memories()
     count = sum(map(len, memories.values()))
@@ -107,129 +118,113 @@ def add(
     persistence: Annotated[
         Persistent, typer.Option(help="core: seen on arrival; permanent: true in every episode.")
     ] = Persistent.PERMANENT,
-    name: Annotated[str, typer.Option(help="The location's name, where neither the file nor the map has it yet.")] = "",
-    story: OfStory = None,
-    workdir: MemoriesFolder = None,
+    name: Annotated[str, typer.Option(help="The location's name, if neither the file nor the map has it yet.")] = "",
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
 ) -> None:
     """Add a memory."""
     from managers.memory.synthesis import Revision
-    from managers.memory.tiers import open_memories
     from session.memory import Memory
 
     files = _files(workdir, story)
-    path = files.memories
-    store = open_memories(path)
-    location_id = _location_id(files, store.document, location)
-    graph = _map(files.map)
-    if graph.rooms and location_id not in {*graph.rooms, *store.document.names()}:
+    location_id = _location_id(files, location)
+    rooms = files.graph().rooms
+    if rooms and location_id not in {*rooms, *files.store.document.names()}:
         print_error(f"zorkgpt: location {location_id} is not on the map; its memory is added all the same")
-    name = name or (graph.rooms[location_id].name if location_id in graph.rooms else "")
+    name = name or (rooms[location_id].name if location_id in rooms else "")
     try:
         memory = Memory(category, title, 0, "", None, text.strip(), persistence.value)
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
-    if not store.apply(Revision(location_id, name, memory)):
+    if not files.store.apply(Revision(location_id, name, memory)):
         raise ConfigurationError(f"location {location_id} has a memory of this title already: {memory.title}")
-    print_line(f"{path}: added at location {location_id}: {memory.title}")
+    print_line(f"{files.memories}: added at location {location_id}: {memory.title}")
 
 
 @app.command()
 def invalidate(
     location: LocationArgument,
-    title: TitleArgument,
+    title: Annotated[str, typer.Argument(help="The whole title; case and white space do not count.")],
     reason: Annotated[str, typer.Option(help="Why it is not true.")],
-    story: OfStory = None,
-    workdir: MemoriesFolder = None,
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
 ) -> None:
     """Mark a memory as proven false. It stays in the file and is no longer believed."""
     from managers.memory.synthesis import Revision
-    from managers.memory.tiers import open_memories
 
     if not reason.strip():
         raise ConfigurationError("--reason is empty: say why the memory is not true")
     files = _files(workdir, story)
-    path = files.memories
-    store = open_memories(path)
-    location_id = _location_id(files, store.document, location)
-    if not store.apply(Revision(location_id, invalidated=(title,), reason=reason)):
-        titles = [memory.title for memory in _believed(store.document.memories().get(location_id, []))]
+    location_id = _location_id(files, location)
+    if not files.store.apply(Revision(location_id, invalidated=(title,), reason=reason)):
+        titles = [memory.title for memory in _believed(files.store.document.memories().get(location_id, []))]
         raise ConfigurationError(
             f"location {location_id} has no memory of this title: {title}{_closest(title, titles)}"
         )
-    print_line(f"{path}: invalidated at location {location_id}: {title}")
+    print_line(f"{files.memories}: invalidated at location {location_id}: {title}")
 
 
 @app.command()
 def diff(
-    run: Annotated[str | None, typer.Argument(help="Id of a run, or its folder; the latest unless given.")] = None,
-    story: OfStory = None,
-    workdir: MemoriesFolder = None,
+    run: common_options.RunOrLatest = None,
+    story: common_options.OfStory = None,
+    workdir: common_options.Workdir = None,
 ) -> None:
     """Print what a run added, superseded and invalidated."""
+    from managers.memory.tiers import open_memories
     from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
 
     configuration = common_options.configuration_in(workdir)
-    folder = chosen_run(configuration.zork_game_workdir, run, story)
+    folder = common_options.chosen_run(configuration.zork_game_workdir, run, story)
     start, end = folder / MEMORIES_AT_START, folder / MEMORIES_AT_END
     if not start.exists():
-        raise StoreError(f"{folder} keeps no {MEMORIES_AT_START}: what it taught cannot be told")
+        raise StoreError(f"{folder} keeps no {MEMORIES_AT_START}: what it taught is unknown")
     now = folder.parent.parent / configuration.simple_memory.memory_file
-    after = _document(end if end.exists() else now)
-    found = after.changes_since(_document(start))
+    after = open_memories(end if end.exists() else now).document
+    found = after.changes_since(open_memories(start).document)
     print_line(f"What run {folder.name}{of_story(folder.parent.parent)} taught:")
     if found:
-        _print_memories(after, (_Shown(each.location_id, f"{each.kind} ", each.memory) for each in found))
+        _print_memories(after, ((each.location_id, f"{each.kind} ", each.memory) for each in found))
     else:
         typer.echo("No memory has changed.")
 
 
-class _Shown(NamedTuple):
-    location_id: int
-    mark: str
-    memory: Memory
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The files of a story folder with memories and with the map, and the opened memories."""
 
-
-class _Files(NamedTuple):
     memories: Path
     map: Path
+    store: DocumentStore[MemoriesDocument, MemoryEdit]
+
+    def graph(self) -> MapGraph:
+        """Return the map, an empty one if it cannot be read."""
+        from zorkgpt.mapping.map_graph import MapGraph
+
+        try:
+            return MapGraph.read(self.map) or MapGraph()
+        except StoreError:
+            return MapGraph()
 
 
 def _files(workdir: Path | None, story: str | None) -> _Files:
-    configuration = common_options.configuration_in(workdir)
-    folder = latest_folder(configuration.zork_game_workdir, story)
-    return _Files(folder / configuration.simple_memory.memory_file, folder / configuration.map_state_file)
-
-
-def _document(path: Path) -> MemoriesDocument:
     from managers.memory.tiers import open_memories
 
-    return open_memories(path).document
+    configuration = common_options.configuration_in(workdir)
+    folder = common_options.chosen_folder(configuration.zork_game_workdir, story)
+    path = folder / configuration.simple_memory.memory_file
+    return _Files(path, folder / configuration.map_state_file, open_memories(path))
 
 
-def _map(path: Path) -> MapGraph:
-    """Return the map, which knows rooms without memories, too; an empty one where it cannot be read."""
-    from zorkgpt.mapping.map_graph import MapGraph
-
-    try:
-        return MapGraph.read(path) or MapGraph()
-    except StoreError:
-        return MapGraph()
-
-
-def _location_id(files: _Files, document: MemoriesDocument, wanted: str) -> int:
-    """Return the number of a location that is wanted by number or by name, as the memories or the map have it."""
+def _location_id(files: _Files, wanted: str) -> int:
+    """Return the number of the location with that number or name in the memories or on the map."""
     number = _NUMBER.fullmatch(wanted)
     if number:
         return int(number[1])
-    graph = _map(files.map)
-    named = [*document.names().items(), *((room.id, room.name) for room in graph.rooms.values())]
-    found = sorted(
-        {
-            location_id
-            for location_id, name in (*named, *graph.distinct_names.items())
-            if name and text_key(name) == text_key(wanted)
-        }
-    )
+    graph = files.graph()
+    named = [*files.store.document.names().items(), *((room.id, room.name) for room in graph.rooms.values())]
+    all_names = (*named, *graph.distinct_names.items())
+    found = sorted({each for each, name in all_names if name and text_key(name) == text_key(wanted)})
     if len(found) == 1:
         return found[0]
     if found:
@@ -255,26 +250,12 @@ def _believed(memories: Iterable[Memory]) -> list[Memory]:
     return [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
 
 
-def _as_json(document: MemoriesDocument, memories: dict[int, list[Memory]]) -> list[dict[str, object]]:
-    names, visits = document.names(), document.visits()
-    return [
-        {
-            "location_id": location_id,
-            "location_name": names[location_id],
-            "visits": visits[location_id].count if location_id in visits else 0,
-            "episodes": visits[location_id].episodes if location_id in visits else (),
-            "memories": [asdict(memory) for memory in each],
-        }
-        for location_id, each in memories.items()
-    ]
-
-
-def _print_memories(document: MemoriesDocument, found: Iterable[_Shown]) -> None:
-    """Print memories below their locations, with colours on a terminal; superseded ones are struck through."""
+def _print_memories(document: MemoriesDocument, found: Iterable[tuple[int, str, Memory]]) -> None:
+    """Print memories with their marks below their locations. In a terminal, superseded ones are struck through."""
     from rich.console import Console
     from rich.text import Text
 
-    from session.memory import MemoryStatus
+    from session.memory import INVALIDATION_MARKER, MemoryStatus
 
     styles = {MemoryStatus.ACTIVE: "bold", MemoryStatus.TENTATIVE: "yellow", MemoryStatus.SUPERSEDED: "dim strike"}
     console = Console(highlight=False, soft_wrap=True)
@@ -282,21 +263,17 @@ def _print_memories(document: MemoriesDocument, found: Iterable[_Shown]) -> None
     for location_id, mark, memory in found:
         if location_id != latest:
             name = one_line(names.get(location_id, ""))
-            heading = printable(f"Location {location_id}{f': {name}' if name else ''}")
-            console.print(Text(heading, style="bold cyan"))
+            console.print(Text(printable(f"Location {location_id}{f': {name}' if name else ''}"), style="bold cyan"))
             latest = location_id
         markers = [memory.category, memory.persistence.upper()]
         markers += [memory.status] if memory.status != MemoryStatus.ACTIVE else []
         headline = Text(printable(f"[{' - '.join(markers)}] {memory.title}"), style=styles[memory.status])
         console.print(Text(f"  {mark}").append_text(headline))
-        for line in (*_reasons(memory), *printable(memory.text).split("\n")):
-            console.print(Text(f"    {line}"))
-
-
-def _reasons(memory: Memory) -> Sequence[str]:
-    from session.memory import INVALIDATION_MARKER
-
-    at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
-    if memory.superseded_by == INVALIDATION_MARKER:
-        return [printable(f"Invalidated{at}: {memory.invalidation_reason or 'no reason given'}")]
-    return [] if memory.superseded_by is None else [printable(f'Superseded{at} by "{memory.superseded_by}"')]
+        at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
+        lines = memory.text.split("\n")
+        if memory.superseded_by == INVALIDATION_MARKER:
+            lines.insert(0, f"Invalidated{at}: {memory.invalidation_reason or 'no reason given'}")
+        elif memory.superseded_by is not None:
+            lines.insert(0, f'Superseded{at} by "{memory.superseded_by}"')
+        for line in lines:
+            console.print(Text(f"    {printable(line)}"))

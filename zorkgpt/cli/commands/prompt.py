@@ -1,4 +1,4 @@
-"""``zorkgpt prompt``: what the models were asked in a run, word for word, and what they answered."""
+"""``zorkgpt prompt``: prints the exact prompts of a run and their answers."""
 
 from __future__ import annotations
 
@@ -13,21 +13,19 @@ from session.processes import program
 from session.text import counted
 from session.values import ROLES
 from zorkgpt.cli import common_options
-from zorkgpt.cli.common_options import TURN, StoryOfRun, chosen_run, of_story, read_turn, story_file
+from zorkgpt.cli.common_options import TURN, of_story, read_turn
 from zorkgpt.cli.terminal import print_line, printable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from zorkgpt.llm.run_model import RepeatedCall
 
 
 def prompt(
     run: common_options.RunOrLatest = None,
     turn: Annotated[str | None, typer.Argument(help="Only this turn: 12, or 2:12 for turn 12 of episode 2.")] = None,
-    role: Annotated[str | None, typer.Option(help=f"Only what this role was asked: {', '.join(ROLES)}.")] = None,
+    role: Annotated[str | None, typer.Option(help=f"Only the calls of this role: {', '.join(ROLES)}.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Each call as a line of JSON.")] = False,
-    game: StoryOfRun = None,
+    game: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
     """Print the exact prompts and answers of a run or a turn. Exit status 1 if this version builds other prompts.
@@ -41,9 +39,9 @@ def prompt(
     if turn is None and run is not None and TURN.fullmatch(run):
         run, turn = None, run
     if role is not None and role not in ROLES:
-        raise ConfigurationError(f"--role {role}: there is {', '.join(ROLES)}")
-    now = common_options.resolve({"zork_game_workdir": workdir, "game.file": story_file(game)}).configuration
-    folder = chosen_run(now.zork_game_workdir, run, game)
+        raise ConfigurationError(f"--role {role}: expected one of {', '.join(ROLES)}")
+    now = common_options.configuration_in(workdir, game)
+    folder = common_options.chosen_run(now.zork_game_workdir, run, game)
     moment = None if turn is None else read_turn(read_manifest(folder), turn)
     shown = 0
 
@@ -64,13 +62,10 @@ def prompt(
             )
         raise typer.Exit(1)
     if moment is not None and not shown:
-        raise ConfigurationError(_nothing_asked(folder, turn, role, replayed.turns))
+        raise ConfigurationError(
+            f"{turn}: no {role or 'model'} was asked in such a turn of run {folder.name}, which has "
+            f"{counted(replayed.turns, 'turn')}"
+        )
     if not as_json:
         agree = "; the checksums of all its prompts are the recorded ones" if shown else ""
         print_line(f"{counted(shown, 'call')} of run {folder.name}{of_story(folder.parent.parent)}{agree}.")
-
-
-def _nothing_asked(folder: Path, turn: str | None, role: str | None, turns: int) -> str:
-    """Return why a turn has no calls: there is none, or nobody of that role was asked in it."""
-    who = f"no {role}" if role else "no model"
-    return f"{turn}: {who} was asked in such a turn of run {folder.name}, which has {counted(turns, 'turn')}"

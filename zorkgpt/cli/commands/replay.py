@@ -1,4 +1,4 @@
-"""``zorkgpt replay``: plays a run again from its journal, to prove it or to fork it."""
+"""``zorkgpt replay``: repeats a run from its journal, to verify it or to fork it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ import typer
 from session.errors import ConfigurationError, StoreError
 from session.text import counted, cut_at
 from zorkgpt.cli import common_options
-from zorkgpt.cli.common_options import StoryOfRun, chosen_run, read_turn, story_file
 from zorkgpt.cli.terminal import print_line, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from orchestration.history import Branch, Replayed
+    from orchestration.history import Branch
     from session.events import Event
     from session.files.inputs import Difference
     from session.game_configuration import GameConfiguration
-
 
 LONGEST_SHOWN = 400  # characters of a value
 MOST_SHOWN = 12  # differing values
@@ -36,7 +34,7 @@ def replay(
         bool,
         typer.Option(
             "--from-actions",
-            help="Give the story the commands alone, and compare what it answers; or play a file of commands.",
+            help="Play only the commands and compare the story's answers; or play a file of commands.",
         ),
     ] = False,
     fork_at: Annotated[
@@ -47,20 +45,22 @@ def replay(
         list[str] | None, typer.Option(help="Of the fork: a memory that is gone from there on.", metavar="TITLE")
     ] = None,
     model: Annotated[str | None, typer.Option(help="Of the fork: the agent's model from there on.")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Of the fork: where its models are served.")] = None,
-    game: StoryOfRun = None,
+    base_url: Annotated[str | None, typer.Option(help="Of the fork: URL of its models' server.")] = None,
+    game: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
     max_cost: common_options.MaxCost = None,
     max_tokens: common_options.MaxTokens = None,
     max_time: common_options.MaxTime = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Of the fork: only how it began and ended.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Of the fork: only how it begins and ends.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Of the fork: every event as a line of JSON.")] = False,
 ) -> None:
     """Play a run again without a model, or fork it at a turn. A fork plays on differently from that turn."""
+    from orchestration.history import Branch
+    from session.files.journal import read_manifest
     from zorkgpt.cli.pages import repeat
 
     if sum((verify, from_actions, fork_at is not None)) > 1:
-        raise ConfigurationError("--verify, --from-actions and --fork-at are three ways: choose one")
+        raise ConfigurationError("--verify, --from-actions and --fork-at exclude each other: choose one")
     of_fork = {
         "agent_model": model,
         "llm.base_url": base_url,
@@ -70,43 +70,30 @@ def replay(
         raise ConfigurationError(
             "--without-memory, --model, --base-url and --max-... say how a fork goes on: add --fork-at TURN"
         )
-    options = {"zork_game_workdir": workdir, "game.file": story_file(game), **of_fork}
+    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(game), **of_fork}
     now = common_options.resolve(options).configuration
     if from_actions and run is not None and Path(run).is_file():
-        play_script(Path(run), now)
+        _play_script(Path(run), now)
         return
     try:
-        folder = chosen_run(now.zork_game_workdir, run, game)
+        folder = common_options.chosen_run(now.zork_game_workdir, run, game)
     except StoreError as error:
         if from_actions and run is not None:
             raise StoreError(f"{error}; nor is there a file {run}") from error
         raise
+    manifest = read_manifest(folder)
     if fork_at is not None:
-        branch = _branch(folder, fork_at, without_memory or [])
-        _fork(folder, now, branch, model, quiet=quiet, as_json=as_json, repeated=[("--game", game)])
-    else:
-        _report(folder, repeat(folder, now, from_actions=from_actions))
-
-
-def _report(folder: Path, replayed: Replayed) -> None:
-    from session.files.journal import read_manifest
-
-    turns = counted(replayed.turns, "turn")
-    run = f"Run {folder.name} of {read_manifest(folder).story}"
+        episode, turn = common_options.read_turn(manifest, fork_at, "--fork-at ")
+        branch = Branch(episode, turn, tuple(without_memory or ()))
+        _fork(folder, now, branch, model, game, quiet=quiet, as_json=as_json)
+        return
+    replayed = repeat(folder, now, from_actions=from_actions)
+    turns, name = counted(replayed.turns, "turn"), f"Run {folder.name} of {manifest.story}"
     if replayed.difference is not None:
-        print_side_by_side(replayed.difference)
-        typer.echo(f"{run} differs after {turns}: line {replayed.difference.line} of its journal")
+        _print_difference(replayed.difference)
+        typer.echo(f"{name} differs after {turns}: line {replayed.difference.line} of its journal")
         raise typer.Exit(1)
-    end = "" if replayed.is_whole else ", as far as it was played"
-    typer.echo(f"{run} is repeated exactly: {turns}{end}")
-
-
-def _branch(folder: Path, place: str, without: list[str]) -> Branch:
-    from orchestration.history import Branch
-    from session.files.journal import read_manifest
-
-    episode, turn = read_turn(read_manifest(folder), place, "--fork-at ")
-    return Branch(episode, turn, tuple(without))
+    typer.echo(f"{name} is repeated exactly: {turns}{'' if replayed.is_whole else ', as far as it was played'}")
 
 
 def _fork(
@@ -114,10 +101,10 @@ def _fork(
     now: GameConfiguration,
     branch: Branch,
     model: str | None,
+    game: str | None,
     *,
     quiet: bool,
     as_json: bool,
-    repeated: Iterable[tuple[str, object]],
 ) -> None:
     from orchestration.history import configuration_of, open_fork, require_player, with_keys, with_model
     from orchestration.opening import open_parts
@@ -137,7 +124,7 @@ def _fork(
         update["llm"] = then.llm.model_copy(update={"base_url": now.llm.base_url, "api_key": now.llm.api_key})
     configuration = then.model_copy(update=update)
     with (
-        watching(configuration, quiet=quiet, as_json=as_json, repeated=repeated) as watch,
+        watching(configuration, quiet=quiet, as_json=as_json, repeated=[("--game", game)]) as watch,
         open_parts(configuration, watch.bar, watch.stop, *watch.person()) as parts,
         open_fork(
             configuration,
@@ -153,16 +140,15 @@ def _fork(
         watch.play(forked)
 
 
-def print_side_by_side(difference: Difference) -> None:
-    """Print the values in which the two events differ, each as it was recorded and as it is now."""
+def _print_difference(difference: Difference) -> None:
+    """Print the values in which the two events differ, as they were recorded and as they are now."""
     from rich.console import Console
     from rich.table import Column, Table
     from rich.text import Text
 
     columns = [Column(header, overflow="fold") for header in ("", "recorded", "now")]
     table = Table(*columns, title=f"Line {difference.line} of the journal", show_lines=True)
-    expected = _values(difference.expected)
-    found = _values(difference.found)
+    expected, found = dict(_values(difference.expected)), dict(_values(difference.found))
     names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
     for name in names[:MOST_SHOWN]:
         cells = (name, expected.get(name, "-"), found.get(name, "-"))
@@ -172,17 +158,16 @@ def print_side_by_side(difference: Difference) -> None:
     Console(highlight=False).print(table)
 
 
-def _values(event: Event | str | None) -> dict[str, str]:
-    """Return the values of an event by their places in it; ``None`` stands for the end of a journal."""
+def _values(event: Event | str | None) -> Iterator[tuple[str, str]]:
+    """Yield the values of an event with their paths; ``None`` stands for the end of a journal."""
     from session.events import EVENTS
     from session.files.inputs import timeless
 
-    if event is None:
-        return {"kind": "the journal ends"}
-    if isinstance(event, str):
-        return {"kind": event}
+    if event is None or isinstance(event, str):
+        yield "kind", event or "the journal ends"
+        return
     fields = EVENTS.dump_python(timeless(event), mode="json")
-    return dict(_leaves("", {"kind": fields["kind"], **fields}))
+    yield from _leaves("", {"kind": fields["kind"], **fields})
 
 
 def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
@@ -196,10 +181,10 @@ def _leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
         yield name, value if isinstance(value, str) else json.dumps(value)
 
 
-def play_script(path: Path, configuration: GameConfiguration) -> None:
-    """Play the commands of a file, in which ``#`` begins a line of remarks, and show what the story answers.
+def _play_script(path: Path, configuration: GameConfiguration) -> None:
+    """Play the commands of a file and show what the story answers. Lines that begin with ``#`` are comments.
 
-    Raises ``ConfigurationError`` where the file is no text, and what opening a story raises.
+    Raises ``ConfigurationError`` if the file is not text, and what opening a story raises.
     """
     from orchestration.opening import open_story
     from session.events import EpisodeStarted, TurnPlayed
@@ -217,9 +202,8 @@ def play_script(path: Path, configuration: GameConfiguration) -> None:
         screen.show(EpisodeStarted(1, seed, before))
         for turn, command in enumerate(commands, start=1):
             after = parts.game.step(command)
-            screen.show(
-                TurnPlayed(TurnRecord(1, turn, before, (Proposal(command),), (Verdict(accepted=True),), after), 0.0)
-            )
+            record = TurnRecord(1, turn, before, (Proposal(command),), (Verdict(accepted=True),), after)
+            screen.show(TurnPlayed(record, 0.0))
             before = after
     place = f" at {before.location.label}" if before.location else ""
     score = "" if before.score is None else f", score {before.score}"

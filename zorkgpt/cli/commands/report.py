@@ -1,4 +1,4 @@
-"""``zorkgpt report``: runs on one page for the browser, written to a file or served while they are played."""
+"""``zorkgpt report``: writes a page with runs for the browser, or serves it while they are played."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import typer
 
 from session.errors import ConfigurationError, StoreError
 from zorkgpt.cli import common_options
-from zorkgpt.cli.common_options import REPORT_FILE, StoryOfRun, chosen_run, story_file
+from zorkgpt.cli.common_options import REPORT_FILE
 from zorkgpt.cli.terminal import print_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from session.game_configuration import GameConfiguration
 
@@ -35,7 +35,7 @@ def report(
         bool, typer.Option("--with-runs", help="Of an ablation: write a page for each of its runs, too.")
     ] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="For --watch; 0: any that is free.")] = 0,
-    game: StoryOfRun = None,
+    game: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
     """Write a page for the browser that shows runs turn by turn. It needs no network."""
@@ -43,14 +43,16 @@ def report(
     from zorkgpt.cli.pages import write_report
 
     if port and not watch:
-        raise ConfigurationError("--port says where --watch serves: add --watch")
-    now = common_options.resolve({"zork_game_workdir": workdir, "game.file": story_file(game)}).configuration
+        raise ConfigurationError("--port is the port of --watch: add --watch")
+    now = common_options.configuration_in(workdir, game)
     if runs and any((Path(run) / PLAN_FILE).is_file() for run in runs):
-        _report_ablation(runs, to, now, with_runs=with_runs, watch=watch)
+        if len(runs) > 1 or watch:
+            raise ConfigurationError(f"{runs[0]} is an ablation: it has a page of its own, and none to watch")
+        _report_ablation(Path(runs[0]), to, now, with_runs=with_runs)
         return
 
     def chosen() -> list[Path]:
-        return [chosen_run(now.zork_game_workdir, run, game) for run in runs or (None,)]
+        return [common_options.chosen_run(now.zork_game_workdir, run, game) for run in runs or (None,)]
 
     if watch:
         _serve(chosen, now, port, follows_latest=not runs)
@@ -59,31 +61,28 @@ def report(
         print_line(line)
 
 
-def _report_ablation(named: list[str], to: Path, now: GameConfiguration, *, with_runs: bool, watch: bool) -> None:
-    """Write the page of the ablation in the one folder that is named."""
+def _report_ablation(folder: Path, to: Path, now: GameConfiguration, *, with_runs: bool) -> None:
     common_options.require_packages("scipy")
     from zorkgpt.ablation.page import AblationData, page_of_ablation, read_results, run_folders_of
-    from zorkgpt.cli.pages import program, write_page, write_report
+    from zorkgpt.cli.pages import maker, write_page, write_report
 
-    if len(named) > 1 or watch:
-        raise ConfigurationError(f"{named[0]} is an ablation: it has a page of its own, and none to watch")
-    folder = Path(named[0])
     results = read_results(folder)
     if results is None:
         raise StoreError(f"{folder} holds no results yet: the command that plays it writes them with --so-far")
     for run in run_folders_of(results, folder) if with_runs else ():
         for line in write_report([run], run / REPORT_FILE, now) if run else ():
             print_line(line)
-    page = write_page(AblationData(program(), page_of_ablation(results, folder, to, REPORT_FILE.name)), to)
-    print_line(f"The ablation {folder} is in {to}, {page / 1e6:.1f} MB: open it in a browser.")
+    size = write_page(AblationData(maker(), page_of_ablation(results, folder, to, REPORT_FILE.name)), to)
+    print_line(f"The ablation {folder} is in {to}, {size / 1e6:.1f} MB: open it in a browser.")
 
 
 def _serve(chosen: Callable[[], list[Path]], now: GameConfiguration, port: int, *, follows_latest: bool) -> None:
-    """Serve the page of runs, and make it anew as they are played, until Ctrl-C.
+    """Serve the page of runs, and renew it while they are played, until Ctrl-C.
 
     chosen: returns the folders of the runs
     follows_latest: whether another run may be chosen later
     """
+    from session.files.run_folders import is_claimed
     from zorkgpt.cli.pages import RunPages
     from zorkgpt.report.server import Edition, ReportServer, as_json
 
@@ -99,15 +98,9 @@ def _serve(chosen: Callable[[], list[Path]], now: GameConfiguration, port: int, 
                 time.sleep(LOOK)
                 if (folders := chosen()) != pages.folders:
                     pages = RunPages(folders, now)
-                elif not (pages.has_news or (data.follow and not _is_any_played(folders))):
+                elif not (pages.has_news or (data.follow and not any(map(is_claimed, folders)))):
                     continue
                 data = pages.data()
                 server.edition = edition()
         except KeyboardInterrupt:
             return
-
-
-def _is_any_played(folders: Sequence[Path]) -> bool:
-    from session.files.run_folders import is_claimed
-
-    return any(is_claimed(folder) for folder in folders)

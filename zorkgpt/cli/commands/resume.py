@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from zorkgpt.cli import common_options
-from zorkgpt.cli.common_options import StoryOfRun, resumable_run, story_file
-from zorkgpt.cli.terminal import print_line
+from zorkgpt.cli.terminal import print_error, print_line
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def resume(
@@ -16,9 +18,9 @@ def resume(
         str | None, typer.Argument(help="Id of a run, or its folder; by default the latest that can be resumed.")
     ] = None,
     workdir: common_options.Workdir = None,
-    game: StoryOfRun = None,
+    game: common_options.OfStory = None,
     model: Annotated[str | None, typer.Option(help="Model that plays from here on.", metavar="M")] = None,
-    base_url: Annotated[str | None, typer.Option(help="Where the models are served from here on.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="URL of the models' server from here on.")] = None,
     max_cost: common_options.MaxCost = None,
     max_tokens: common_options.MaxTokens = None,
     max_time: common_options.MaxTime = None,
@@ -28,7 +30,7 @@ def resume(
         typer.Option("--set", help="Option of models, servers or sampling, from here on.", metavar="OPTION=VALUE"),
     ] = None,
     step: common_options.Step = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it ended.")] = False,
+    quiet: common_options.Quiet = False,
     as_json: common_options.EventsAsJson = False,
 ) -> None:
     """Go on with a run that was paused, interrupted or killed. The result is that of a run that never stopped."""
@@ -38,36 +40,26 @@ def resume(
     from session.resolved_configuration import updated
     from zorkgpt.cli.playing import watching
 
-    settings = common_options.settings(set_)
     given: dict[str, object] = {
         "agent_model": model,
         "llm.base_url": base_url,
         "llm.patience": patience,
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
-    options = {"zork_game_workdir": workdir, "game.file": story_file(game), **given}
+    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(game), **given}
     now = common_options.resolve(common_options.with_settings(options, set_)).configuration
-    folder = resumable_run(now.zork_game_workdir, run, game)
+    folder = _resumable_run(now.zork_game_workdir, run, game)
     manifest = read_manifest(folder)
     then = configuration_of(manifest, folder, now)
-    names = [*(name for name, value in given.items() if value is not None), *settings]
+    names = [*(name for name, value in given.items() if value is not None), *common_options.settings(set_)]
     require_player(manifest, names)
     if model is not None:
         then = with_model(then, now, folder)
     configuration = with_keys(updated(then, now, names), folder, now)
+    again = [("--game", game), ("--model", model), ("--base-url", base_url), ("--patience", patience)]
+    again += [("--set", each) for each in set_ or ()]
     with (
-        watching(
-            configuration,
-            quiet=quiet,
-            as_json=as_json,
-            repeated=[
-                ("--game", game),
-                ("--model", model),
-                ("--base-url", base_url),
-                ("--patience", patience),
-                *(("--set", each) for each in set_ or ()),
-            ],
-        ) as watch,
+        watching(configuration, quiet=quiet, as_json=as_json, repeated=again) as watch,
         open_parts(configuration, watch.bar, watch.stop, *watch.person(steps=step)) as parts,
         open_resumed_run(
             configuration,
@@ -85,3 +77,25 @@ def resume(
             position = ", all of whose episodes were played" if resumed.is_played else resumed.position.describe()
             print_line(f"Going on with run {folder.name} of {story}{position}: {player} plays")
         watch.play(resumed)
+
+
+def _resumable_run(workdir: Path, run: str | None, story: str | None) -> Path:
+    """Return the folder of the run that is named, by default of the latest that is neither done nor damaged.
+
+    If that is not the latest run, it prints a line on stderr. If no run can go on, it returns the latest.
+    """
+    from session.files.run_folders import latest_runs
+    from zorkgpt.report.run_summary import summarise
+
+    latest = common_options.chosen_run(workdir, run, story)
+    if run is not None:
+        return latest
+    left_out = ""
+    for folder in latest_runs(each.path for each in common_options.folders_of(workdir, story)):
+        summary = summarise(folder)
+        if summary.state not in ("done", "damaged"):
+            if left_out:
+                print_error(f"{left_out}; this is the latest that can go on: {folder.name}")
+            return folder
+        left_out = left_out or f"Run {folder.name} of {summary.story or folder.parent.parent.name} is {summary.state}"
+    return latest

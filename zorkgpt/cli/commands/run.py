@@ -1,4 +1,4 @@
-"""``zorkgpt run``: plays episodes, watched as they happen."""
+"""``zorkgpt run``: plays episodes with a language model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(
             metavar="N|jericho",
         ),
     ] = None,
-    workdir: common_options.NewWorkdir = None,
+    workdir: common_options.Workdir = None,
     model: common_options.Model = None,
     base_url: common_options.BaseUrl = None,
     assist: common_options.Assist = None,
@@ -31,13 +31,15 @@ def run(
     patience: common_options.Patience = None,
     set_: common_options.Settings = None,
     step: common_options.Step = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only how it began and how it ended.")] = False,
+    quiet: common_options.Quiet = False,
     as_json: common_options.EventsAsJson = False,
     report: Annotated[
         bool, typer.Option("--report", help="At the end write report.html into the run folder, for the browser.")
     ] = False,
 ) -> None:
     """Play a story with a language model and watch it."""
+    from zorkgpt.cli.playing import play_run
+
     options = {
         "max_turns_per_episode": max_turns,
         "game.file": game,
@@ -50,6 +52,4 @@ def run(
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
     resolved = common_options.resolve(common_options.with_settings(options, set_))
-    from zorkgpt.cli.playing import play_run
-
     play_run(resolved, episodes=episodes, step=step, quiet=quiet, as_json=as_json, report=report)

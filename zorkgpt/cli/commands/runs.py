@@ -1,10 +1,9 @@
-"""``zorkgpt runs``: the runs of a work folder, their figures and their transcripts."""
+"""``zorkgpt runs``: lists, shows, exports and deletes runs."""
 
 from __future__ import annotations
 
 import shutil
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,68 +11,96 @@ import typer
 from session.errors import ConfigurationError, StoreError
 from session.text import counted, cut_at, one_line
 from zorkgpt.cli import common_options
-from zorkgpt.cli.common_options import OfStory, chosen_run, folders_of
 from zorkgpt.cli.terminal import (
     NOTHING,
     as_count,
-    by_line,
-    columns,
-    fitted,
+    cell_lines,
     folded,
-    hanging,
     of_maximum,
     print_error,
     print_line,
     printable,
+    table_lines,
     terminal_width,
+    write_file,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from zorkgpt.llm.run_model import RepeatedCall
-    from zorkgpt.report.figures import EpisodeFigures, Metrics, RoleUsage, RunFigures
+    from zorkgpt.report.figures import RoleUsage, RunFigures
     from zorkgpt.report.run_summary import RunSummary
 
+LIST_WIDTH = 80  # columns into which the list fits
+LONGEST_STORY, LONGEST_MODEL = 11, 10  # characters there
 
 app = typer.Typer(help="The runs that were played.", no_args_is_help=True)
 
 
 class Format(str, Enum):
-    """What an export looks like."""
+    """The format of an export."""
 
     MARKDOWN = "markdown"
     JSON = "json"
     CSV = "csv"
 
 
-RunsFolder = Annotated[
-    Path | None, typer.Option(help="Folder of the runs.", metavar="DIR", parser=common_options.folder)
-]
-
-
 @app.command("list")
-def list_runs(story: OfStory = None, as_json: common_options.AsJson = False, workdir: RunsFolder = None) -> None:
+def list_runs(
+    story: common_options.OfStory = None,
+    as_json: common_options.AsJson = False,
+    workdir: common_options.Workdir = None,
+) -> None:
     """Print every run of every story, the newest first."""
     from session.files.run_folders import run_folders
     from zorkgpt.report.run_summary import summaries_as_json, summarise
 
     folder = common_options.configuration_in(workdir).zork_game_workdir
-    summaries = [summarise(each) for each in run_folders(each.path for each in folders_of(folder, story))]
+    folders = common_options.folders_of(folder, story)
+    summaries = [summarise(each) for each in run_folders(each.path for each in folders)]
     if as_json:
         typer.echo(summaries_as_json(summaries))
     elif summaries:
-        typer.echo("\n".join(list_lines(summaries, terminal_width())))
+        typer.echo("\n".join(_list_lines(summaries, terminal_width())))
     else:
         print_line(f"No run yet in {folder}.")
+
+
+def _list_lines(runs: Sequence[RunSummary], width: int | None) -> Iterator[str]:
+    """Yield a heading, and each run with its remarks below it. In a narrow terminal each figure has a line."""
+    heading = ("RUN", "STORY", "MODEL", "EPISODES", "TURNS", "BEST", "STATE")
+    rows = [
+        (
+            run.run_id,
+            _cut(run.story, LONGEST_STORY),
+            _cut(run.model.partition(" at ")[0], LONGEST_MODEL),
+            f"{run.episodes}/{as_count(run.planned)}",
+            str(run.turns),
+            of_maximum(run.best_score, run.max_score),
+            run.state,
+        )
+        for run in runs
+    ]
+    narrow = width if width is not None and width < LIST_WIDTH else None
+    first, *lines = table_lines([heading, *rows])
+    if narrow is None:
+        yield first
+    for run, row, line in zip(runs, rows, lines, strict=True):
+        yield from [line] if narrow is None else cell_lines(heading, row, narrow)
+        remarks = [f"fork of {one_line(run.forked_from)}"] if run.forked_from else []
+        remarks += [f"assisted by {', '.join(run.assistance)}"] if run.assistance else []
+        remarks += [cut_at(printable(one_line(run.reason)), LIST_WIDTH - 2, "…")] if run.reason else []
+        for remark in remarks:
+            yield from folded(f"  {remark}", narrow)
 
 
 @app.command()
 def show(
     run: common_options.RunOrLatest = None,
-    story: OfStory = None,
+    story: common_options.OfStory = None,
     as_json: common_options.AsJson = False,
-    workdir: RunsFolder = None,
+    workdir: common_options.Workdir = None,
 ) -> None:
     """Print the episodes, metrics and model usage of a run."""
     from zorkgpt.report.exports import figures_as_json
@@ -81,24 +108,117 @@ def show(
     from zorkgpt.report.played_run import read_run
 
     now = common_options.configuration_in(workdir)
-    figures = figures_of(read_run(chosen_run(now.zork_game_workdir, run, story)), now.prices)
+    folder = common_options.chosen_run(now.zork_game_workdir, run, story)
+    figures = figures_of(read_run(folder), now.prices)
     if as_json:
         typer.echo(figures_as_json(figures))
     else:
         typer.echo("\n".join(show_lines(figures, terminal_width())))
 
 
+def show_lines(figures: RunFigures, width: int | None = None) -> Iterator[str]:
+    """Yield all the figures of a run, in four parts. ``width``: columns of the terminal, ``None`` for any."""
+    run, manifest = figures.run, figures.manifest
+    facts = [
+        ("Run", run.run_id),
+        ("State", f"{run.state}: {run.reason}" if run.reason else run.state),
+        ("Begun", run.created[:16].replace("T", " ") or NOTHING),
+        ("Story", f"{manifest.story} (sha256 {manifest.story_sha256})"),
+        ("Model", manifest.model),
+        *[("Changed", change.describe()) for change in run.changes],
+        ("Assistance", ", ".join(manifest.assistance) or "none"),
+        ("Seeds", ", ".join(map(str, manifest.seeds))),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())),
+        ("Command", " ".join(manifest.command)),
+        *([("Forked from", manifest.forked_from)] if manifest.forked_from else []),
+    ]
+    yield from table_lines(facts, width, has_heading=False)
+    yield from ("", "EPISODES", *table_lines(_episode_rows(figures), width))
+    yield from ("", "METRICS", *table_lines(_metric_rows(figures), width, has_heading=False))
+    if figures.usage:
+        yield from ("", "MODELS", *table_lines(_usage_rows(figures.usage), width))
+
+
+def _episode_rows(figures: RunFigures) -> list[tuple[str, ...]]:
+    names = ("TURNS", "SCORE", "BEST", "ROOMS", "REPEATED", "MEMORY TOKENS", "BY ROUTES", "MILESTONES")
+    rows = [
+        (
+            str(each.episode),
+            str(each.seed),
+            each.end,
+            str(each.turns),
+            of_maximum(each.score, each.max_score),
+            as_count(each.best_score),
+            str(each.rooms),
+            _share(each.repeated_actions),
+            _number(each.memory_tokens),
+            f"{each.route_points:+} in {each.route_turns}" if each.route_turns else NOTHING,
+            ", ".join(f"{best.score} at T{best.turn}" for best in each.milestones) or NOTHING,
+        )
+        for each in figures.episodes
+    ]
+    return [("EPISODE", "SEED", "END", *names), *rows]
+
+
+def _metric_rows(figures: RunFigures) -> list[tuple[str, str, str]]:
+    metrics = figures.metrics
+    return [
+        ("repeated actions", _share(metrics.repeated_actions), "of turns"),
+        ("location memory", _number(metrics.memory_tokens), "tokens a turn"),
+        ("locations with a memory", _share(metrics.memory_coverage), "of those visited"),
+        ("core memories on return visits", as_count(metrics.core_downgrades), "downgraded"),
+        ("tentative memories", as_count(metrics.tentative_memories), "left over"),
+        ("objectives proposed", as_count(metrics.objectives), ""),
+        ("objectives with a location", _share(metrics.objectives_located), "of objectives"),
+        ("objectives with a source", _share(metrics.objectives_cited), "of objectives"),
+        ("objective update", _number(metrics.objective_tokens), "tokens"),
+        ("objective update", _number(metrics.objective_seconds, digits=1), "seconds"),
+        ("commands of routes", _share(metrics.route_turns), "of turns"),
+        ("won by routes", as_count(metrics.route_points), "points"),
+        ("calls saved by routes", as_count(metrics.calls_saved), ""),
+        *(
+            (f"turns to {counted(each.score, 'point')}", ", ".join(map(as_count, each.turns)), "by episode")
+            for each in metrics.milestones
+        ),
+    ]
+
+
+def _usage_rows(usage: Sequence[RoleUsage]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [
+        ("ROLE", "CALLS", "FAILED", "PROMPT TOKENS", "CACHED", "ANSWER TOKENS", "SECONDS", "DOLLARS")
+    ]
+    for role in usage:
+        counts = (role.calls, role.failed, role.prompt_tokens, role.cached_tokens, role.completion_tokens)
+        dollars = NOTHING if role.dollars is None else f"{role.dollars:.4f}"
+        if role.dollars is not None and role.unpriced:
+            dollars += f" and {counted(role.unpriced, 'call')} of unknown price"
+        rows.append((role.role, *map(as_count, counts), _number(role.seconds, digits=1), dollars))
+    return rows
+
+
+def _cut(text: str, longest: int) -> str:
+    return cut_at(one_line(text), longest, "…") or NOTHING
+
+
+def _share(value: float | None) -> str:
+    return NOTHING if value is None else f"{value:.1%}"
+
+
+def _number(value: float | None, digits: int = 0) -> str:
+    return NOTHING if value is None else f"{value:,.{digits}f}"
+
+
 @app.command()
 def delete(
     run: common_options.RunOrLatest = None,
-    story: OfStory = None,
+    story: common_options.OfStory = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    workdir: RunsFolder = None,
+    workdir: common_options.Workdir = None,
 ) -> None:
-    """Delete the folder of a run, and of a fork all that is its own. What a run taught the work folder stays."""
+    """Delete the folder of a run, and of a fork its work folder. What a run taught the work folder stays."""
     from session.files.run_folders import claimed, is_fork, require_run_folder
 
-    folder = chosen_run(common_options.configuration_in(workdir).zork_game_workdir, run, story)
+    folder = common_options.chosen_run(common_options.configuration_in(workdir).zork_game_workdir, run, story)
     require_run_folder(folder)
     doomed = folder.parent.parent if is_fork(folder) else folder
     if not yes:
@@ -114,8 +234,8 @@ def delete(
 @app.command()
 def export(
     run: common_options.RunOrLatest = None,
-    story: OfStory = None,
-    to: Annotated[Path | None, typer.Option(help="File to write instead of printing.", metavar="FILE")] = None,
+    story: common_options.OfStory = None,
+    to: common_options.ToFile = None,
     form: Annotated[
         Format,
         typer.Option("--format", help="markdown: to read; json: all figures and turns; csv: one line a turn."),
@@ -123,7 +243,7 @@ def export(
     prompts: Annotated[
         bool, typer.Option("--prompts", help="With every prompt and its answer, rebuilt by playing the run again.")
     ] = False,
-    workdir: RunsFolder = None,
+    workdir: common_options.Workdir = None,
 ) -> None:
     """Write down a whole run: what was seen, thought and played."""
     from zorkgpt.cli.pages import repeat
@@ -131,7 +251,7 @@ def export(
     from zorkgpt.report.played_run import read_run
 
     now = common_options.configuration_in(workdir)
-    folder = chosen_run(now.zork_game_workdir, run, story)
+    folder = common_options.chosen_run(now.zork_game_workdir, run, story)
     played = read_run(folder)
     calls: list[RepeatedCall] = []
     if prompts:
@@ -147,146 +267,6 @@ def export(
     text = printable(written(played, calls) if written else as_csv(played))
     if to is None:
         typer.echo(text, nl=False)
-        return
-    try:
-        to.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise StoreError(f"cannot write {to}: {error.strerror}") from error
-    print_line(f"Run {folder.name} is written to {to}.")
-
-
-LIST_WIDTH = 80  # columns into which the list fits
-LONGEST_STORY, LONGEST_MODEL = 11, 10  # characters there
-
-
-def list_lines(summaries: Iterable[RunSummary], width: int | None = None) -> list[str]:
-    """Return a heading, a line for each run and below it, where there is any, its help and why it is not done.
-
-    width: columns of the terminal; ``None`` for none. In a narrow one each figure has a line.
-    """
-    runs = list(summaries)
-    heading = ("RUN", "STORY", "MODEL", "EPISODES", "TURNS", "BEST", "STATE")
-    rows = list(map(_list_row, runs))
-    if width is not None and width < LIST_WIDTH:
-        both = zip(runs, rows, strict=True)
-        return folded((line for run, row in both for line in (*by_line(heading, row), *_remarks(run))), width)
-    lines = columns([heading, *rows])
-    return [lines[0], *(line for run, line in zip(runs, lines[1:], strict=True) for line in (line, *_remarks(run)))]
-
-
-def show_lines(figures: RunFigures, width: int | None = None) -> Iterator[str]:
-    """Yield all the figures of a run, in four parts. ``width``: columns of the terminal, ``None`` for none."""
-    yield from hanging(_facts(figures), width)
-    yield from ("", "EPISODES", *fitted(list(_episode_rows(figures.episodes)), width))
-    yield from ("", "METRICS", *hanging(_metric_rows(figures.metrics), width))
-    if figures.usage:
-        yield from ("", "MODELS", *fitted(list(_usage_rows(figures.usage)), width))
-
-
-def _list_row(run: RunSummary) -> tuple[str, ...]:
-    return (
-        run.run_id,
-        _cut(run.story, LONGEST_STORY),
-        _cut(run.model.partition(" at ")[0], LONGEST_MODEL),
-        f"{run.episodes}/{as_count(run.planned)}",
-        str(run.turns),
-        of_maximum(run.best_score, run.max_score),
-        run.state,
-    )
-
-
-def _remarks(run: RunSummary) -> Iterator[str]:
-    if run.forked_from:
-        yield f"  fork of {printable(one_line(run.forked_from))}"
-    if run.assistance:
-        yield f"  assisted by {', '.join(run.assistance)}"
-    if run.reason:
-        yield f"  {cut_at(printable(one_line(run.reason)), LIST_WIDTH - 2, '…')}"
-
-
-def _facts(figures: RunFigures) -> list[tuple[str, str]]:
-    run, manifest = figures.run, figures.manifest
-    return [
-        ("Run", run.run_id),
-        ("State", f"{run.state}: {run.reason}" if run.reason else run.state),
-        ("Begun", run.created[:16].replace("T", " ") or NOTHING),
-        ("Story", f"{manifest.story} (sha256 {manifest.story_sha256})"),
-        ("Model", manifest.model),
-        *[("Changed", change.describe()) for change in run.changes],
-        ("Assistance", ", ".join(manifest.assistance) or "none"),
-        ("Seeds", ", ".join(map(str, manifest.seeds))),
-        ("Versions", ", ".join(f"{name} {version}" for name, version in manifest.versions.items())),
-        ("Command", " ".join(manifest.command)),
-        *([("Forked from", manifest.forked_from)] if manifest.forked_from else []),
-    ]
-
-
-def _episode_rows(episodes: Iterable[EpisodeFigures]) -> Iterator[Sequence[str]]:
-    figures = ("TURNS", "SCORE", "BEST", "ROOMS", "REPEATED", "MEMORY TOKENS", "BY ROUTES", "MILESTONES")
-    yield ("EPISODE", "SEED", "END", *figures)
-    for each in episodes:
-        yield (
-            str(each.episode),
-            str(each.seed),
-            each.end,
-            str(each.turns),
-            of_maximum(each.score, each.max_score),
-            as_count(each.best_score),
-            str(each.rooms),
-            _share(each.repeated_actions),
-            _number(each.memory_tokens),
-            f"{each.route_points:+} in {each.route_turns}" if each.route_turns else NOTHING,
-            ", ".join(f"{best.score} at T{best.turn}" for best in each.milestones) or NOTHING,
-        )
-
-
-def _metric_rows(metrics: Metrics) -> Iterator[Sequence[str]]:
-    yield ("repeated actions", _share(metrics.repeated_actions), "of turns")
-    yield ("location memory", _number(metrics.memory_tokens), "tokens a turn")
-    yield ("locations with a memory", _share(metrics.memory_coverage), "of those visited")
-    yield ("core memories on return visits", as_count(metrics.core_downgrades), "downgraded")
-    yield ("tentative memories", as_count(metrics.tentative_memories), "left over")
-    yield ("objectives proposed", as_count(metrics.objectives), "")
-    yield ("objectives with a location", _share(metrics.objectives_located), "of objectives")
-    yield ("objectives with a source", _share(metrics.objectives_cited), "of objectives")
-    yield ("objective update", _number(metrics.objective_tokens), "tokens")
-    yield ("objective update", _number(metrics.objective_seconds, digits=1), "seconds")
-    yield ("commands of routes", _share(metrics.route_turns), "of turns")
-    yield ("won by routes", as_count(metrics.route_points), "points")
-    yield ("calls saved by routes", as_count(metrics.calls_saved), "")
-    for milestone in metrics.milestones:
-        yield (f"turns to {counted(milestone.score, 'point')}", ", ".join(map(as_count, milestone.turns)), "by episode")
-
-
-def _usage_rows(usage: Iterable[RoleUsage]) -> Iterator[Sequence[str]]:
-    yield ("ROLE", "CALLS", "FAILED", "PROMPT TOKENS", "CACHED", "ANSWER TOKENS", "SECONDS", "DOLLARS")
-    for role in usage:
-        yield (
-            role.role,
-            as_count(role.calls),
-            as_count(role.failed),
-            as_count(role.prompt_tokens),
-            as_count(role.cached_tokens),
-            as_count(role.completion_tokens),
-            _number(role.seconds, digits=1),
-            _dollars(role),
-        )
-
-
-def _dollars(role: RoleUsage) -> str:
-    if role.dollars is None:
-        return NOTHING
-    unpriced = f" and {counted(role.unpriced, 'call')} of unknown price" if role.unpriced else ""
-    return f"{role.dollars:.4f}{unpriced}"
-
-
-def _cut(text: str, longest: int) -> str:
-    return cut_at(one_line(text), longest, "…") or NOTHING
-
-
-def _share(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.1%}"
-
-
-def _number(value: float | None, digits: int = 0) -> str:
-    return NOTHING if value is None else f"{value:,.{digits}f}"
+    else:
+        write_file(to, text.encode())
+        print_line(f"Run {folder.name} is written to {to}.")

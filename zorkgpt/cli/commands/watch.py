@@ -13,7 +13,6 @@ import typer
 
 from session.processes import program
 from zorkgpt.cli import common_options
-from zorkgpt.cli.common_options import StoryOfRun, chosen_run, standing, story_file
 from zorkgpt.cli.terminal import EXIT_STATUS, print_line
 
 if TYPE_CHECKING:
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
     from session.game_configuration import GameConfiguration
     from zorkgpt.cli.screen import LiveView
 
-TURNS_BEFORE = 2  # so many of those that were played already are shown
-POLL, SILENCE = 0.2, 2.0  # seconds between looks at the files, and after which is asked whether anybody plays yet
+TURNS_BEFORE = 2  # turns played before that are shown
+POLL, SILENCE = 0.2, 2.0  # seconds between looks at the files, and until it checks that the run is still played
 
 
 def watch(
     run: common_options.RunOrLatest = None,
     as_json: common_options.EventsAsJson = False,
-    game: StoryOfRun = None,
+    game: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
 ) -> None:
     """Watch a run that another process plays, until it ends. Ctrl-C leaves it playing."""
@@ -38,8 +37,8 @@ def watch(
     from session.files.journal import read_manifest
     from zorkgpt.report.run_summary import summarise
 
-    now = common_options.resolve({"zork_game_workdir": workdir, "game.file": story_file(game)}).configuration
-    folder = chosen_run(now.zork_game_workdir, run, game)
+    now = common_options.configuration_in(workdir, game)
+    folder = common_options.chosen_run(now.zork_game_workdir, run, game)
     manifest = read_manifest(folder)
     is_live = summarise(folder).state == "playing"
     if not as_json:
@@ -50,7 +49,7 @@ def watch(
             if is_live:
                 watched.draw_below(stack)
             watched.begin()
-            while is_live and not watched.is_over:
+            while is_live and not watched.is_over():
                 time.sleep(POLL)
                 watched.look()
         except KeyboardInterrupt:
@@ -58,18 +57,17 @@ def watch(
     summary = summarise(folder)
     if not as_json:
         shows = f" {program()} runs show {shlex.quote(str(folder))} shows what came of it."
-        print_line(f"{standing(summary, now)}{shows if summary.state == 'done' else ''}")
+        print_line(f"{common_options.standing(summary, now)}{shows if summary.state == 'done' else ''}")
 
 
 class _WatchedRun:
-    """Shows what the process that plays a run writes into its folder."""
+    """Follows the journal and the log that another process writes, and shows what is new."""
 
     def __init__(self, folder: Path, configuration: GameConfiguration, *, as_json: bool) -> None:
         from session.files.journal import JournalFollower
         from session.files.run_folders import RUN_LOG
         from session.files.shared_files import GrowingFile
-        from zorkgpt.cli.playing import screen_for
-        from zorkgpt.cli.screen import WatchedScreen
+        from zorkgpt.cli.screen import WatchedScreen, screen_for
         from zorkgpt.llm.budget import Spending
 
         self._folder = folder
@@ -80,11 +78,11 @@ class _WatchedRun:
         self._is_unseen = Flag()
         self._screen = WatchedScreen(screen_for(quiet=False, as_json=as_json), self._is_unseen)
         self._view: LiveView | None = None
-        self._heard_at, self._heard = datetime.fromtimestamp(0, timezone.utc), time.monotonic()
+        self._latest_event, self._latest_news = datetime.fromtimestamp(0, timezone.utc), time.monotonic()
         self._has_ended = False
 
     def draw_below(self, stack: ExitStack) -> None:
-        """Show below the story what goes on, if that is drawn in a terminal."""
+        """Draw the live view, if stdout is a terminal."""
         from zorkgpt.cli.screen import LiveScreen, LiveView
 
         screen = self._screen.screen
@@ -92,13 +90,12 @@ class _WatchedRun:
             view = LiveView(self._configuration, self._folder, self._spending, Flag(), screen.console)
             self._view = self._screen.screen = stack.enter_context(view)
 
-    @property
     def is_over(self) -> bool:
-        """Whether the run has ended, nobody plays it any more, or nobody reads what is shown."""
+        """Return whether the run has ended, no process plays it any more, or the reader of stdout is gone."""
         from session.files.run_folders import is_claimed
 
-        if time.monotonic() > self._heard + SILENCE:
-            self._heard = time.monotonic()
+        if time.monotonic() > self._latest_news + SILENCE:
+            self._latest_news = time.monotonic()
             if not is_claimed(self._folder):
                 self.look()
                 return True
@@ -121,27 +118,28 @@ class _WatchedRun:
 
     def look(self) -> None:
         """Show what is new."""
+        from orchestration.run_log import activity_in
+
         events = self._new_events()
         for event in events:
             self._screen.show(event)
-        if self._view is not None:
-            if events:
-                self._view.look()
-            from orchestration.run_log import activity_in
-
-            for activity in filter(None, map(activity_in, self._log.new_lines())):
-                if activity.role is None:
-                    self._view.trouble = activity.event
-                elif activity.timestamp >= self._heard_at:
-                    ago = datetime.now(timezone.utc) - activity.timestamp
-                    self._view.asks(activity.role, ago.total_seconds())
+        if self._view is None:
+            return
+        if events:
+            self._view.look()
+        for activity in filter(None, map(activity_in, self._log.new_lines())):
+            if activity.role is None:
+                self._view.trouble = activity.event
+            elif activity.timestamp >= self._latest_event:
+                ago = datetime.now(timezone.utc) - activity.timestamp
+                self._view.asks(activity.role, ago.total_seconds())
 
     def _new_events(self) -> list[Event]:
         from session.events import RunEnded, RunPaused
 
         lines = self._journal.new_lines()
         if lines:
-            self._heard_at, self._heard = datetime.fromisoformat(lines[-1].at), time.monotonic()
+            self._latest_event, self._latest_news = datetime.fromisoformat(lines[-1].at), time.monotonic()
         events = [line.event for line in lines if line.event is not None]
         for event in events:
             self._spending.count(event)

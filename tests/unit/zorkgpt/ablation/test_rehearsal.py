@@ -15,7 +15,7 @@ from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import environment, ran
 from zorkgpt.ablation.plan import AblationPlan
 from zorkgpt.ablation.rehearsal import Estimate, estimates
-from zorkgpt.cli.commands.ablate import cost_lines
+from zorkgpt.cli.commands.ablate import print_costs
 from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import RandomModel
 
@@ -68,13 +68,14 @@ def test_a_budget_that_would_end_a_run_does_not_end_its_rehearsal(own_story: Pat
     assert tight.calls == free.calls
 
 
-def test_hours_are_those_of_the_calls_and_of_the_program_side_by_side() -> None:
+def test_hours_are_those_of_the_calls_and_of_the_program_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
     estimate = Estimate("mill", "full", 100, 720, 10, 10, None, 720.0)
     assert estimate.hours(seconds_a_call=4, workers=2) == 0.5
-    lines = list(cost_lines([estimate, replace(estimate, dollars=1.5)], 4, 2))
+    print_costs([estimate, replace(estimate, dollars=1.5)], 4, 2)
+    lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["mill", "full", "100", "720", "10", "10", "-", "0.5"]
     assert lines[3].split() == ["all", "200", "1,440", "20", "20", "-", "1.0"]
-    assert "without a known price" in lines[-1]
+    assert "the price of a model is unknown" in lines[-1]
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from rich.console import Console
 
 from session.errors import ConfigurationError
 from tests.fixtures.command_line import COMMAND, environment, ran
@@ -21,7 +19,6 @@ from zorkgpt.ablation.plan import WrittenPlan
 from zorkgpt.ablation.results import UNIT, Results
 from zorkgpt.cli import common_options
 from zorkgpt.cli.commands import ablate
-from zorkgpt.cli.commands.ablate import comparison_table
 
 
 def results(assistance: str = "valid-actions") -> Results:
@@ -44,21 +41,19 @@ def results(assistance: str = "valid-actions") -> Results:
     )
 
 
-def drawn(told: Results) -> list[str]:
-    out = io.StringIO()
-    Console(file=out, width=140).print(comparison_table(told))
-    return [line.rstrip() for line in out.getvalue().splitlines()]
-
-
-def test_the_table_has_a_line_a_difference_and_dashes_for_what_cannot_be_computed() -> None:
-    title, _, shown, one = drawn(results())
+def test_the_table_has_a_line_a_difference_and_dashes_for_what_cannot_be_computed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ablate.print_results(results(), Path("out"))
+    title, _, shown, one = capsys.readouterr().out.splitlines()[3:7]
     assert "assistance: valid-actions" in title
     assert shown.split()[:5] == ["dyeworks", "shown", "score", "6", "+9.8"]
     assert one.split() == ["dyeworks", "one", "score", "1", "+3", "-", "-", "-", "-"]
 
 
-def test_nothing_in_a_name_is_obeyed_by_the_terminal() -> None:
-    assert r"\x1b[2J" in drawn(results("\x1b[2J"))[0]
+def test_control_characters_in_a_name_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    ablate.print_results(results("\x1b[2J"), Path("out"))
+    assert r"assistance: \x1b[2J" in capsys.readouterr().out
 
 
 def test_a_missing_extra_is_one_line_that_says_how_to_get_it(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from session.game_configuration import GameConfiguration
-from session.resolved_configuration import ShownOption, load_configuration
-from zorkgpt.cli.commands import config
+from session.resolved_configuration import load_configuration
+from tests.fixtures.command_line import environment, ran_on_a_terminal
 from zorkgpt.cli.main import app
 
 KEY = "sk-nobody-may-see-this"
@@ -46,10 +44,11 @@ def test_a_key_is_not_printed(arguments: tuple[str, ...]) -> None:
     assert KEY not in _run(*arguments)
 
 
-def test_a_terminal_gets_a_table_in_which_nothing_is_markup() -> None:
-    out = io.StringIO()
-    Console(file=out, width=120).print(config.table_of([ShownOption("agent_model", "big[red]", "here")]))
-    assert out.getvalue().split() == ["Option", "Value", "From", "agent_model", "big[red]", "here"]
+def test_a_terminal_gets_a_table_in_which_nothing_is_markup(tmp_path: Path) -> None:
+    shown = ran_on_a_terminal(tmp_path, "config", "show", env=environment(COLUMNS="120")).out.decode()
+    shown = re.sub(r"\x1b\[\d*m", "", shown)
+    assert shown.split()[:3] == ["Option", "Value", "From"]
+    assert re.search(r"agent_model +big\[red\] +agent_model in ", shown)
 
 
 def test_a_control_character_in_a_value_is_shown_not_obeyed() -> None:

@@ -32,40 +32,31 @@ def test_all_well_is_status_0_and_a_tick_a_line(server: MisbehavingServer, own_s
     assert result.exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("arguments", "subject", "words"),
+    [
+        (("--game", "none.z5"), "Story", "name a story file with --game or game.file"),
+        (("--game", "notes.txt"), "Story", "it is text: name a story file with --game or game.file"),
+        (("--workdir", "notes.txt/work"), "Work folder", "--workdir"),
+    ],
+)
+def test_a_need_that_is_not_met_is_status_1_with_its_mend(
+    server: MisbehavingServer, own_story: Path, arguments: tuple[str, ...], subject: str, words: str
+) -> None:
+    Path("notes.txt").write_text("no story, but text that is long enough for the header of one, and longer still")
+    result = _run("--base-url", server.base_url, "--model", "big", "--game", str(own_story), *arguments)
+    (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
+    assert failed.startswith(f"✗ {subject} ")
+    assert words in failed
+    assert result.exit_code == 1
+
+
 def test_a_run_that_cannot_be_put_together_is_status_1(server: MisbehavingServer, own_story: Path) -> None:
     Path("zorkgpt.toml").write_text('knowledge_file = "lexicon.json"\n', encoding="utf-8")
     result = _run("--base-url", server.base_url, "--model", "big", "--game", str(own_story))
     (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
     assert failed.startswith("✗ Run ")
-    assert "two files of the work folder would be called lexicon.json" in result.output
-    assert result.exit_code == 1
-
-
-def test_a_need_that_is_not_met_is_status_1_with_its_mend(server: MisbehavingServer, tmp_path: Path) -> None:
-    result = _run("--base-url", server.base_url, "--game", str(tmp_path / "none.z5"))
-    (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
-    assert failed.startswith("✗ Story ")
-    assert failed.endswith("name a story file with --game or game.file")
-    assert result.exit_code == 1
-
-
-def test_what_is_wrong_and_its_mend_are_one_sentence(server: MisbehavingServer, tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text(
-        "no story, but text that is long enough for the header of one, and longer still"
-    )
-    result = _run("--base-url", server.base_url, "--game", str(tmp_path / "notes.txt"))
-    assert "it is text: name a story file with --game or game.file" in result.output
-
-
-def test_a_work_folder_that_cannot_be_made_is_a_need(
-    server: MisbehavingServer, own_story: Path, tmp_path: Path
-) -> None:
-    (tmp_path / "file").touch()
-    arguments = ("--base-url", server.base_url, "--model", "big", "--game", str(own_story))
-    result = _run(*arguments, "--workdir", str(tmp_path / "file" / "work"))
-    (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
-    assert failed.startswith("✗ Work folder ")
-    assert "--workdir" in failed
+    assert "two files of the work folder would be called lexicon.json" in failed
     assert result.exit_code == 1
 
 

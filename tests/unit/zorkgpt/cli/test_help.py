@@ -17,19 +17,8 @@ HEAVY = {
 }
 LOADED_BY_TYPER = {"pydantic"}  # as soon as a command has options
 COMMANDS = (
-    "run",
-    "resume",
-    "play",
-    "watch",
-    "replay",
-    "ablate",
-    "doctor",
-    "status",
-    "config",
-    "memories",
-    "model",
-    "runs",
-    "report",
+    *("run", "resume", "play", "watch", "replay", "ablate", "doctor", "status"),
+    *("config", "memories", "model", "runs", "report"),
 )
 SCRIPT = """
 import sys

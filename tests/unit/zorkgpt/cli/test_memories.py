@@ -288,17 +288,15 @@ def run_folder(workdir: Path) -> Path:
 def test_diff_prints_what_became_of_the_memories_since_the_run_began(run_folder: Path) -> None:
     _run("add", "31", "Dye last", "It holds.")
     _run("invalidate", "44", "Rung is rotten", "--reason", "mended")
-    assert _run("diff", run_folder.name) == (
+    shown = (
         f"What run {run_folder.name} taught:\n"
         "Location 31: Blue Vats\n"
         "  added [NOTE - PERMANENT] Dye last\n    It holds.\n"
         "Location 44: Drying Loft\n"
         "  invalidated [NOTE - PERMANENT - SUPERSEDED] Rung is rotten\n    Invalidated: mended\n    Step over it.\n"
     )
-
-
-def test_diff_is_of_the_latest_run_where_none_is_named(run_folder: Path) -> None:
-    assert _run("diff").startswith(f"What run {run_folder.name} taught:\n")
+    assert _run("diff", run_folder.name) == shown
+    assert _run("diff") == shown
 
 
 def test_diff_ends_where_the_run_ended(run_folder: Path) -> None:

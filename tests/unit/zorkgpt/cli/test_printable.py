@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zorkgpt.cli.terminal import hanging, printable
+from zorkgpt.cli.terminal import folded, printable, table_lines
 
 
 def test_an_escape_sequence_is_shown_not_run() -> None:
@@ -38,8 +38,24 @@ def test_what_is_printable_stays_as_it_is(text: str) -> None:
     assert printable(printable(text)) == printable(text)
 
 
-def test_what_is_too_wide_for_a_terminal_goes_on_below_its_last_cell() -> None:
+def test_a_table_has_aligned_columns_in_any_script() -> None:
+    assert table_lines([("青", "x"), ("abc", "y\nz")]) == ["青   x", "abc  y z"]
+
+
+def test_a_table_that_is_too_wide_becomes_a_list_with_the_headings() -> None:
+    rows = [("RUN", "STORY", ""), ("one", "a mill in the hills", "x")]
+    assert table_lines(rows, 30) == ["RUN  STORY", "one  a mill in the hills  x"]
+    assert table_lines(rows, 20) == ["one", "  STORY: a mill in", "    the hills", "  x"]
+
+
+def test_text_is_wrapped_between_words_and_indented() -> None:
+    assert folded("a mill in\nthe hills", None) == ["a mill in", "the hills"]
+    assert folded("a mill-wheel in the hills", 12, indent=2) == ["a mill-wheel", "  in the", "  hills"]
+
+
+def test_a_cell_that_is_too_wide_is_wrapped_in_its_column() -> None:
     rows = [("Run", "one"), ("State", "paused: the model is down for now")]
-    assert hanging(rows, None) == ["Run    one", "State  paused: the model is down for now"]
-    assert hanging(rows, 24) == ["Run    one", "State  paused: the model", "       is down for now"]
-    assert hanging([("a rather long name", "3 of 4")], 12) == ["a rather", "    long", "    name  3", "    of 4"]
+    wide = ["Run    one", "State  paused: the model is down for now"]
+    assert table_lines(rows, None, has_heading=False) == wide
+    narrow = ["Run    one", "State  paused: the model", "       is down for now"]
+    assert table_lines(rows, 24, has_heading=False) == narrow

@@ -18,7 +18,6 @@ from tests.fixtures.command_line import environment, ran_on_a_terminal
 from tests.fixtures.run_events import answered
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
 from zorkgpt.cli.main import app
-from zorkgpt.cli.terminal import columns
 
 GUIDE = Path(__file__).parents[4] / "docs" / "runs.md"
 IN_LOFT = after(SEEN, location=LOFT)
@@ -139,14 +138,15 @@ def test_list_as_json_has_the_figures() -> None:
 def test_where_there_is_no_run_list_says_so(tmp_path: Path) -> None:
     assert _run("list", "--workdir", str(tmp_path / "empty")) == f"No run yet in {tmp_path / 'empty'}.\n"
     assert json.loads(_run("list", "--json", "--workdir", str(tmp_path / "empty"))) == []
+    assert "no run yet" in str(_failure("show", "--workdir", str(tmp_path / "empty")))
 
 
 # show
 
 
-def test_show_is_of_the_newest_run_unless_one_is_named() -> None:
-    assert f"Run         {NEW}" in _run("show")
-    assert f"Run         {OLD}" in _run("show", OLD)
+@pytest.mark.parametrize("command", ["show", "export"])
+def test_the_newest_run_is_the_default(command: str) -> None:
+    assert _run(command) == _run(command, NEW) != _run(command, OLD)
 
 
 def test_show_always_says_what_help_was_given() -> None:
@@ -185,20 +185,12 @@ def test_a_run_that_is_not_there_is_refused_with_the_number_of_runs_that_are_not
     assert str(_failure("show", "x")) == f"there is no run x in game_files; there is {listed} and 1 other"
 
 
-def test_show_where_there_is_no_run_says_so(tmp_path: Path) -> None:
-    assert "no run yet" in str(_failure("show", "--workdir", str(tmp_path / "empty")))
-
-
 # export
 
 
 def test_export_prints_a_transcript(workdir: Path) -> None:
     assert _run("export", OLD).startswith(f"# Run {OLD}\n\n- Story: dyeworks\n")
     assert _run("export", str(workdir / "runs" / OLD)) == _run("export", OLD)
-
-
-def test_export_is_of_the_newest_run_unless_one_is_named() -> None:
-    assert _run("export") == _run("export", NEW)
 
 
 @pytest.mark.parametrize("form", ["markdown", "json", "csv"])
@@ -234,10 +226,6 @@ def test_control_characters_are_shown_not_obeyed(workdir: Path, arguments: tuple
     shown = _run(*arguments)
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\ud800]", shown)
     assert re.search(r"\\x1b|\\u001b", shown)
-
-
-def test_columns_stand_below_each_other_whatever_script_they_are_in() -> None:
-    assert columns([("青", "x"), ("abc", "y\nz")]) == ["青   x", "abc  y z"]
 
 
 def _run(*arguments: str) -> str:
@@ -300,16 +288,3 @@ def test_a_run_that_is_being_played_is_not_deleted(workdir: Path) -> None:
     with claimed(workdir / "runs" / OLD):
         assert "is being played" in str(CliRunner().invoke(app, ["runs", "delete", OLD, "--yes"]).exception)
     assert (workdir / "runs" / OLD).is_dir()
-
-
-@pytest.mark.parametrize("width", [80, 120, 200])
-def test_the_list_fits_a_terminal_with_all_of_the_assistance(workdir: Path, width: int) -> None:
-    changes: dict[str, Any] = {
-        "story": "a-story-with-a-long-name",
-        "model": "SmolLM2-135M-Instruct.Q4_1",
-        "assistance": ("fresh-actions", "proven-routes"),
-    }
-    write_run(workdir, dye_events()[:5], "20260401-000000-0000", **changes)
-    lines = _run("list").splitlines()
-    assert max(map(len, lines)) <= width
-    assert "  assisted by fresh-actions, proven-routes" in lines

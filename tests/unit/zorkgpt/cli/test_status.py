@@ -127,15 +127,14 @@ def test_control_characters_of_a_story_are_shown_and_not_obeyed(workdir: Path) -
     assert "Blue \\x1b[2J Vats" in run().output
 
 
-@pytest.mark.parametrize("content", [b"{", b"\xff", b'{"episode": 1}'])
-def test_a_file_that_is_no_state_is_an_error_in_a_line(workdir: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"{", b"\xff", b'{"episode": 1}', None])
+def test_a_file_that_is_no_state_or_cannot_be_read_is_an_error_in_a_line(workdir: Path, content: bytes | None) -> None:
     workdir.mkdir()
-    (workdir / "current_state.json").write_bytes(content)
+    file = workdir / "current_state.json"
+    if content is None:
+        file.mkdir()
+    else:
+        file.write_bytes(content)
     error = run().exception
     assert isinstance(error, StoreError)
     assert "\n" not in str(error)
-
-
-def test_a_file_that_cannot_be_read_is_an_error_in_a_line(workdir: Path) -> None:
-    (workdir / "current_state.json").mkdir(parents=True)
-    assert isinstance(run().exception, StoreError)
