@@ -18,15 +18,15 @@ from zorkgpt.cli.commands.config import markdown_table
 from zorkgpt.cli.main import app
 
 DOCS = Path(__file__).parents[1] / "docs"
-COMMANDS, CONFIGURATION, COSTS = DOCS / "commands.md", DOCS / "configuration.md", DOCS / "costs.md"
-PERFORMANCE, PROTOCOL = DOCS / "performance.md", DOCS / "protocol.md"
+COMMANDS, CONFIGURATION, MODELS = DOCS / "commands.md", DOCS / "configuration.md", DOCS / "models.md"
+MEASURING, PERFORMANCE = DOCS / "measuring.md", DOCS / "performance.md"
 WIDTH = 100  # columns
-_HEAD = """# Every command
+_HEAD = """# Commands
 
-What `zorkgpt COMMAND --help` says, as `make docs` writes it down. [The other pages](README.md) tell what for.
+The output of `zorkgpt COMMAND --help`, as written by `make docs`. [The other pages](README.md) explain the commands.
 """
 _MEASURED = ("model calls", "prompt tokens")
-"""The figures of a turn that the page of costs has from the one on performance."""
+"""The figures of a turn that the page on models takes from the one on performance."""
 _ABLATE = re.compile(r"^(?:\$ )?zorkgpt (ablate (?:.*\\\n)*.*)$", re.MULTILINE)
 _DRY_RUN = re.compile(r"^STORY  .*?(?=^```$)", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"^\| Option \|.*(?:\n\|.*)+\n", re.MULTILINE)
@@ -38,7 +38,7 @@ def pages() -> dict[Path, str]:
     return {
         COMMANDS: "\n".join([_HEAD, *map(_section, commands())]),
         CONFIGURATION: _TABLE.sub(lambda _: markdown_table() + "\n", configuration),
-        COSTS: _with_figures(COSTS.read_text(encoding="utf-8"), PERFORMANCE.read_text(encoding="utf-8")),
+        MODELS: _with_figures(MODELS.read_text(encoding="utf-8"), PERFORMANCE.read_text(encoding="utf-8")),
     }
 
 
@@ -70,14 +70,15 @@ def _with_figures(page: str, performance: str) -> str:
 
 
 def with_dry_run(path: Path, stories: Path) -> str:
-    """Return the page with what a dry run of its first ``zorkgpt ablate`` prints, without a key or a server.
+    """Return the page with what a dry run of the ``zorkgpt ablate`` above its output prints, without a key or a server.
 
     stories: the folder of the story files that the project does not contain
     """
     page = path.read_text(encoding="utf-8")
-    command = _ABLATE.search(page)
-    assert command is not None
-    words = shlex.split(command[1].replace("\\\n", " "))
+    shown = _DRY_RUN.search(page)
+    assert shown is not None
+    command = _ABLATE.findall(page, 0, shown.start())[-1]
+    words = shlex.split(command.replace("\\\n", " "))
     places = [DOCS.parent / word if "/" in word else stories / word for word in words if word.endswith(".z5")]
     words = [word for word in words if not word.endswith(".z5") and word != "--dry-run"]
     with TemporaryDirectory() as folder:
@@ -92,7 +93,7 @@ def main() -> None:
     for path, text in pages().items():
         path.write_text(text, encoding="utf-8")
     stories = os.environ.get("ZORKGPT_STORIES")
-    for path in (COSTS, *([PROTOCOL] if stories else [])):
+    for path in (MODELS, *([MEASURING] if stories else [])):
         path.write_text(with_dry_run(path, Path(stories or "")), encoding="utf-8")
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.generated_docs import COMMANDS, CONFIGURATION, COSTS, commands, pages
+from tests.generated_docs import COMMANDS, CONFIGURATION, MODELS, commands, pages
 
 HOW = "make docs (or: .venv/bin/python -m tests.generated_docs) writes {} anew; commit what it wrote"
 
 
-@pytest.mark.parametrize("page", [COMMANDS, CONFIGURATION, COSTS], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [COMMANDS, CONFIGURATION, MODELS], ids=lambda page: page.stem)
 def test_a_page_is_what_the_program_says(page: object) -> None:
     (path, text) = next(each for each in pages().items() if each[0] == page)
     assert path.read_text(encoding="utf-8") == text, HOW.format(path.name)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.generated_docs import COSTS, PROTOCOL, with_dry_run
+from tests.generated_docs import MEASURING, MODELS, with_dry_run
 
 pytestmark = pytest.mark.slow  # each case rehearses whole episodes
 
@@ -21,10 +21,10 @@ def without_hours(page: str) -> str:
 
 
 def test_the_costs_of_the_example_are_those_of_the_command() -> None:
-    page = COSTS.read_text(encoding="utf-8")
-    assert without_hours(page) == without_hours(with_dry_run(COSTS, Path())), HOW.format(COSTS.name)
+    page = MODELS.read_text(encoding="utf-8")
+    assert without_hours(page) == without_hours(with_dry_run(MODELS, Path())), HOW.format(MODELS.name)
 
 
 def test_the_costs_of_the_protocol_are_those_of_the_command(story_folder: Path) -> None:
-    page = PROTOCOL.read_text(encoding="utf-8")
-    assert without_hours(page) == without_hours(with_dry_run(PROTOCOL, story_folder)), HOW.format(PROTOCOL.name)
+    page = MEASURING.read_text(encoding="utf-8")
+    assert without_hours(page) == without_hours(with_dry_run(MEASURING, story_folder)), HOW.format(MEASURING.name)

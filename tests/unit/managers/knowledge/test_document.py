@@ -239,8 +239,8 @@ def test_turns_in_a_row_are_one_source() -> None:
 
 
 def test_the_guides_example_is_what_the_program_writes() -> None:
-    guide = (Path(__file__).parents[4] / "docs" / "knowledge.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```markdown\n(.*?)```", guide, re.DOTALL)
+    guide = (Path(__file__).parents[4] / "docs" / "memories.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```markdown knowledgebase\.md\n(.*?)```", guide, re.DOTALL)
     by_hand = KnowledgeLine("Never swim in the river.")
     document = parse(f"# Knowledge Base\n\n## {DANGERS}\n\n- {by_hand.text}\n")
     for entry in parse(example).entries():
