@@ -51,7 +51,7 @@ OTHER_PROGRAMS = {
     "python": "tests/unit/benchmarks runs what it runs",
     "export": "sets a key, as the tests do",
     "from": "Python: tests/episodes/test_python_api.py runs it",
-    "docker": "needs its service: tests/architecture/test_dockerfile.py holds what can be held",
+    "docker": "needs its service",
     "wsl": "needs Windows",
     "sudo": "needs a machine that may be changed",
     "ollama": "needs the network, and a server's program",

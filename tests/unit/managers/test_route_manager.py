@@ -81,3 +81,16 @@ def test_there_is_somewhere_to_walk_to_only_where_a_room_is_more_than_a_command_
         state = GameState(current_room_id=here)
         game_map = MapManager(log, configuration, state, graph=graph)
         assert RouteManager(log, configuration, state, game_map=game_map).may_travel is may_travel
+
+
+def test_without_a_map_routes_are_kept_to_the_six_rooms_of_the_lowest_numbers(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    here, commands = YARD, ("in", "on", "up", "by", "off", "out", "away", "down")
+    for turn, command in enumerate(commands, start=1):
+        there = Observation("A room.", Location(turn + 1, f"Room {turn}"), (), (), score=0)
+        record = TurnRecord(1, turn, here, (Proposal(command),), (Verdict(accepted=True),), there)
+        manager.game_state.record(record)
+        manager.learn(record)
+        here = there
+    manager.end("turn_limit")
+    assert [route.goal.number for route in manager.book.routes if route.goal.kind == "room"] == [2, 3, 4, 5, 6, 7]
