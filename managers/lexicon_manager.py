@@ -30,9 +30,9 @@ SYNTAX_TOKENS = 60  # of the forms that models are shown
 class LexiconManager(BaseManager):
     """Keeps ``lexicon.json`` in the work folder, which counts how each form of command fared at each location.
 
-    Each turn is counted at once, but the file and what is shown change only when the first form has worked, every
-    ``REFRESH_INTERVAL`` turns and when an episode begins or ends, so that the beginning of a prompt stays in the server's cache. Runs that share the folder
-    add to each other's counts.
+    Each turn is counted at once. The file and what is shown change only when the first form has worked, every
+    ``REFRESH_INTERVAL`` turns, and when an episode begins or ends, so that the beginning of a prompt stays in the
+    server's cache. Runs that share the folder add to each other's counts.
 
     vocabulary, directions: the story's own words, and those of them that move the player
 

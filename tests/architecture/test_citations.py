@@ -1,7 +1,6 @@
 """References lead somewhere: every citation in source, tests and documents has its target in the repository.
 
 A source is cited as ``ADR 18``, as ``docs/specification.md, Memory tiers``, or by a link.
-The number of a document that is not in the repository is not a source.
 """
 
 from __future__ import annotations
@@ -26,13 +25,6 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 CITABLE = re.compile(r"^### (.+)$", re.MULTILINE)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-BY_NUMBER = re.compile(
-    r"""\bdecisions?\ \d                             # decision 24, decisions 5 to 8
-    | \bissues?\ \#?\d
-    | [(;]\ ?seeds?\ \d+(?:(?:,|\ and)\ \d+)*[);,]  # (seeds 1, 2), (seed 1, Problem Statement)
-    | \bas\ seeds?\ \d""",
-    re.VERBOSE | re.IGNORECASE,
-)
 
 
 def cited_headings(text: str) -> Iterator[str]:
@@ -77,11 +69,6 @@ def anchor_of(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
 
 
-def numbers_that_lead_nowhere(text: str, folder: Path) -> list[str]:
-    del folder
-    return [found[0] for found in BY_NUMBER.finditer(as_one_line(text))]
-
-
 def as_one_line(text: str) -> str:
     """Return the text with its lines joined, since a citation may go on in the next line of a comment."""
     return re.sub(r"\s*\n\s*(?:# )?", " ", text)
@@ -91,7 +78,6 @@ FAULTS: dict[str, Callable[[str, Path], list[str]]] = {
     "headings that the specification does not have": unknown_headings,
     "decision records that do not exist": unknown_decision_records,
     "documents that do not exist": missing_documents,
-    "numbers that lead nowhere": numbers_that_lead_nowhere,
 }
 
 
@@ -127,29 +113,3 @@ def test_every_decision_record_has_its_line_in_the_index_and_its_own_number() ->
     listed = re.findall(r"^\| (\d+) \| \[[^]]+\]\(([\w-]+\.md)\) \|", index, re.MULTILINE)
     assert listed == [(str(number), path.name) for number, path in enumerate(records, 1)]
     assert [int(path.name[:3]) for path in records] == list(range(1, len(records) + 1))
-
-
-@pytest.mark.parametrize(
-    ("faults_of", "text", "faults"),
-    [
-        (unknown_headings, "(docs/specification.md, Memory tiers)", []),
-        (unknown_headings, "See docs/specification.md,\n    Files that people edit, and Atomic writes.", []),
-        (unknown_headings, "(docs/specification.md, Memory feet)", ["Memory feet"]),
-        (unknown_headings, "(docs/specification.md, Critic, and Whatever)", ["Whatever"]),
-        (unknown_decision_records, "(ADR 1, ADR 18)", []),
-        (unknown_decision_records, "(ADR 18, ADR\n    999)", ["ADR 999"]),
-        (missing_documents, "see docs/memories.md", []),
-        (missing_documents, "see docs/adr/999-nothing.md", ["docs/adr/999-nothing.md"]),
-        (broken_links, "[a](memories.md) [b](specification.md#memory-tiers) [c](https://example.org/)", []),
-        (broken_links, "[a](nothing.md)", ["nothing.md"]),
-        (broken_links, "[a](specification.md#memory-feet)", ["specification.md#memory-feet"]),
-        (numbers_that_lead_nowhere, "seed 2 of the run, seeds 1 and 2, (ADR 5), a decision, an issue", []),
-        (numbers_that_lead_nowhere, "(decision 24) (decisions 5\n    to 8)", ["decision 2", "decisions 5"]),
-        (numbers_that_lead_nowhere, "(seed 1, Memory Storage)", ["(seed 1,"]),
-        (numbers_that_lead_nowhere, "(seed 3) (seeds 0, 1, 3)", ["(seed 3)", "(seeds 0, 1, 3)"]),
-        (numbers_that_lead_nowhere, "as seeds 0 and 2 say", ["as seeds 0"]),
-        (numbers_that_lead_nowhere, "issue 4 wants", ["issue 4"]),
-    ],
-)  # fmt: skip
-def test_what_counts_as_a_fault(faults_of: Callable[[str, Path], list[str]], text: str, faults: list[str]) -> None:
-    assert faults_of(text, DOCS) == faults

@@ -36,6 +36,7 @@ class TestZork:
         assert (passage.commands, passage.refused) == (396, [])
         assert len(passage.asked) <= MOST_ASKED
 
+    @pytest.mark.slow
     def test_of_500_commands_that_the_story_refuses_at_least_half_are_refused_without_a_model(
         self, zork1: Path
     ) -> None:
@@ -47,6 +48,7 @@ class TestZork:
         assert catch.winning_refused == []
 
 
+@pytest.mark.slow
 @pytest.mark.stories
 @pytest.mark.parametrize(
     "name", ["anchor", "awaken", "curses", "inhumane", "library", "moonlit", "snacktime", "spirit", "temple", "yomomma"]

@@ -212,7 +212,7 @@ def test_without_its_profile_zork_is_a_story_like_any_other(zork1: Path) -> None
         assert not any(each.died for each in observations)
 
 
-@pytest.mark.parametrize("kind", [JerichoInterface, IsolatedGame])
+@pytest.mark.parametrize("kind", [JerichoInterface, pytest.param(IsolatedGame, marks=pytest.mark.slow)])
 def test_every_known_story_is_won_by_its_walkthrough_as_jericho_plays_it(
     kind: type[JerichoInterface | IsolatedGame], story_folder: Path
 ) -> None:

@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 from session.files.run_folders import run_folders
 from tests.fixtures.command_line import environment, ran
-from tests.fixtures.documented_commands import PAGES, ROOT, Shown, other_programs, shown_commands
+from tests.fixtures.documented_commands import PAGES, ROOT, Shown, shown_commands
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.troubled_server import Answers
 from zorkgpt import api
@@ -43,22 +43,6 @@ NOT_RUN = {
     r"run --step": "asks a person at a terminal: tests/episodes/test_step_command.py answers",
 }
 """Commands that are only looked at, and why."""
-
-OTHER_PROGRAMS = {
-    "make": "its targets are there, and .ci/run makes them",
-    "uv": ".ci/run installs with it",
-    "pipx": ".ci/run installs with it",
-    "python": "tests/unit/benchmarks runs what it runs",
-    "export": "sets a key, as the tests do",
-    "from": "Python: tests/episodes/test_python_api.py runs it",
-    "docker": "needs its service: tests/architecture/test_dockerfile.py holds what can be held",
-    "wsl": "needs Windows",
-    "sudo": "needs a machine that may be changed",
-    "ollama": "needs the network, and a server's program",
-    "vllm": "needs a server's program",
-    "llama-server": "needs a server's program",
-}
-"""What else pages have people type, and where that is run, or why it cannot be here."""
 
 SHORTENED = {"--max-turns": "2", "--episodes": "1", "--pairs": "1", "--workers": "1"}
 FILES = (
@@ -163,10 +147,6 @@ def test_every_target_of_make_that_a_page_names_is_there() -> None:
     named = {name for page in PAGES for name in NAMED_TARGET.findall(page.read_text(encoding="utf-8"))}
     assert named >= {"play", "test", "docs"}
     assert named - set(targets) == set()
-
-
-def test_of_every_other_program_that_a_page_shows_it_is_known_where_it_is_run() -> None:
-    assert {name: pages for name, pages in other_programs().items() if name not in OTHER_PROGRAMS} == {}
 
 
 def test_the_python_of_the_page_on_extending_runs() -> None:

@@ -49,7 +49,13 @@ def players(run: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("learns", [False, True], ids=["a person alone", "a person with a model that learns"])
+@pytest.mark.parametrize(
+    "learns",
+    [
+        pytest.param(False, id="a person alone", marks=pytest.mark.slow),
+        pytest.param(True, id="a person with a model that learns"),
+    ],
+)
 def test_a_model_plays_on_where_a_person_has_paused(tmp_path: Path, learns: bool) -> None:
     with MisbehavingServer(Answers()) as server:
         model = ("--model", "m", "--base-url", server.base_url)

@@ -55,7 +55,7 @@ def healthy(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> WholeR
         return play(own_story, server.base_url, tmp_path_factory.mktemp("healthy"))
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.slow)])
 def troubled(own_story: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> WholeRun:
     trouble = Trouble(request.param, SHARE_FAILED)
     with RestartingServer(trouble, dies_at={30, 31, 100}) as server:

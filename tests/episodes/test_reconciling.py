@@ -76,7 +76,10 @@ def resumed_after(folder: Path, effects: int, *, killed_again: bool) -> None:
     ended(folder)
 
 
-AGAIN = pytest.mark.parametrize("killed_again", [False, True], ids=["resumed", "resumed, killed and resumed"])
+AGAIN = pytest.mark.parametrize(
+    "killed_again",
+    [pytest.param(False, id="resumed"), pytest.param(True, id="resumed, killed and resumed", marks=pytest.mark.slow)],
+)
 
 
 @AGAIN
@@ -150,26 +153,29 @@ def test_another_run_that_learns_in_the_same_folder_loses_nothing_of_either(tmp_
     assert {*own, *theirs} <= {*titles_in(tmp_path)}
 
 
-def cut_in(folder: Path, name: str) -> None:
-    assert killed_before_writing(folder / name)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The work folder of a run that was not stopped. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("whole")
+    play(folder)
+    return folder
 
 
 @pytest.mark.parametrize("name", SHARED)
-@pytest.mark.parametrize("more", [None, add], ids=["alone", "and a person adds a memory"])
+@pytest.mark.parametrize(
+    "more",
+    [pytest.param(None, id="alone"), pytest.param(add, id="and a person adds a memory", marks=pytest.mark.slow)],
+)
 def test_a_kill_inside_the_write_of_a_shared_file_loses_nothing(
-    tmp_path: Path, name: str, more: Callable[[Path], None] | None
+    tmp_path: Path, whole: Path, name: str, more: Callable[[Path], None] | None
 ) -> None:
-    folder, whole = tmp_path / "killed", tmp_path / "whole"
-    folder.mkdir()
-    whole.mkdir()
-    cut_in(folder, name)
+    assert killed_before_writing(tmp_path / name)
     if more:
-        more(folder)
-    go_on(folder)
-    ended(folder)
+        more(tmp_path)
+    go_on(tmp_path)
+    ended(tmp_path)
     if more:
-        assert "By hand" in titles_in(folder)
+        assert "By hand" in titles_in(tmp_path)
     else:
-        play(whole)
-        assert journal_of(folder) == journal_of(whole)
-        assert files_of(folder) == files_of(whole)
+        assert journal_of(tmp_path) == journal_of(whole)
+        assert files_of(tmp_path) == files_of(whole)

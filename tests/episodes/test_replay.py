@@ -22,8 +22,9 @@ from tests.fixtures.whole_run import verify_run
 TURNS = 200
 """Of a long run, which has an episode more than it takes: who plays at random may die early."""
 SAMPLES = 24  # bytes of a file that are flipped, one at a time
-KILLS = (114, 242, 554, 642)
+KILLS = (242, 642, pytest.param(114, marks=pytest.mark.slow), pytest.param(554, marks=pytest.mark.slow))
 """Effects before which a run is killed."""
+LATER_KILLS = [pytest.param(effect, marks=pytest.mark.slow) for effect in (301, 650)]
 OWN_WORDS = "**[NOTE - PERMANENT] By hand** *(Ep1, T1)*\nThe banister is loose.\n"
 
 
@@ -267,7 +268,9 @@ def test_a_paused_run_is_repeated_as_far_as_it_was_played_and_whole_once_it_was_
     assert is_whole(verify_run(STORY, tmp_path), turns_of(tmp_path))
 
 
-@pytest.mark.parametrize("kill_at", [300, 301, 600, 601])
+@pytest.mark.parametrize(
+    "kill_at", [300, 601, *(pytest.param(effect, marks=pytest.mark.slow) for effect in (301, 600))]
+)
 def test_a_killed_run_is_repeated_as_far_as_it_was_played(tmp_path: Path, kill_at: int) -> None:
     assert killed(tmp_path, kill_at=kill_at)
     turns = turns_of(tmp_path)

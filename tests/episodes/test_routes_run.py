@@ -134,18 +134,25 @@ def test_of_routes_that_a_longer_one_begins_with_the_prompt_says_nothing(own_sto
     assert [way for way in ways for other in ways if way is not other and other.startswith(way)] == []
 
 
+@pytest.fixture(scope="module")
+def whole(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The work folder of a run that was not stopped. Nobody changes it."""
+    folder = tmp_path_factory.mktemp("whole")
+    play(own_story, folder, ScriptedLLM(Returning()))
+    return folder
+
+
 @pytest.mark.parametrize("turn", range(1, TURNS))
 def test_a_run_that_is_killed_at_a_step_of_a_route_and_resumed_equals_one_that_was_not(
-    own_story: Path, tmp_path: Path, turn: int
+    own_story: Path, tmp_path: Path, whole: Path, turn: int
 ) -> None:
-    play(own_story, tmp_path / "whole", ScriptedLLM(Returning()))
     agent = Returning()
 
     def kill(event: Event) -> None:
         if isinstance(event, TurnPlayed) and (event.record.episode, event.record.turn) == (2, turn):
             raise KeyboardInterrupt
 
-    configuration = GameConfiguration(zork_game_workdir=tmp_path / "killed", **OPTIONS)
+    configuration = GameConfiguration(zork_game_workdir=tmp_path, **OPTIONS)
     with (
         pytest.raises(KeyboardInterrupt),
         parts_of(own_story, ScriptedLLM(agent), 1) as parts,
@@ -153,11 +160,11 @@ def test_a_run_that_is_killed_at_a_step_of_a_route_and_resumed_equals_one_that_w
     ):
         run.play()
     asked = agent.asked
-    resume_run(own_story, ScriptedLLM(agent), tmp_path / "killed")
+    resume_run(own_story, ScriptedLLM(agent), tmp_path)
     assert agent.asked == asked + 1
-    assert journal_of(tmp_path / "killed") == journal_of(tmp_path / "whole")
-    assert (tmp_path / "killed" / "routes.json").read_text() == (tmp_path / "whole" / "routes.json").read_text()
-    assert verify_run(own_story, tmp_path / "killed").difference is None
+    assert journal_of(tmp_path) == journal_of(whole)
+    assert (tmp_path / "routes.json").read_text() == (whole / "routes.json").read_text()
+    assert verify_run(own_story, tmp_path).difference is None
 
 
 def test_a_run_that_stops_for_somebody_stops_in_the_middle_of_a_route_and_goes_on_there(

@@ -64,11 +64,17 @@ def environment() -> dict[str, str]:
     return kept | {"ZORKGPT_SIMPLE_MEMORY__ENABLED": "false"}
 
 
-def played(folder: Path, server: MisbehavingServer, *arguments: str) -> subprocess.CompletedProcess[str]:
+def played(
+    folder: Path, server: MisbehavingServer, *arguments: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    return ran(folder, "--base-url", server.base_url, *arguments, **variables)
+
+
+def ran(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        zorkgpt(folder, "run", "--base-url", server.base_url, *arguments),
+        zorkgpt(folder, "run", *arguments),
         cwd=folder,
-        env=environment(),
+        env=environment() | variables,
         capture_output=True,
         text=True,
         timeout=60,
@@ -129,14 +135,24 @@ def test_json_output_is_every_event_of_the_journal_whole(tmp_path: Path) -> None
     ]
 
 
-def test_quiet_output_is_beginning_and_end(tmp_path: Path) -> None:
-    with MisbehavingServer(proposes("north")) as server:
+def test_quiet_output_is_beginning_and_end_and_nothing_is_written_outside_the_work_folder(tmp_path: Path) -> None:
+    with MisbehavingServer(proposes("save"), proposes("script"), proposes("look")) as server:
         result = played(tmp_path, server, "--max-turns", "1", "--quiet")
     assert len(result.stdout.splitlines()) == 4
+    assert [path.name for path in tmp_path.iterdir()] == ["work"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("answer", [Silent(), Header(), proposes("north")], ids=["silent", "dripping", "answering"])
+@pytest.mark.parametrize(
+    ("number", "answer"),
+    [
+        pytest.param(signal.SIGINT, Silent(), id="silent, interrupted"),
+        pytest.param(signal.SIGTERM, proposes("north"), id="answering, terminated"),
+        pytest.param(signal.SIGTERM, Silent(), id="silent, terminated", marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, proposes("north"), id="answering, interrupted", marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, Header(), id="dripping, interrupted", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, Header(), id="dripping, terminated", marks=pytest.mark.slow),
+    ],
+)
 def test_a_run_that_is_stopped_cancels_its_request_and_goes_on_later(
     tmp_path: Path, number: signal.Signals, answer: Step
 ) -> None:
@@ -177,28 +193,17 @@ def test_a_second_ctrl_c_stops_at_once_and_leaves_a_whole_journal(tmp_path: Path
     assert len(turns) == 1
 
 
-def test_a_model_that_fails_pauses_the_run_with_one_line(tmp_path: Path) -> None:
-    with MisbehavingServer(proposes("north"), says_error(401, "bad key")) as server:
-        result = played(tmp_path, server, "--max-turns", "5")
+def test_a_model_that_fails_pauses_the_run_with_one_line_and_the_key_is_in_nothing_that_is_written(
+    tmp_path: Path,
+) -> None:
+    secret = "sk-planted-0123456789abcdef"
+    with MisbehavingServer(proposes("north"), says_error(401, f"bad key {secret}")) as server:
+        result = played(tmp_path, server, "--max-turns", "5", OPENAI_API_KEY=secret)
+        assert server.asked[0].headers["authorization"] == f"Bearer {secret}"
     assert result.returncode == 1
     assert "Paused in episode 1 after 1 turn: agent: " in result.stdout
     assert "401" in result.stdout
     assert "Traceback" not in result.stdout + result.stderr
-
-
-def test_a_key_is_in_nothing_that_is_written(tmp_path: Path) -> None:
-    secret = "sk-planted-0123456789abcdef"
-    with MisbehavingServer(proposes("north"), says_error(401, f"bad key {secret}")) as server:
-        result = subprocess.run(
-            zorkgpt(tmp_path, "run", "--base-url", server.base_url, "--max-turns", "2"),
-            cwd=tmp_path,
-            env=environment() | {"OPENAI_API_KEY": secret},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert server.asked[0].headers["authorization"] == f"Bearer {secret}"
     written = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.is_file()]
     assert written
     assert not any(secret in text for text in [*written, result.stdout, result.stderr])
@@ -217,26 +222,12 @@ def test_a_key_is_in_nothing_that_is_written(tmp_path: Path) -> None:
 def test_what_the_user_can_mend_is_one_line_and_status_2(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    result = subprocess.run(
-        zorkgpt(tmp_path, "run", *arguments),
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    result = ran(tmp_path, *arguments)
     assert result.returncode == 2
     assert result.stdout == ""
     (line,) = result.stderr.splitlines()
     assert line.startswith("zorkgpt: ")
     assert message in line
-
-
-def test_nothing_is_written_outside_the_work_folder(tmp_path: Path) -> None:
-    with MisbehavingServer(proposes("save"), proposes("script"), proposes("look")) as server:
-        played(tmp_path, server, "--max-turns", "1")
-    assert [path.name for path in tmp_path.iterdir()] == ["work"]
 
 
 def test_a_folder_that_nobody_named_takes_a_second_story_in_a_folder_of_its_own(
@@ -246,17 +237,8 @@ def test_a_folder_that_nobody_named_takes_a_second_story_in_a_folder_of_its_own(
     copy.write_bytes(own_story.read_bytes() + b"\0" * 512)
     for arguments in ((), ("--game", str(copy))):
         with MisbehavingServer(proposes("north")) as server:
-            command = [
-                sys.executable,
-                "-m",
-                "zorkgpt",
-                "run",
-                "--base-url",
-                server.base_url,
-                "--max-turns",
-                "1",
-                *arguments,
-            ]
+            command = [sys.executable, "-m", "zorkgpt", "run", "--base-url", server.base_url, "--max-turns", "1"]
+            command += arguments
             subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, timeout=60, check=True)
     folder = tmp_path / "game_files"
     assert (folder / "map_state.json").is_file()

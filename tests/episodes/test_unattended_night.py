@@ -48,6 +48,7 @@ def test_a_model_that_comes_back_within_ones_patience_costs_nothing_but_time(tmp
     assert back.endswith("answers again, after 5 s")
 
 
+@pytest.mark.slow
 def test_a_model_that_stays_away_longer_pauses_the_run_which_goes_on_with_as_much_patience(tmp_path: Path) -> None:
     with MisbehavingServer(NORTH, busy(600)) as server:
         paused = ran(tmp_path, *command(server, "--patience", "1"), env=PLAYER_ONLY)
@@ -95,7 +96,7 @@ def test_ctrl_c_ends_a_wait_and_nothing_is_lost_by_it(tmp_path: Path) -> None:
         assert ran(tmp_path, "resume", "--workdir", "work", env=PLAYER_ONLY).status == 0
 
 
-@pytest.mark.parametrize("refusals", [2, 5])
+@pytest.mark.parametrize("refusals", [2, pytest.param(5, marks=pytest.mark.slow)])
 def test_a_stubborn_answer_does_not_end_the_night(tmp_path: Path, refusals: int) -> None:
     with MisbehavingServer(*[REFUSAL] * refusals, NORTH) as server:
         shown = ran(tmp_path, *command(server), env=PLAYER_ONLY)

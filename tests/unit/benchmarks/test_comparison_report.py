@@ -8,20 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import memory_writes
 from benchmarks.comparison_report import Benchmark, benchmarks, report
 from benchmarks.stories import OWN_STORY, user_stories, walkthrough_of
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
-
-NEED_A_MODEL = {"embedded_turn", "first_return"}
-HELPERS = {"comparison_report", "stories", "tables"}
-TABLE = "from benchmarks.tables import show; show([{'story': 'mill', 'ms': 12.345, 'at most': None}], 'Speed')"
-
-
-def test_every_benchmark_that_needs_no_model_is_in_the_report() -> None:
-    folder = Path(__file__).parents[3] / "benchmarks"
-    modules = {path.stem for path in folder.glob("[!_]*.py")}
-    assert set(benchmarks(has_stories=True)) == modules - NEED_A_MODEL - HELPERS
 
 
 def test_without_stories_what_needs_them_is_left_out_and_said(capfd: pytest.CaptureFixture[str]) -> None:
@@ -39,11 +28,6 @@ def test_stories_that_nobody_knows_a_walkthrough_of_are_no_users_stories(
     clean_environment.setenv("ZORKGPT_STORIES", str(tmp_path))
     assert user_stories() == []
     assert walkthrough_of(tmp_path / "mill.z5").commands == WALKTHROUGH
-
-
-def test_nothing_is_logged_between_the_tables(capfd: pytest.CaptureFixture[str]) -> None:
-    memory_writes.row(2)
-    assert capfd.readouterr().out == ""
 
 
 def test_a_failure_is_told_at_the_end_and_the_others_are_run(capfd: pytest.CaptureFixture[str]) -> None:

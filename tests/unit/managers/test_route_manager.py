@@ -197,3 +197,16 @@ def test_what_ended_the_story_at_this_moment_counts_as_tried_most(tmp_path: Path
         manager.learn(TurnRecord(episode, 2, HALL, (Proposal("jump"),), (Verdict(accepted=True),), killed))
         manager.end("lost")
     assert manager.times_tried("wait") < 100
+
+
+def test_without_a_map_routes_are_kept_to_the_six_rooms_of_the_lowest_numbers(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path)
+    here, commands = YARD, ("in", "on", "up", "by", "off", "out", "away", "down")
+    for turn, command in enumerate(commands, start=1):
+        there = Observation("A room.", Location(turn + 1, f"Room {turn}"), (), (), score=0)
+        record = TurnRecord(1, turn, here, (Proposal(command),), (Verdict(accepted=True),), there)
+        manager.game_state.record(record)
+        manager.learn(record)
+        here = there
+    manager.end("turn_limit")
+    assert [route.goal.number for route in manager.book.routes if route.goal.kind == "room"] == [2, 3, 4, 5, 6, 7]

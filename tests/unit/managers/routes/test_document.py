@@ -53,6 +53,8 @@ def test_every_command_of_a_route_has_a_line_of_its_own() -> None:
 def test_the_shortest_route_to_a_goal_is_kept_and_one_that_carries_more_in_few_commands_more() -> None:
     assert commands_of(book(route("abcd"), route("ab"), route("abe", carried=2))) == ["ab", "abe"]
     assert commands_of(book(route("abcd", carried=2), route("ab"))) == ["ab"]
+    assert commands_of(book(route("a" * 10), route("b" * 15, carried=1))) == ["a" * 10, "b" * 15]
+    assert commands_of(book(route("a" * 10), route("b" * 16, carried=1))) == ["a" * 10]
 
 
 def test_what_was_tried_adds_up_and_is_written() -> None:

@@ -20,11 +20,11 @@ from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import RandomModel
 
 SERVED = {
-    "max_turns_per_episode": 25,
+    "max_turns_per_episode": 10,
     "agent_model": "named",
     "llm": {"base_url": "http://127.0.0.1:9/v1"},
     "objective_update_interval": 5,
-    "knowledge_update_interval": 10,
+    "knowledge_update_interval": 5,
 }
 PRICED = {"prices": {"named": {"input": 2, "output": 8}}}
 
@@ -54,7 +54,7 @@ def test_the_random_model_answers_whatever_a_run_asks(own_story: Path, tmp_path:
 def test_every_arm_is_told_by_itself_for_all_its_runs(own_story: Path) -> None:
     full, without = estimates(plan(own_story, **PRICED))
     assert (full.story, full.arm, without.arm) == ("tidehouse", "full", "no-memory")
-    assert full.turns == without.turns == 4 * 3 * 25
+    assert full.turns == without.turns == 4 * 3 * 10
     assert full.calls > without.calls >= full.turns
     assert full.dollars == pytest.approx((2 * full.prompt_tokens + 8 * full.answer_tokens) / 1e6, rel=0.01)
 

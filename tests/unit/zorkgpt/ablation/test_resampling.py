@@ -57,6 +57,7 @@ def test_stories_that_differ_from_each_other_make_it_wider_than_their_pairs_woul
     assert high - low > 1.2 * (alone_high - alone_low)
 
 
+@pytest.mark.slow
 def test_it_holds_the_truth_about_as_often_as_it_says() -> None:
     """95 % of percentile intervals should; with ten stories a few less do."""
     random = Random(4)
