@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import (
     BaseModel,
@@ -29,14 +29,6 @@ Confidence = Annotated[float, Field(ge=0, le=1)]
 
 _STATE = TypeAdapter(dict[str, Any])
 _Where = tuple[int | str, ...]
-
-
-class Warn(Protocol):
-    """Warns a person that something happened, with its particulars."""
-
-    def __call__(self, event: str, **particulars: str) -> object:
-        """Warn of ``event``."""
-        ...
 
 
 class RoomEntry(BaseModel):
@@ -124,11 +116,13 @@ def parse_map(content: bytes, path: Path) -> ParsedMap:
         raise NoMap(path, _place(first["loc"]) or "the file", first["msg"]) from error
 
 
-def read_map_to_write(path: Path, warn: Warn) -> MapFile | None:
-    """Return what the file holds, for whoever will write it; ``None`` where there is no file, or none with a map.
+def read_map_to_write(path: Path, warn: Callable[..., object]) -> MapFile | None:
+    """Return the content of the file for a caller that will write it, ``None`` if there is no file or no map in it.
 
-    Where entries that cannot be are left out, a copy of the file is kept under a new name. A file that is no map at all
-    is renamed. Both with a warning. Raises ``StoreError`` where the file cannot be read or kept.
+    If invalid entries are left out, a copy of the file is kept under a new name. A file that is not a map is renamed.
+    Both are reported with ``warn(event, **fields)``, a structlog logger's method.
+
+    Raises ``StoreError`` if the file cannot be read or kept.
     """
     try:
         read = read_map_file(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import fields
 from hashlib import sha256
@@ -14,7 +15,7 @@ from session.events import FileEdited
 from session.files.document_store import SharedStore
 from session.files.inputs import Inputs
 from session.files.shared_files import locked
-from zorkgpt.mapping.map_file import Warn, parse_map, read_map_to_write
+from zorkgpt.mapping.map_file import parse_map, read_map_to_write
 from zorkgpt.mapping.map_graph import MapGraph
 
 
@@ -27,7 +28,7 @@ class MapStore(SharedStore):
     warn: called with what in the file cannot be used. Raises ``StoreError`` if the file cannot be read.
     """
 
-    def __init__(self, path: Path, warn: Warn, graph: MapGraph | None = None) -> None:
+    def __init__(self, path: Path, warn: Callable[..., object], graph: MapGraph | None = None) -> None:
         super().__init__(path)
         self.is_changed = self._is_due = self._is_prepared = False
         self._warn = warn

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from filelock import FileLock, Timeout
 from platformdirs import user_cache_path
@@ -41,12 +41,8 @@ def _mend() -> str:
     return f"run `{program()} model pull` again later, or name a server with --base-url"
 
 
-class Progress(Protocol):
-    """Shows how far a pull has come."""
-
-    def __call__(self, stage: Stage, done: int, total: int) -> None:
-        """Show ``done`` of ``total`` bytes of a stage; ``waiting`` is for another pull, ``ready`` comes last."""
-        ...
+Progress = Callable[[Stage, int, int], None]
+"""Reports a stage of a pull, the bytes done and their total; ``waiting`` is for another pull, ``ready`` comes last."""
 
 
 @dataclass(frozen=True, slots=True)
