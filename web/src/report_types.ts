@@ -223,6 +223,7 @@ export interface Proposal {
   objective: ObjectiveNote | null;
   follow: number | null;
   go_to: number | null;
+  note: AgentNote | null;
 }
 export interface Reading {
   is_room_description: boolean;
@@ -232,6 +233,10 @@ export interface Reading {
 export interface ObjectiveNote {
   done: number | null;
   new: string;
+}
+export interface AgentNote {
+  text: string;
+  number: number | null;
 }
 export interface Verdict {
   accepted: boolean;
