@@ -89,7 +89,7 @@ def questions() -> Iterator[tuple[str, str, type[BaseModel]]]:
     for name, answer in ANSWERS.items():
         fields = dict.fromkeys(prompt_fields(name), "8")
         yield name, fill_prompt(name, **fields), answer
-    for asked in ({}, {"reads": True}, {"reads": True, "notes_objectives": True, "travels": True}):
+    for asked in ({}, {"reads": True}, {"reads": True, "notes_objectives": True, "keeps_notes": True, "travels": True}):
         yield " ".join(["agent", *asked]), *of_agent(**asked)
     yield "agent without reasoning", *of_agent(reasoning_length=0)
 
@@ -120,7 +120,7 @@ def examples_in(told: str) -> Iterator[dict[str, Any]]:
 
 
 def test_every_prompt_without_fields_of_the_moment_is_asked_for() -> None:
-    parts = {"agent", "agent_reading", "agent_answer", "agent_command", "agent_objective"}
+    parts = {"agent", "agent_reading", "agent_answer", "agent_command", "agent_objective", "agent_note"}
     asked = {*ANSWERS, *parts, "agent_valid_actions"}
     assert sorted(path.stem for path in PROMPTS if path.stem not in asked and not prompt_fields(path.stem)) == []
 
