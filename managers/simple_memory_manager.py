@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, override
@@ -17,7 +17,6 @@ from managers.memory.prompt import last_turn, location_text, shuffled_location
 from managers.memory.synthesis import Revision, require_location_id
 from managers.memory.tiers import MemoryTiers
 from managers.route_manager import RouteManager
-from managers.things_here import scenery_of
 from session.context import Place, PromptSection
 from session.errors import StoreError
 from session.events import EpisodeEnd
@@ -52,7 +51,6 @@ class SimpleMemoryManager(BaseManager):
 
     llm_client: the model that says what to remember; without one nothing is learnt from play
     directions: the story's own direction words (``StoryFacts.directions``)
-    scenery: the attributes of things that the story does not list
     tokens: counts the tokens of texts
     routes: knows which turns belong to a way that is followed, and which one ended it
     map_manager: counts visits, also those from before a location had a memory
@@ -69,7 +67,6 @@ class SimpleMemoryManager(BaseManager):
         llm_client: LanguageModel | None = None,
         *,
         directions: Iterable[str] = (),
-        scenery: Collection[int] = (),
         tokens: TokenCounter | None = None,
         routes: RouteManager | None = None,
         map_manager: MapManager | None = None,
@@ -90,7 +87,6 @@ class SimpleMemoryManager(BaseManager):
             lambda: self.llm_client,
             has_stopped=lambda: routes is not None and routes.has_stopped,
             directions=directions,
-            scenery=scenery,
             tokens=self.tokens,
         )
 
@@ -105,7 +101,6 @@ class SimpleMemoryManager(BaseManager):
             parts.game_state,
             parts.model,
             directions=parts.story.directions,
-            scenery=scenery_of(parts.story.attribute_names),
             tokens=parts.tokens,
             routes=parts.find(RouteManager),
             map_manager=parts.find(MapManager),

@@ -79,6 +79,7 @@ class GameState:
     action_history: every command with its response, oldest first
     action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
     memory_log_history: always empty, kept because users of this class expect it; ``Memories.md`` has what was learnt
+    turn_locations: the name of the location in which each turn began, "" if it is not known
     visited_locations: ids of the locations in which at least one turn was begun
     tries: its turns by location and command
     notes: at most ``MOST_NOTES`` lines that the agent keeps in view, oldest first
@@ -101,6 +102,7 @@ class GameState:
     action_history: list[PlayedAction] = field(default_factory=list)
     action_reasoning_history: list[dict[str, Any]] = field(default_factory=list)
     memory_log_history: list[str] = field(default_factory=list)
+    turn_locations: list[str] = field(default_factory=list)
     visited_locations: set[int] = field(default_factory=set)
     tries: Tries = field(default_factory=Tries)
     notes: list[str] = field(default_factory=list)
@@ -129,6 +131,7 @@ class GameState:
         if turn.before.location is not None:
             self.visited_locations.add(turn.before.location.num)
         self.action_history.append(PlayedAction(turn.action, turn.after.text))
+        self.turn_locations.append(turn.before.location.label if turn.before.location else "")
         self.add_reasoning(turn.turn, turn.reasoning, turn.action)
         if turn.moved or turn.before.location is None:
             self.arrival_turn = turn.turn
@@ -140,6 +143,10 @@ class GameState:
         if location_id == self.last_room_description_location_id:
             return RoomDescription(self.last_room_description, self.last_room_description_turn)
         return self.room_descriptions.get(location_id)
+
+    def turn_location(self, turn: int) -> str:
+        """Return the name of the location in which a turn began, "" if that is not known."""
+        return self.turn_locations[turn - 1] if 0 < turn <= len(self.turn_locations) else ""
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
         """Add the reasoning behind a turn's command to the history."""

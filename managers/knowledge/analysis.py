@@ -39,6 +39,12 @@ FilledSection = Literal[
 DEFAULT_SECTION: FilledSection = "LESSONS LEARNED"
 
 _SECTIONS = {text_key(title): title for title in get_args(FilledSection)}
+HARD_WON: tuple[FilledSection, ...] = ("DANGERS & THREATS", "PUZZLE SOLUTIONS", "DEATH & DANGER ANALYSIS")
+"""The sections of what won points or killed."""
+
+_LOCATION = re.compile(r"\b(?:L|[Ll]ocation |ID:? )(\d+)\b")
+_QUOTED = re.compile(r"[`'\"\u2018\u201c]([^`'\"\u2019\u201d]+)[`'\"\u2019\u201d]")
+_TELLING_WORD = re.compile(r"\b(?!(?:the|and|you|for|with|from|then|that|this)\b)\w{3,}")
 _SPAN = re.compile(r"T?([0-9]{1,9})(?:\s*[-\u2013]\s*T?([0-9]{1,9}))?", re.IGNORECASE)
 
 
@@ -210,7 +216,8 @@ def _section(turn: LearntTurn) -> FilledSection:
 def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> KnowledgeUpdate:
     """Take the lines of the answer that cite turns which were shown, and not only ephemeral ones.
 
-    A line also gets the sources of those it replaces.
+    A line takes the place of those that it replaces, except for a line on points or a danger about something else: the
+    model may have given a wrong number, and then both stay.
     """
     removed: list[KnowledgeEntry] = []
     added: list[KnowledgeEntry] = []
@@ -224,9 +231,30 @@ def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> Know
             ephemeral.append(line.text)
         else:
             replaced = [entry for entry in entries_numbered(proposed.replaces, question.known) if entry not in removed]
-            added.append(KnowledgeEntry(proposed.section, with_sources_of(replaced, line)))
-            removed += replaced
+            removed += [entry for entry in replaced if entry.section not in HARD_WON or is_about(line, entry.line)]
+            added.append(KnowledgeEntry(proposed.section, line))
     return KnowledgeUpdate(KnowledgeEdit(tuple(removed), tuple(added)), tuple(refused), tuple(ephemeral))
+
+
+def is_about(line: KnowledgeLine, known: KnowledgeLine) -> bool:
+    """Return whether a line can be about the same as a known one.
+
+    It can if it cites one of its turns, names one of its locations or commands, or has half of its telling words.
+    """
+    cites_its_turn = any(
+        one.episode == other.episode and one.first_turn <= other.last_turn and other.first_turn <= one.last_turn
+        for one in line.sources
+        for other in known.sources
+    )
+    if cites_its_turn or any(each & other for each, other in zip(_named(line.text), _named(known.text), strict=True)):
+        return True
+    words = set(_TELLING_WORD.findall(known.text.casefold()))
+    return 2 * len(words & set(_TELLING_WORD.findall(line.text.casefold()))) >= len(words) > 0
+
+
+def _named(text: str) -> tuple[set[str], set[str]]:
+    """Return the numbers of the locations and the commands in quotation marks that a line names."""
+    return set(_LOCATION.findall(text)), {text_key(each) for each in _QUOTED.findall(text)}
 
 
 def _refusal(proposed: ProposedLine, line: KnowledgeLine, turns: Collection[int]) -> str:

@@ -6,7 +6,7 @@ A visit is the turns that begin at one location, up to the one that leads elsewh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from managers.base_manager import BaseManager
@@ -46,7 +46,6 @@ class MemoryLearner:
     model: returns the model to ask, ``None`` for none
     has_stopped: tells whether the last turn was one at which a route stopped
     directions: the story's own direction words
-    scenery: the attributes of things that the story does not list
     tokens: counts the tokens of texts
     """
 
@@ -59,7 +58,6 @@ class MemoryLearner:
         *,
         has_stopped: Callable[[], bool],
         directions: Iterable[str],
-        scenery: Collection[int],
         tokens: TokenCounter,
     ) -> None:
         self.visit = VisitTracker()
@@ -70,7 +68,6 @@ class MemoryLearner:
         self._model = model
         self._has_stopped = has_stopped
         self._movements = MovementAnalyzer(directions)
-        self._scenery = scenery
         self._tokens = tokens
         self._window = owner.config.get_memory_history_window()
 
@@ -87,7 +84,7 @@ class MemoryLearner:
             self._synthesise(self.visit.take())
             self._tiers.visit(location, record.episode)
         first_visit = self.visit.enter(location.num)
-        outcome = ActionOutcome.of(record, location, self._movements, first_visit=first_visit, scenery=self._scenery)
+        outcome = ActionOutcome.of(record, location, self._movements, first_visit=first_visit)
         self.visit.laid_down |= {(location.num, name) for name in outcome.laid_down}
         is_as_known = record.is_of_route and not record.after.died and not self._has_stopped()
         if not is_as_known and self._is_news(outcome):

@@ -45,6 +45,8 @@ def _forms(word: str) -> set[str]:
 
 
 SUBSTANTIAL = 100  # characters of a response
+ARRIVAL = "Long description on arrival at a first visit"
+"""A signal about the turn before that of its outcome, or about the opening."""
 
 _FAILING = re.compile(
     r"n['\u2019]t\b|\b(?:cannot|not|no|nothing|impossible|fails?|locked|already|unable)\b", re.IGNORECASE
@@ -88,8 +90,6 @@ class ActionOutcome:
     score_change: points, ``None`` where the score is not known
     sight_changed: the player may notice something of it (``TurnRecord.did_something``)
     arrival_text: on a first visit what the story printed when the player came, "" where that is not known
-    standing_here: on a first visit names of what lay or stood there, as far as the text on arrival has them; ``None``
-        where that is not known
     was_understood: the story took it for a command; else no turn of the story passed, and nothing changed
     in_fight: somebody was fighting the player, as a model has read
     taken, laid_down: names of what is carried now and was not before, and the other way round
@@ -113,7 +113,6 @@ class ActionOutcome:
     sight_changed: bool = False
     died: bool = False
     arrival_text: str = ""
-    standing_here: tuple[str, ...] | None = None
     was_understood: bool = True
     in_fight: bool = False
     taken: tuple[str, ...] = ()
@@ -128,19 +127,14 @@ class ActionOutcome:
         movements: MovementAnalyzer,
         *,
         first_visit: bool,
-        scenery: Collection[int] = (),
     ) -> Self:
         """Return the outcome of a turn that began at ``location``.
 
         first_visit: no turn of the episode began there before
-        scenery: the attributes of things that the story does not list
         """
         before, after = record.before, record.after
         command = movements.exit_of(record.action)
         destination = after.location if record.moved else None
-        listed = None
-        if first_visit and before.visible is not None:
-            listed = [thing.name for thing in before.visible if thing.attributes.isdisjoint(scenery)]
         return cls(
             location_id=location.num,
             location_name=location.name,
@@ -159,7 +153,6 @@ class ActionOutcome:
             sight_changed=record.did_something,
             died=after.died,
             arrival_text=before.text if first_visit else "",
-            standing_here=None if listed is None else tuple(sorted(names(before.text, listed))),
             was_understood=before.moves is None or before.moves != after.moves or record.did_something,
             in_fight=record.is_in_fight,
             taken=_names_missing(after.inventory, before.inventory),
@@ -244,8 +237,8 @@ class ActionOutcome:
 
     @property
     def is_walk_through(self) -> bool:
-        """Whether the player only walked on, from where nothing is known to lie or stand."""
-        return self.is_direction and self.moved and self.standing_here == ()
+        """Whether the player only walked on: what lies or stands in the room is described again on the next visit."""
+        return self.is_direction and self.moved
 
 
 def outcome_of(
@@ -289,7 +282,7 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
     changed nothing which the player could see, where the answer is as short as a refusal.
     """
     if outcome.first_visit and len(outcome.arrival_text) > SUBSTANTIAL:
-        yield "Long description on arrival at a first visit", "core"
+        yield ARRIVAL, "core"
     elif outcome.first_visit and not outcome.arrival_text and outcome.is_substantial:
         yield "Long response on first visit suggests room description", "core"
     if outcome.inventory_changed and not outcome.moved and not outcome.died:
@@ -300,7 +293,7 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
         yield "Score increase suggests game mechanic discovered", "permanent"
     if outcome.died:
         yield "Death suggests a danger", "permanent"
-    if not (outcome.had_effect or outcome.is_substantial) and outcome.seems_failed:
+    if not (outcome.had_effect or outcome.is_substantial or outcome.is_idle) and outcome.seems_failed:
         yield "Failed action, as a hint from the wording alone", "permanent"
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
 
-from managers.memory.outcome import ActionOutcome, signals_of
+from managers.memory.outcome import ARRIVAL, ActionOutcome, signals_of
 from managers.memory.synthesis import VisitMemory, VisitNews
 from managers.prompting import (
     LONGEST_ACTION,
@@ -290,7 +290,9 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     for turn, (action, response) in enumerate(played, start=first_turn):
         told = without_padding(response)
         told = TOLD_BELOW if shown_on_arrival and told == shown_on_arrival else told
-        turns.append([Line(turn_text(turn, _short(action))), Line("Response: ", told)])
+        place = visit.outcomes[-1].location_name if turn == last.turn else state.turn_location(turn)
+        where = f" [{_short(place)}]" if place else ""
+        turns.append([Line(turn_text(turn, _short(action), where=where)), Line("Response: ", told)])
         if reasons.get(turn):
             reasoning.append([Line(f"Turn {turn}: ", reasons[turn])])
     return [
@@ -341,6 +343,7 @@ def _signals(visit: VisitNews) -> Iterator[str]:
     turns: dict[str, list[int]] = {}
     for outcome in visit.outcomes:
         for words, tier in signals_of(outcome):
-            turns.setdefault(f"{words} (likely {tier.upper()})", []).append(outcome.turn)
+            turns.setdefault(f"{words} (likely {tier.upper()})", []).append(outcome.turn - (words == ARRIVAL))
     for signal, numbers in turns.items():
-        yield f"• Turn{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}: {signal}"
+        told = f"Turn{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
+        yield f"• {'The opening' if numbers == [0] else told}: {signal}"

@@ -137,15 +137,24 @@ class TestWhatIsTaken:
         play.play(20)
         assert play.known == ["- Mordant first, then dye. *(Ep1, T5; Ep1, T7; Ep1, T15)*"]
 
-    def test_a_better_line_takes_the_place_and_the_turns_of_the_old_one(self, tmp_path: Path) -> None:
+    def test_a_better_line_takes_the_place_of_the_old_one_and_has_the_turns_that_it_cites(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [SOLVED, answer(line("Mordant, wait, dye.", 15, replaces=[1, 7]))])
         play.play(20)
-        assert play.known == ["- Mordant, wait, dye. *(Ep1, T5; Ep1, T7; Ep1, T15)*"]
+        assert play.known == ["- Mordant, wait, dye. *(Ep1, T15)*"]
         assert play.archive.read_text() == (
             "# Archive of the knowledge base\n\n"
             "- Mordant first, then dye. *(Ep1, T5; Ep1, T7)* (in PUZZLE SOLUTIONS until Ep1, T20)\n"
         )
         assert play.metrics["archived"] == 1
+
+    def test_a_wrong_number_does_not_remove_a_solution(self, tmp_path: Path) -> None:
+        """One wrong digit removed a procedure that was worth 15 points."""
+        play = KnowledgePlay(tmp_path, [SOLVED, answer(line("The otter wants a herring.", 15, replaces=[1]))])
+        play.play(20)
+        assert play.known == [
+            "- Mordant first, then dye. *(Ep1, T5; Ep1, T7)*",
+            "- The otter wants a herring. *(Ep1, T15)*",
+        ]
 
     def test_what_a_person_wrote_has_no_number_and_stays_to_the_byte(self, tmp_path: Path) -> None:
         written = "\ufeffMine!\r\n\r\n## PUZZLE SOLUTIONS\r\n* Ask  the *dyer*\r\n\r\n<!-- later -->\r\n"

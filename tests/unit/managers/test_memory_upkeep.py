@@ -64,7 +64,7 @@ def test_every_memory_that_breaks_a_rule_is_counted(tmp_path: Path) -> None:
     assert manager.get_status()["metrics"]["refused"] == 2
 
 
-@pytest.mark.parametrize(("budget", "first_shown"), [(8000, 2), (4000, 2), (2400, 2), (2140, 5)])
+@pytest.mark.parametrize(("budget", "first_shown"), [(8000, 2), (4000, 2), (2400, 2), (2140, 6)])
 def test_of_the_turns_before_the_oldest_are_left_out_before_texts_become_a_line(
     tmp_path: Path, budget: int, first_shown: int
 ) -> None:
@@ -74,7 +74,7 @@ def test_of_the_turns_before_the_oldest_are_left_out_before_texts_become_a_line(
         play.turn(f"try {turn}", "word " * 200, world_hash=str(turn))
     play.manager.end("over")
     prompt = play.llm.calls[-1].prompt
-    shown = re.findall(r"^Turn (\d+): .*\nResponse: (.*)", prompt.user, re.MULTILINE)
+    shown = re.findall(r"^Turn (\d+) \[.*\]: .*\nResponse: (.*)", prompt.user, re.MULTILINE)
     assert [int(turn) for turn, _ in shown] == list(range(first_shown, 15))  # 2: ten turns up to the first news, of 11
     assert min(len(response) for _, response in shown) > 280
     assert play.manager.tokens.estimate(prompt.system + prompt.user) <= budget
