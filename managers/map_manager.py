@@ -25,7 +25,7 @@ from zorkgpt.mapping.movement_analyzer import Attempt, MovementAnalyzer, repeate
 from zorkgpt.mapping.navigation import FrontierRoom, Route, local_view
 
 _DARK = re.compile(r"\b(?:pitch[ -](?:dark|black)|too dark|darkness)\b", re.IGNORECASE)
-LONGEST_REFUSAL = 160  # characters
+LONGEST_REFUSAL = 120  # characters
 SAVE_INTERVAL = 10  # turns
 
 

@@ -174,6 +174,7 @@ class Learning:
             inputs.sync()
             for store in due:
                 store.write()
+        self.look(inputs)  # a file may have been edited while it was written
         self.get(StateManager).show_soon()
 
     def show(self) -> None:

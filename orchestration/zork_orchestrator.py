@@ -121,7 +121,6 @@ class ZorkOrchestrator:
         self.inputs.emit(episode.ended(end))
         self._episode = None
         self.learning.commit(self.inputs)
-        self.learning.look(self.inputs)
         self.checkpoint()
         return True
 

@@ -34,5 +34,5 @@ def test_the_second_episode_begins_with_commands_that_worked_in_the_first(own_st
     prompts = [call.prompt.user for call in model.calls if call.role == "agent"]
     assert "## COMMAND SYNTAX" not in prompts[0]
     syntax = prompts[TURNS].split("## COMMAND SYNTAX\n")[1].split("\n\n")[0]
-    assert syntax == "Worked in this story: unlock door with key; open chest; take lamp; fill lamp"
+    assert syntax == "Worked in this story: take lamp; open chest; unlock door with key; fill lamp"
     assert all(f"## COMMAND SYNTAX\n{syntax}\n" in prompt for prompt in prompts[TURNS:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -108,6 +109,8 @@ def main() -> None:
         cause = "" if _current_folder() else f"the current folder, {folder}, is gone: "
         print_error(f"zorkgpt: {cause}{error}".replace("\n", "\\n"))
         sys.exit(status)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient Ctrl-C would show how the interpreter ends
 
 
 def _show_warning(message: Warning | str, *_place: object, **_more: object) -> None:

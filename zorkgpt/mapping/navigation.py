@@ -14,7 +14,7 @@ from zorkgpt.mapping.map_graph import SURE, Edge, MapGraph, by_destination, plai
 
 WAY_BACK = 0.5
 """The confidence in a way back that was never tried."""
-FARTHEST_SHOWN = 700  # characters of the exits to try, and half of it of the places known, beyond the rooms with lines
+FARTHEST_SHOWN = 240  # characters of the exits to try, and half of it of the places known, beyond the rooms with lines
 
 
 def local_view(graph: MapGraph, here: int, radius: int) -> str:
@@ -53,8 +53,8 @@ def _farther(graph: MapGraph, here: int, shown: Collection[int]) -> Iterable[str
             exits = ", ".join(_exits(graph, room, graph.untried_exits(room)))
             untried += [f"{label}: {exits} {moves}"] if exits else []
             known += [f"{label} {moves}"] if room in distances and room not in beside and not exits else []
-    yield from _first_of("Untried farther away (moves)", untried, FARTHEST_SHOWN)
-    yield from _first_of("Other rooms within reach (moves)", known, FARTHEST_SHOWN // 2)
+    yield from _first_of("Farther untried (moves)", untried, FARTHEST_SHOWN)
+    yield from _first_of("Other rooms (moves)", known, FARTHEST_SHOWN // 3)
 
 
 def _first_of(title: str, items: Sequence[str], characters: int) -> Iterable[str]:
@@ -72,7 +72,7 @@ def _walked(graph: MapGraph, room: int, shown: Collection[int]) -> Iterable[str]
         yield f"{told} -> L{to_id}" + ("" if to_id in shown else f" {plain_line(graph.rooms[to_id].label)}")
     for exit_, to_id in graph.ways_back.get(room, {}).items():
         name = "" if to_id in shown else f" {plain_line(graph.rooms[to_id].label)}"
-        yield f"{exit_} -> L{to_id}{name} (way back, not tried)"
+        yield f"{exit_} -> L{to_id}{name} (back?)"
 
 
 def _command(graph: MapGraph, edge: Edge) -> str:

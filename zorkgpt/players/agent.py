@@ -88,8 +88,8 @@ _WAYS = {
     "go_to": "Number of a location on the map to walk to instead of typing the command, else null",
 }
 _TOLD_WAYS = {
-    "follow": "- `follow`: the number of a route under ROUTES. To win more than last time, follow a good one first.",
-    "go_to": "- `go_to`: the number of a location that you have seen, to walk there by known ways.",
+    "follow": "- `follow`: number of a route under ROUTES. To win more than last time, follow a good one first.",
+    "go_to": "- `go_to`: number of a known location to walk to.",
 }
 
 

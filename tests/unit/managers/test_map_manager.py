@@ -161,7 +161,7 @@ class TestWhatThePromptSaysOfExits:
         manager = manager_in(tmp_path, here=32)
         manager.learn(turn(at(29, "Roof"), "down", STUDY))
         assert manager.local_view() == (
-            "L32 Study (here): up -> L29 (way back, not tried); untried: south, southeast\nL29 Roof: down -> L32"
+            "L32 Study (here): up -> L29 (back?); untried: south, southeast\nL29 Roof: down -> L32"
         )
 
     def test_so_has_the_room_in_which_an_episode_begins(self, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ class TestWhatThePromptSaysOfExits:
             "L49 Hall (here): led nowhere: south (You can't, since the oak door is in the way.)"
         )
         manager.learn(turn(refused, "south", at(60, "Path")))
-        assert manager.local_view() == ("L49 Hall (here): south -> L60\nL60 Path: north -> L49 (way back, not tried)")
+        assert manager.local_view() == ("L49 Hall (here): south -> L60\nL60 Path: north -> L49 (back?)")
 
     def test_a_walk_that_leads_back_is_tried_and_never_pruned(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=49)
