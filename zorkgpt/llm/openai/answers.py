@@ -10,7 +10,6 @@ from itertools import islice
 from typing import NamedTuple
 
 from pydantic import ValidationError
-from pydantic_core import from_json
 
 from session.errors import ResponseInvalid, problems_in
 from zorkgpt.llm.language_model import Answer
@@ -24,6 +23,9 @@ _BRACE = re.compile(r"""\{(?=[ \t\n\r]*(?:["}]|\Z))""")
 """A brace that may begin an object."""
 _MARK = re.compile(rf"<(?P<closing>/?)(?:think|thinking|reflection)\s*>|(?P<brace>{_BRACE.pattern})", re.IGNORECASE)
 _DECODER = json.JSONDecoder()
+_TORN = re.compile(r"\s*|t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.\d*|(?:\.\d+)?[eE][+-]?\d*")
+"""What is left of a text that ends within an object, from the place on that is not JSON."""
+_LONGEST_ESCAPE = 5  # characters after the backslash, "u" among them
 
 
 class AnswerIncomplete(ResponseInvalid):
@@ -154,10 +156,14 @@ def _object_end(text: str, start: int) -> int | None:
 def _is_torn(text: str) -> bool:
     """Return whether the text is the beginning of an object."""
     try:
-        from_json(text.encode(errors="replace"), allow_partial="trailing-strings")
-    except ValueError:
+        _DECODER.raw_decode(text)
+    except json.JSONDecodeError as error:
+        rest = text[error.pos :]
+        is_in_escape = error.msg.startswith("Invalid \\uXXXX") and len(rest) <= _LONGEST_ESCAPE
+        return is_in_escape or error.msg.startswith("Unterminated string") or _TORN.fullmatch(rest) is not None
+    except (ValueError, RecursionError):
         return False
-    return True
+    return False
 
 
 def _last_words(thoughts: str) -> list[str]:
