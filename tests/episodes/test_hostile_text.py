@@ -29,7 +29,7 @@ class Hostile:
     """Answers with something of the right shape that has the hostile text in every string."""
 
     def play(self, handler: Handler) -> None:
-        answer = answer_to(handler.server.asked[-1].body)
+        answer = answer_to(handler.server.asked[-1].body).replace('"ephemeral"', '"permanent"')  # for the file
         for word in (*WORDS, "frotz"):
             answer = answer.replace(word, json.dumps(f"{HOSTILE} {word}")[1:-1])
         Streams((answer,)).play(handler)
@@ -77,7 +77,7 @@ PLAYED = [
 @pytest.fixture(scope="module")
 def played(server: MisbehavingServer, folder: Path) -> list[Ran]:
     """A run through a pipe, as JSON, and on a terminal."""
-    command = ("run", "--base-url", server.base_url, "--max-turns", "6", "--game", f"{TITLE}\u202e\n.z5")
+    command = ("run", "--base-url", server.base_url, "--max-turns", "12", "--game", f"{TITLE}\u202e\n.z5")
     env = environment(ZORKGPT_CRITIC__MODE="llm", ZORKGPT_OBJECTIVE_UPDATE_INTERVAL="2")
     return [
         ran(folder, *command, env=env),
