@@ -118,6 +118,10 @@ class BaseManager(ABC):
     def section(self, observation: Observation) -> PromptSection | None:
         """Return what the manager has to say in the agent's prompt at this moment, ``None`` for nothing."""
 
+    def outlook(self) -> str:
+        """Return what a plan for the next episode should take into account, a line each; "" for nothing."""
+        return ""
+
     def commit(self) -> None:
         """Write what is due into the files, outside a run. Raises ``StoreError``."""
         for store in self.stores():

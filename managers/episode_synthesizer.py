@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -30,7 +31,8 @@ from managers.episodes.summary import (
     parse_summaries,
 )
 from managers.knowledge.view import most_useful
-from managers.knowledge_manager import KNOWLEDGE_TITLE, KnowledgeManager
+from managers.knowledge_manager import KnowledgeManager
+from managers.prompting import turn_text
 from managers.state_manager import StateManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
@@ -40,10 +42,13 @@ from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.knowledge import KnowledgeEntry
-from session.text import TokenCounter
+from session.text import TokenCounter, cut_at, one_line
 from session.values import Observation, TurnRecord
 
+LAST_EPISODE_TITLE = "The last episode, and the plan"
 DEATH_ANALYSIS = "DEATH & DANGER ANALYSIS"
+LATEST_SHOWN = 8  # turns
+LONGEST_TOLD = 120  # characters of what the story said to one of these
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt
 
 
@@ -53,12 +58,14 @@ class SynthesizerState:
 
     notes: the facts of the episode so far
     handover: what the player is told of the last episode
+    plan: for this episode
     summary: ``None`` until the episode has ended
     updates, failures, refused: answers taken, calls that gave none, and parts of answers that made no sense
     """
 
     notes: EpisodeNotes = field(default_factory=EpisodeNotes)
     handover: str = ""
+    plan: tuple[str, ...] = ()
     summary: EpisodeSummary | None = None
     updates: int = 0
     failures: int = 0
@@ -70,6 +77,7 @@ class EpisodeSynthesizer(BaseManager):
 
     knowledge_manager: keeps the lessons, and lends its model
     state_manager: shows how an episode ended
+    others: managers that know what a plan should take into account
     tokens: estimates how many tokens a prompt has
 
     Raises ``StoreError`` where the file cannot be read.
@@ -83,11 +91,13 @@ class EpisodeSynthesizer(BaseManager):
         knowledge_manager: KnowledgeManager,
         state_manager: StateManager,
         *,
+        others: Sequence[BaseManager] = (),
         tokens: TokenCounter | None = None,
     ) -> None:
         super().__init__(logger, config, game_state)
         self.knowledge_manager = knowledge_manager
         self.state_manager = state_manager
+        self.others = others
         self.tokens = tokens or TokenCounter()
         self._store: DocumentStore[Summaries, KeepSummary] = DocumentStore(
             config.zork_game_workdir / SUMMARIES_FILE, parse_summaries
@@ -101,7 +111,8 @@ class EpisodeSynthesizer(BaseManager):
     def build(cls, parts: ManagerParts) -> Self:
         """Make the synthesizer for the run's knowledge and state."""
         knowledge, state = parts.get(KnowledgeManager), parts.get(StateManager)
-        return cls(parts.logger, parts.config, parts.game_state, knowledge, state, tokens=parts.tokens)
+        others = tuple(parts.managers)
+        return cls(parts.logger, parts.config, parts.game_state, knowledge, state, others=others, tokens=parts.tokens)
 
     @classmethod
     @override
@@ -114,9 +125,11 @@ class EpisodeSynthesizer(BaseManager):
         return (self._store,)
 
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return how the last episode ended, for the section of knowledge."""
+        """Return how the last episode ended, and the plan for this one: they are the same throughout the episode."""
         del observation
-        return PromptSection(KNOWLEDGE_TITLE, self.handover(), 7, Place.KNOWLEDGE)
+        plan = "".join(f"\n- {line}" for line in self._state.plan)
+        told = [self.handover(), f"Plan for this episode:{plan}" if plan else ""]
+        return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 7, Place.PLAN)
 
     def reset(self, game_state: GameState | None = None) -> None:
         """Begin the notes of a new episode, and read how the last one went. Raises ``StoreError``."""
@@ -127,6 +140,7 @@ class EpisodeSynthesizer(BaseManager):
             self._state,
             notes=notes_of_opening(self.game_state),
             handover=handover_text(earlier[-1]) if earlier else "",
+            plan=self.knowledge_manager.plan(),
             summary=None,
         )
 
@@ -155,13 +169,13 @@ class EpisodeSynthesizer(BaseManager):
         return summary
 
     def synthesize_inter_episode_wisdom(self) -> bool:
-        """Add what the episode teaches to the knowledge; return whether that is anything new.
+        """Add what the episode teaches to the knowledge, and plan the next one; return whether anything new was learnt.
 
-        The model is asked once where the episode was instructive (docs/specification.md, Episode synthesis). Where it
-        gives no answer, or is too small to be asked, deaths are told in the story's own words. Raises ``BudgetSpent``.
+        The model is asked once (docs/specification.md, Episode synthesis). If it gives no answer, or is too small to be
+        asked, deaths are told in the story's own words. Raises ``BudgetSpent``.
         """
         summary = self._state.summary
-        if summary is None or not summary.is_instructive or not self.config.knowledge.enabled:
+        if summary is None or not summary.is_worth_a_question or not self.config.knowledge.enabled:
             return False
         if not has_room(self.config.prompt_budgets.analysis, self.tokens):
             return self._keep_plain_lessons(summary)
@@ -174,11 +188,16 @@ class EpisodeSynthesizer(BaseManager):
                 insights=shown,
                 knowledge=self.knowledge_manager.text(budget // SHARE_OF_BUDGET),
                 earlier=self._earlier(),
+                plan=self._state.plan,
+                outlook="\n".join(filter(None, [*(each.outlook() for each in self.others), *self._noted()])),
                 budget=budget,
                 tokens=self.tokens,
             )
             lessons = EpisodeLessons(summary, known, nameable(shown), self.knowledge_manager.admits)
-            lessons.take(self.knowledge_manager.model.complete("analysis", prompt, EpisodeAnswer).value)
+            answer = self.knowledge_manager.model.complete("analysis", prompt, EpisodeAnswer).value
+            lessons.take(answer)
+            if answer.plan is not None:
+                self.knowledge_manager.replace_plan(answer.plan)
             return self._keep(lessons, known)
         except LanguageModelError as error:
             self._state = replace(self._state, failures=self._state.failures + 1)
@@ -209,6 +228,16 @@ class EpisodeSynthesizer(BaseManager):
                 "refused": state.refused,
             },
         }
+
+    def _noted(self) -> list[str]:
+        """Return the agent's notes, and the latest turns: there the next episode may go on."""
+        state = self.game_state
+        latest = list(enumerate(state.action_history, start=1))[-LATEST_SHOWN:]
+        noted = [f"Noted: {note}" for note in state.notes]
+        for turn, played in latest:
+            told = cut_at(one_line(played.response), LONGEST_TOLD)
+            noted.append(turn_text(turn, f"{played.action}: {told}", where=f" [{state.turn_location(turn)}]"))
+        return noted
 
     def _earlier(self) -> list[EpisodeSummary]:
         return self._store.document.before(self.game_state.episode)

@@ -17,6 +17,7 @@ from managers.knowledge.analysis import (
     cites_unplayed,
     ephemeral_entries,
     is_ephemeral,
+    proposed_text,
 )
 from managers.knowledge.base import KnowledgeBase, KnowledgeEdit
 from managers.knowledge.prompt import LearntTurn, Played, ephemeral_turns, is_trivial, learnt_turn, what_was_played
@@ -32,7 +33,7 @@ from session.files.document_store import SharedStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine
+from session.knowledge import INSIGHTS, NEXT_EPISODE, PLAN_LINES, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import LocationMemories
 from session.text import TokenCounter
 from session.values import Observation, TurnRecord
@@ -135,6 +136,21 @@ class KnowledgeManager(BaseManager):
     def entries(self) -> tuple[KnowledgeEntry, ...]:
         """Return every line that is known, in the order of the file; none where this run has no knowledge base."""
         return self._base.document.entries() if self.config.knowledge.enabled else ()
+
+    def plan(self) -> tuple[str, ...]:
+        """Return the lines below ``NEXT EPISODE``, written by the program or by hand."""
+        return tuple(entry.line.text for entry in self.entries() if entry.section == NEXT_EPISODE)
+
+    def replace_plan(self, lines: Sequence[str]) -> None:
+        """Replace the plan for the next episode by at most ``PLAN_LINES`` lines; lines written by hand stay."""
+        old = tuple(entry for entry in self.entries() if entry.section == NEXT_EPISODE and entry.is_ours)
+        played = (Source(self.game_state.episode, 1, self.game_state.turn_count),)
+        new = [KnowledgeLine(text, played) for text in map(proposed_text, lines) if text][:PLAN_LINES]
+        self._base.revise(
+            KnowledgeEdit(old, tuple(KnowledgeEntry(NEXT_EPISODE, line) for line in new)),
+            self.game_state.episode,
+            self.game_state.turn_count,
+        )
 
     def insights(self) -> dict[str, tuple[KnowledgeLine, ...]]:
         """Return the lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
@@ -244,7 +260,7 @@ class KnowledgeManager(BaseManager):
         return waited >= self.config.knowledge_update_interval and not self.game_state.game_over
 
     def _drop_ephemeral(self) -> bool:
-        entries, episode = self._base.document.entries(), self.game_state.episode
+        entries, episode = self._known(), self.game_state.episode
         gone = ephemeral_entries(entries, self._learnt, episode, self._ephemeral_turns())
         if not gone or not self._revise(KnowledgeEdit(removed=gone)):
             return False
@@ -259,7 +275,7 @@ class KnowledgeManager(BaseManager):
             self._counts["trivial"] += bool(self._turns)
             return False
         self._refresh()
-        budget, entries = self.config.prompt_budgets.analysis, self._base.document.entries()
+        budget, entries = self.config.prompt_budgets.analysis, self._known()
         try:
             answered = ask_what_is_new(self.model, self._played(), entries, budget, self.tokens)
         except LanguageModelError as error:
@@ -292,7 +308,7 @@ class KnowledgeManager(BaseManager):
 
     def _consolidate(self) -> None:
         """Let the model merge and cut lines of the program's where the knowledge is too long."""
-        entries = self._base.document.entries()
+        entries = self._known()
         excess = size(entries) - self.config.knowledge.max_tokens * CHARACTERS_PER_TOKEN
         if excess <= 0 or not any(entry.is_ours for entry in entries):
             return
@@ -325,8 +341,12 @@ class KnowledgeManager(BaseManager):
     def _ephemeral_turns(self) -> frozenset[int]:
         return ephemeral_turns(self.memory_manager, self.game_state.episode, self._evidence)
 
+    def _known(self) -> tuple[KnowledgeEntry, ...]:
+        """Return all lines but those of the plan, which is no knowledge."""
+        return tuple(entry for entry in self._base.document.entries() if entry.section != NEXT_EPISODE)
+
     def _most_useful(self) -> tuple[KnowledgeEntry, ...]:
-        entries = by_usefulness(self._base.document.entries())
+        entries = by_usefulness(self._known())
         return tuple(within(entries, self.config.knowledge.max_tokens * CHARACTERS_PER_TOKEN))
 
     def _refresh(self) -> None:

@@ -136,6 +136,12 @@ class MapManager(BaseManager):
         del observation
         return PromptSection("Map", self.local_view(), 6, Place.MAP) if self.config.map.shown else None
 
+    @override
+    def outlook(self) -> str:
+        opening = self.game_state.opening_location
+        shown = self.config.map.shown and opening is not None
+        return navigation.untried_from(self.game_map, opening.num) if shown and opening else ""
+
     def save_map_state(self) -> None:
         """Write the map. Raises ``StoreError``."""
         self._store.save()

@@ -135,6 +135,10 @@ class ObjectiveManager(BaseManager):
         del observation
         return PromptSection("Objectives", self.text(), 3, Place.OBJECTIVES)
 
+    @override
+    def outlook(self) -> str:
+        return "\n".join(f"Objective not achieved: {objective.text}" for objective in self._state.active)
+
     def text(self) -> str:
         """Return the open objectives with their numbers for the agent, oldest first; "" where there are none.
 

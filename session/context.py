@@ -15,6 +15,7 @@ class Place(IntEnum):
     shown it, too.
     """
 
+    PLAN = 0
     OPENING = 1
     KNOWLEDGE = 2
     SYNTAX = 3

@@ -8,6 +8,10 @@ from typing import Final
 
 from session.text import one_line
 
+NEXT_EPISODE: Final = "NEXT EPISODE"
+"""The heading of the plan for the next episode. It may hold guesses, and is no part of what is known."""
+PLAN_LINES: Final = 5
+
 CROSS_EPISODE: Final = "CROSS-EPISODE INSIGHTS"
 COMMAND_SYNTAX: Final = "COMMAND SYNTAX"
 """A heading that people may fill. No model does: what the parser takes is known from the story itself."""

@@ -127,6 +127,8 @@ def episode_prompt(
     insights: Sequence[KnowledgeEntry],
     knowledge: str,
     earlier: Sequence[EpisodeSummary],
+    plan: Sequence[str] = (),
+    outlook: str = "",
     budget: int,
     tokens: TokenCounter,
 ) -> Prompt:
@@ -134,11 +136,15 @@ def episode_prompt(
 
     insights: those that are known; the model can name those in :func:`nameable` by their number
     earlier: the episodes before, oldest first
+    plan: the one that this episode was given
+    outlook: what a plan for the next one should take into account
     """
     fields = {"insights": numbered_list(insights, nameable(insights)), "episode": outcome_line(summary)}
     parts = [
         Part("knowledge", [[Line(line)] for line in knowledge.splitlines()], keeps="best"),
         Part("earlier", list(map(_earlier, earlier[-EARLIER_SHOWN:]))),
+        Part("plan", [[Line(line)] for line in plan]),
+        Part("outlook", [[Line(line)] for line in outlook.splitlines()], keeps="best", share=0.25),
         Part("points", [[Line(points_text(scored))] for scored in summary.scored[-POINTS_SHOWN:]]),
         Part(
             "deaths",
@@ -190,6 +196,7 @@ class EpisodeAnswer(BaseModel):
     """What the episode teaches."""
 
     reasoning: str = ""
+    plan: list[str] | None = Field(None, description="lines for the next player, at most five; null: as it is")
     deaths: list[DeathLesson] = Field(default_factory=list)
     insights: list[ProposedInsight] = Field(default_factory=list)
 

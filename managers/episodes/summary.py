@@ -102,6 +102,8 @@ def _with_rooms(rooms: tuple[int, ...], *seen: Observation) -> tuple[int, ...]:
 SUMMARIES_FILE: Final = "episode_summaries.jsonl"
 INSTRUCTIVE_SCORE: Final = 50
 INSTRUCTIVE_TURNS: Final = 100
+PLANNED_TURNS: Final = 20
+"""After fewer turns there is little to plan from."""
 INSTRUCTIVE_CRITIC_SCORE: Final = 0.3
 
 
@@ -161,11 +163,13 @@ class EpisodeSummary:
     critic_score: float | None = None
 
     @property
-    def is_instructive(self) -> bool:
-        """Whether it teaches something: by a death, many points, many turns or a critic that was sure of the commands.
+    def is_worth_a_question(self) -> bool:
+        """Whether a model is asked about it (docs/specification.md, Episode synthesis)."""
+        return self.is_instructive or self.turns >= PLANNED_TURNS
 
-        Only then is a model asked about it (docs/specification.md, Episode synthesis).
-        """
+    @property
+    def is_instructive(self) -> bool:
+        """Whether it teaches something: by a death, many points, many turns or a critic that was sure of itself."""
         return (
             bool(self.deaths)
             or (self.score is not None and self.score >= INSTRUCTIVE_SCORE)

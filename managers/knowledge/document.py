@@ -27,6 +27,7 @@ from session.files.markdown import (
 from session.knowledge import (
     CROSS_EPISODE,
     INSIGHTS,
+    NEXT_EPISODE,
     SECTIONS,
     KnowledgeEntry,
     KnowledgeLine,
@@ -37,7 +38,7 @@ from session.text import one_line, text_key
 
 TITLE = "# Knowledge Base"
 
-_ORDER = {title: place for place, title in enumerate((*SECTIONS, *INSIGHTS))}
+_ORDER = {title: place for place, title in enumerate((NEXT_EPISODE, *SECTIONS, *INSIGHTS))}
 _KNOWN_TITLES = {text_key(title): title for title in _ORDER}
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
 _ITEM = re.compile(r" ?(?:[-*+]|[0-9]{1,9}[.)])\s+(?=\S)")
@@ -80,9 +81,10 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
         Where the same words stand already, in any section of its kind, the line there gets the new sources instead.
         Where they are a person's, or have the sources, this very document is returned.
         """
-        key, is_insight = text_key(entry.line.text), entry.section in INSIGHTS
+        key = text_key(entry.line.text)
+        alone = entry.section in (NEXT_EPISODE, *INSIGHTS)
         for at, section in enumerate(self.sections):
-            if section.heading == entry.section or (not is_insight and section.heading in SECTIONS):
+            if section.heading == entry.section or (not alone and section.heading in SECTIONS):
                 for number, block in enumerate(section.blocks):
                     if _has_key(block, key):
                         changed = _with_more_sources(block, entry.line)

@@ -41,20 +41,36 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
     return "\n".join([*lines, *_farther(graph, here, shown)])
 
 
+def untried_from(graph: MapGraph, here: int) -> str:
+    """Return a line of the untried exits of all rooms, nearest to that one first; "" if there are none."""
+    return "".join(_first_of("Untried exits (moves from the start)", [*_untried(graph, _moves(graph, here))], 1000))
+
+
 def _farther(graph: MapGraph, here: int, shown: Collection[int]) -> Iterable[str]:
     """Return a line of untried exits and one of known rooms, of the rooms without a line of their own."""
-    distances = {found.to_id: len(found.route.commands) for found in sorted(_routes(graph, here))}
+    moves = _moves(graph, here)
     beside = {to_id for room in shown for to_id in _ways(graph, room).values()}
-    untried, known = [], []
-    for room in (*distances, *sorted(graph.rooms.keys() - distances)):
-        if room not in shown:
-            label = f"L{room} {plain_line(graph.rooms[room].label)}"
-            moves = f"({distances[room]})" if room in distances else "(no way known)"
-            exits = ", ".join(_exits(graph, room, graph.untried_exits(room)))
-            untried += [f"{label}: {exits} {moves}"] if exits else []
-            known += [f"{label} {moves}"] if room in distances and room not in beside and not exits else []
-    yield from _first_of("Farther untried (moves)", untried, FARTHEST_SHOWN)
+    passed = (room for room in moves if room not in shown and room not in beside and not graph.untried_exits(room))
+    known = [f"{_label(graph, room)} ({moves[room]})" for room in passed]
+    yield from _first_of("Farther untried (moves)", [*_untried(graph, moves, shown)], FARTHEST_SHOWN)
     yield from _first_of("Other rooms (moves)", known, FARTHEST_SHOWN // 3)
+
+
+def _untried(graph: MapGraph, moves: Mapping[int, int], left_out: Collection[int] = ()) -> Iterator[str]:
+    """Yield each room that has untried exits, with these and its moves: those in reach first, nearest first."""
+    for room in (*moves, *sorted(graph.rooms.keys() - moves)):
+        exits = [] if room in left_out else _exits(graph, room, graph.untried_exits(room))
+        if exits:
+            yield f"{_label(graph, room)}: {', '.join(exits)} ({moves.get(room, 'no way known')})"
+
+
+def _moves(graph: MapGraph, here: int) -> dict[int, int]:
+    """Return the moves to every room in reach by its id, nearest first."""
+    return {found.to_id: len(found.route.commands) for found in sorted(_routes(graph, here))}
+
+
+def _label(graph: MapGraph, room: int) -> str:
+    return f"L{room} {plain_line(graph.rooms[room].label)}"
 
 
 def _first_of(title: str, items: Sequence[str], characters: int) -> Iterable[str]:

@@ -24,6 +24,13 @@ class Knowledge(KnowledgeManager):
     lines: dict[str, list[KnowledgeLine]] = field(default_factory=dict)
     insight_lines: dict[str, tuple[KnowledgeLine, ...]] = field(default_factory=dict)
     known: str = ""
+    planned: tuple[str, ...] = ()
+
+    def plan(self) -> tuple[str, ...]:
+        return self.planned
+
+    def replace_plan(self, lines: Sequence[str]) -> None:
+        self.planned = tuple(lines)
 
     def text(self, tokens: int) -> str:
         return self.known[: tokens * 4]

@@ -13,10 +13,11 @@ from managers.episode_synthesizer import DEATH_ANALYSIS
 from managers.episodes.prompt import INSTRUCTIONS_SHARE, LONGEST_HANDOVER
 from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, Scored
 from managers.knowledge_manager import KnowledgeManager
+from managers.map_manager import MapManager
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError
 from session.events import EpisodeEnd
 from session.game_state import GameState
-from session.knowledge import INSIGHTS, KnowledgeLine, Source
+from session.knowledge import INSIGHTS, PLAN_LINES, KnowledgeLine, Source
 from session.memory import Memory
 from session.text import TokenCounter
 from session.values import Location, Verdict
@@ -141,7 +142,8 @@ def judged(play: EpisodePlay, confidence: float) -> None:
         (lambda play: at_score(play, 50), "turn_limit", 1),
         (lambda play: at_score(play, 49), "won", 0),
         (lambda play: play.wait_until(100), "turn_limit", 1),
-        (lambda play: play.wait_until(99), "turn_limit", 0),
+        (lambda play: play.wait_until(20), "turn_limit", 1),
+        (lambda play: play.wait_until(19), "turn_limit", 0),
         (lambda play: judged(play, 0.3), "over", 1),
         (lambda play: judged(play, 0.29), "over", 0),
         (lambda play: play.wait_until(100), "won", 1),
@@ -155,6 +157,35 @@ def test_the_model_is_asked_once_about_an_instructive_episode_when_an_episode_is
     happening(play)
     play.manager.end(end)
     assert [call.role for call in play.llm.calls] == ["analysis"] * asked
+
+
+def test_the_plan_is_replaced_and_the_next_episode_reads_it_first(tmp_path: Path) -> None:
+    """Two players stopped at the same trap for want of a knife that nothing said to take along."""
+    first = {**NOTHING, "plan": ["Take the knife from the drawer along (a guess)"]}
+    play = EpisodePlay(tmp_path, [first, {**NOTHING, "plan": None}, {**NOTHING, "plan": []}])
+    for episode in (1, 2, 3):
+        play.begin(episode)
+        section = play.manager.section(play.now)
+        assert section is not None
+        assert ("Plan for this episode:\n- Take the knife" in section.text) == (episode > 1)
+        play.wait_until(20)
+        play.manager.end("turn_limit")
+        assert ("=== PLAN SO FAR ===\nTake the knife" in play.prompt) == (episode > 1)
+    assert play.knowledge.plan() == ()
+
+
+def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path, lambda *_: NOTHING)
+    game_map = MapManager(structlog.get_logger(), play.config, play.state)
+    game_map.note_exits(GATE, ["east"])
+    play.manager.others = (game_map,)
+    play.state.notes.append("red before blue")
+    play.wait_until(20)
+    play.manager.end("turn_limit")
+    untried = "Untried exits (moves from the start): L11 Dye Works Gate: east (0)"
+    latest = "Turn 20 [Dye Works Gate]: wait: Time passes."
+    assert f"=== FOR THE PLAN ===\n{untried}\nNoted: red before blue\n" in play.prompt
+    assert play.prompt.endswith(latest)
 
 
 def test_a_score_that_was_lost_again_is_not_the_final_score(tmp_path: Path) -> None:
@@ -311,7 +342,7 @@ def test_the_same_death_told_plainly_reads_the_same_in_every_episode(tmp_path: P
     assert first.sources != second.sources
 
 
-@pytest.mark.parametrize("budget", [SMALLEST_BUDGET, 2500, 3000, 4000, 6000, 15_000])
+@pytest.mark.parametrize("budget", [SMALLEST_BUDGET, 3000, 4000, 6000, 15_000])
 def test_a_prompt_keeps_to_its_budget_whatever_happened(tmp_path: Path, budget: int) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING, episode=30, prompt_budgets={"analysis": budget})
     for episode in range(20, 30):
@@ -387,6 +418,22 @@ def test_the_real_knowledge_base_takes_what_is_drawn_and_archives_what_is_replac
     assert "- Wear the hood before `east` *(Ep1, T2; Ep2, T1)*" in text
     archive = (tmp_path / "knowledgebase.archive.md").read_text(encoding="utf-8")
     assert "- Wear the hood *(Ep1, T2)*" in archive
+
+
+def test_the_real_plan_is_replaced_but_for_what_was_written_by_hand_and_is_no_knowledge(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path)
+    file = tmp_path / "knowledgebase.md"
+    file.write_text("## NEXT EPISODE\n- Try the loft\n\n## LESSONS LEARNED\n- Look twice\n", encoding="utf-8")
+    knowledge = KnowledgeManager(structlog.get_logger(), play.config, play.state, play.llm)
+    play.wait_until(20)
+    for lines in ([f"{number}. Look twice" for number in range(9)], ["Look twice", "Look  twice", ""]):
+        knowledge.replace_plan(lines)
+    assert knowledge.plan() == ("Try the loft", "Look twice")
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith("## NEXT EPISODE\n- Try the loft\n- Look twice *(Ep1, T1-20)*\n\n## LESSONS LEARNED\n")
+    assert (tmp_path / "knowledgebase.archive.md").read_text(encoding="utf-8").count("Look twice") == PLAN_LINES
+    knowledge.reset(play.state)
+    assert knowledge.text(1000) == "LESSONS LEARNED:\n- Look twice"
 
 
 def with_real_knowledge(play: EpisodePlay, insights: str, *, ephemeral: str) -> KnowledgeManager:
