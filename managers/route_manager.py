@@ -42,6 +42,7 @@ class UnderWay:
     aim: what it is for, in a word or two
     key: of the route; "" for a walk to a location
     skipped: how many commands of the route were left out at its beginning
+    is_part: the agent wished to follow it up to a command before its end
     done: how many of the others were played
     steps: what is left of it
     touched: the things that it needs where they were
@@ -54,6 +55,7 @@ class UnderWay:
     steps: tuple[RouteStep, ...]
     aim: str = ""
     touched: tuple[int, ...] = ()
+    is_part: bool = False
 
     @property
     def length(self) -> int:
@@ -180,11 +182,28 @@ class RouteManager(BaseManager):
     def offers(self, observation: Observation) -> tuple[OfferedRoute, ...]:
         """Return the routes that can be followed now, best first."""
         found = self._from_here(observation)
-        best = max((route.promise(done) for route, done in found), default=0)
+        promising = [each for each in found if self._promise(*each) > 0]
+        best = min(promising, key=self._most_promising, default=None)
         return tuple(
-            OfferedRoute(route.number, view.choice(route, done), 0 < best == route.promise(done))
-            for route, done in found
+            OfferedRoute(route.number, view.choice(route, done), best == (route, done)) for route, done in found
         )
+
+    def _most_promising(self, found: tuple[KnownRoute, int]) -> tuple[float, int]:
+        """Order routes by the points to expect; of two alike, the one that was followed less comes first."""
+        return -self._promise(*found), found[0].followed
+
+    def _promise(self, route: KnownRoute, done: int) -> float:
+        """Return the points that the route can be expected to win after so many of its commands.
+
+        If it begins with another route, what that one promises is won even if the rest fails.
+        """
+        beginnings = (
+            each
+            for each in self.book.routes
+            if done < len(each.steps) and each.is_beginning_of(route) and each != route
+        )
+        safe = max((each.promise(done) for each in beginnings), default=0.0)
+        return route.promise(done) + (1 - route.trust(done)) * max(safe, 0)
 
     @property
     def may_travel(self) -> bool:
@@ -195,11 +214,15 @@ class RouteManager(BaseManager):
         """Follow a route, or walk to a location, as the agent wishes; return why that cannot be, "" where it can."""
         if proposal.follow is None:
             return self._walk(observation, proposal.go_to)
+        if proposal.until is not None and proposal.until < 1:
+            return "`until` is the number of a command, from 1"
         found = self._from_here(observation)
         for route, done in found:
             if route.number == proposal.follow:
-                name, steps = f"Route {route.number}", self._played(route)[done:]
+                name, ahead = f"Route {route.number}", self._played(route)[done:]
+                steps = ahead[: proposal.until]
                 way = UnderWay(name, route.key, done, 0, steps, view.purpose(route, done), route.touched)
+                way = replace(way, is_part=steps != ahead)
                 self._state = replace(self._state, under_way=way, news="")
                 return ""
         numbers = ", ".join(str(route.number) for route, _ in found) or "none"
@@ -244,6 +267,11 @@ class RouteManager(BaseManager):
         return PromptSection("ROUTES", "\n".join(lines), 5, Place.HERE)
 
     @override
+    def outlook(self) -> str:
+        routes = sorted(((route, 0) for route in self._trusted()), key=self._by_gain_per_turn)
+        return "\n".join(f"Route {view.line(route)}" for route, _ in routes[:MOST_SHOWN])
+
+    @override
     def get_status(self) -> ManagerStatus:
         under_way, routes = self._state.under_way, self.book.routes
         return {
@@ -270,11 +298,15 @@ class RouteManager(BaseManager):
         return (*lines, counted(others, "other route") if lines else f"{counted(others, 'route')}, none from here")
 
     def _trusted(self) -> list[KnownRoute]:
-        shuffled = self.config.routes.shuffled
-        return [route for route in self.book.routes if route.trust >= LEAST_TRUST and len(route.steps) > shuffled]
+        return [route for route in self._playable() if route.trust() >= LEAST_TRUST]
+
+    def _playable(self) -> list[KnownRoute]:
+        return [route for route in self.book.routes if len(route.steps) > self.config.routes.shuffled]
 
     def _from_here(self, observation: Observation | None) -> list[tuple[KnownRoute, int]]:
-        """Return the routes that begin or pass here, best first, each with the number of commands that are done.
+        """Return the routes that begin or pass here, each with the number of commands that are done.
+
+        Those that can be expected to win most points per turn come first.
 
         One whose next command has stopped a way here is not among them until something has changed.
         observation: ``None`` stands for the opening
@@ -282,26 +314,40 @@ class RouteManager(BaseManager):
         mark = "" if observation is None else mark_of(observation)
         in_vain = {step.command for step in self._state.failed if step.mark == mark}
         found = []
-        for route in self._trusted():
+        for route in self._playable():
             if observation is None or self.game_state.turn_count == 0:
                 done: int | None = 0
             else:
                 done = route.point_like(observation)
-            if done is not None and self._played(route)[done].command not in in_vain:
+            if done is None or route.trust(done) < LEAST_TRUST:
+                continue
+            if self._played(route)[done].command not in in_vain:
                 found.append((route, done))
-        return sorted(found, key=lambda each: (-each[0].promise(each[1]), len(each[0].steps) - each[1], each[0].number))
+        return sorted(found, key=self._by_gain_per_turn)
 
     def _worth_telling(self, observation: Observation) -> list[tuple[KnownRoute, int]]:
-        """Return the best routes from here, without those that a longer one begins with: its line tells their way."""
+        """Return the best routes from here.
+
+        Those to whose goal a shorter one leads with the same things are left out, and those to a room to which a known
+        way leads in as few commands.
+        """
         found = self._from_here(observation)
-        ways = [self._played(route)[done:] for route, done in found]
-        commands = [tuple(step.command for step in way) for way in ways]
-        differing = [
+        ways = [(route.goal, len(route.steps) - done, route.steps[-1].leads_to.carried_set) for route, done in found]
+        best = [
             each
-            for each, way in zip(found, commands, strict=True)
-            if not any(len(way) < len(other) and other[: len(way)] == way for other in commands)
+            for each, (goal, length, things) in zip(found, ways, strict=True)
+            if not any(other == goal and left < length and others >= things for other, left, others in ways)
+            and not self._is_known_way(observation, each)
         ]
-        return differing[:MOST_SHOWN]
+        return best[:MOST_SHOWN]
+
+    def _is_known_way(self, observation: Observation, found: tuple[KnownRoute, int]) -> bool:
+        route, done = found
+        here = observation.location
+        if self._map is None or here is None or route.goal.kind != "room" or route.gain_after(done):
+            return False
+        way = self._map.route(here.num, route.goal.number)
+        return way is not None and len(way.commands) <= len(route.steps) - done
 
     def _played(self, route: KnownRoute) -> tuple[RouteStep, ...]:
         """Return the steps of a route as they are played, which is in another order in the control of an ablation."""
@@ -358,11 +404,13 @@ class RouteManager(BaseManager):
             return replace(self._state, news=told, has_stopped=True)
         if not deviation and left:
             return replace(self._state, under_way=played)
-        if played.key:
-            self._store.defer(FollowedRoute(played.key, played.skipped + played.done if deviation else 0))
+        if played.key and (deviation or not played.is_part):
+            stopped_at = played.skipped + played.done if deviation else 0
+            self._store.defer(FollowedRoute(played.key, stopped_at, played.skipped))
         done = counted(played.done, "command")
         if not deviation:
-            return replace(self._state, news=f"{played.name} was followed to its end, in {done}.")
+            told = f"up to `{step.command}`" if played.is_part else "to its end"
+            return replace(self._state, news=f"{played.name} was followed {told}, in {done}.")
         mark = "" if record.moved else mark_of(record.after)
         failed = (*self._state.failed, FailedStep(step.command, mark)) if mark else self._state.failed
         news = f"{played.name} stopped at `{step.command}` ({done} played): {deviation}."
@@ -378,3 +426,8 @@ class RouteManager(BaseManager):
         far = {room: len(way.commands) if way else 0 for room, way in ways.items()}
         untried = {room: bool(self._map.game_map.untried_exits(room)) for room in rooms}
         return tuple(sorted(rooms, key=lambda room: (not untried[room], -far[room], room))[:MOST_ROOMS])
+
+    def _by_gain_per_turn(self, found: tuple[KnownRoute, int]) -> tuple[float, int, int]:
+        route, done = found
+        left = len(route.steps) - done
+        return -self._promise(route, done) / left, left, route.number

@@ -135,7 +135,7 @@ class _RouteTrial:
         waypoints = ([Waypoint.of(moment, touched) for moment in play] for play in alike)
         start, *ends = (reduce(_merged, points) for points in zip(*waypoints, strict=True))
         same = commands == self._route.commands
-        kept = self._route if same else replace(self._route, followed=0, worked=0, stops={})
+        kept = self._route if same else replace(self._route, followed=0, worked=0, stops={}, joined={})
         proof, steps = Proof(len(alike), len(self._plays)), tuple(map(RouteStep, commands, ends))
         return replace(kept, start=start, steps=steps, spare=(), proof=proof, touched=touched)
 

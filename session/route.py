@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import chain, pairwise
 from typing import Annotated, Literal, NamedTuple
@@ -134,12 +134,21 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
+class Tries:
+    """The episodes in which a route was followed, and those in which it led to its end."""
+
+    followed: NonNegativeInt = 0
+    worked: NonNegativeInt = 0
+
+
+@dataclass(frozen=True, slots=True)
 class KnownRoute:
     """Commands that led from the opening to a goal, with what came of them since.
 
     number: by which people and models call it; it is never given to another one
     episode: in which it was played first
-    followed, worked: the episodes in which it was followed, and those in which it led to its end
+    followed, worked: the episodes in which it was followed from the opening, and those in which it led to its end
+    joined: the same by the number of commands that were left out, when it was followed from a later point
     stops: how often it stopped, by the number of the command (from 1) that led elsewhere
     spare: the same with the commands that seemed to change nothing; empty where there were none
     touched: the numbers of the things that its commands moved or changed, as far as could be seen
@@ -156,6 +165,7 @@ class KnownRoute:
     proof: Proof | None = None
     spare: tuple[RouteStep, ...] = ()
     touched: tuple[int, ...] = ()
+    joined: Mapping[int, Tries] = field(default_factory=dict)
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -177,15 +187,31 @@ class KnownRoute:
         at = self.steps[done - 1].leads_to if done else self.start
         return (self.steps[-1].leads_to.score or 0) - (at.score or 0)
 
-    @property
-    def trust(self) -> float:
-        """The share of its tries that led to its end, the one that it was learnt in among them."""
+    def tries(self, done: int = 0) -> Tries:
+        """Return how often it was followed after so many of its commands, and with what success."""
+        return self.joined.get(done, Tries()) if done else Tries(self.followed, self.worked)
+
+    def trust(self, done: int = 0) -> float:
+        """Return the share of tries after so many commands that led to its end, including the one that taught it."""
         worked, tried = (self.proof.worked, self.proof.tried) if self.proof else (1, 1)
-        return (worked + self.worked) / (tried + self.followed)
+        since = self.tries(done)
+        return (worked + since.worked) / (tried + since.followed)
 
     def promise(self, done: int = 0) -> float:
         """Return the points that it can be expected to win after so many of its commands."""
-        return self.gain_after(done) * self.trust
+        return self.gain_after(done) * self.trust(done)
+
+    def with_try(self, done: int, *, worked: bool) -> Self:
+        """Return the route after one more try that began after so many of its commands."""
+        old = self.tries(done)
+        new = Tries(old.followed + 1, old.worked + worked)
+        if done:
+            return replace(self, joined={**self.joined, done: new})
+        return replace(self, followed=new.followed, worked=new.worked)
+
+    def is_beginning_of(self, other: Self) -> bool:
+        """Return whether the other route starts with all commands of this one."""
+        return other.commands[: len(self.steps)] == self.commands
 
     @property
     def carries(self) -> int:

@@ -151,6 +151,7 @@ class Proposal:
     objective: what the agent says of its objectives, where it says anything
     follow, go_to: the number of a route to play instead, or the id of a location to walk to; ``action`` is the first
         command of these once they are being played
+    until: the number of the route's last command to play, from 1 and counted from here; ``None``: all of them
     note: what the agent wants to keep in view
     """
 
@@ -160,6 +161,7 @@ class Proposal:
     objective: ObjectiveNote | None = None
     follow: int | None = None
     go_to: int | None = None
+    until: int | None = None
     note: AgentNote | None = None
 
     @property
@@ -171,7 +173,7 @@ class Proposal:
     def wish(self) -> str:
         """What the agent wants to play: the route or the location to walk to, or else the command."""
         if self.follow is not None:
-            return f"follow {self.follow}"
+            return f"follow {self.follow}" if self.until is None else f"follow {self.follow} until {self.until}"
         return self.action if self.go_to is None else f"go_to {self.go_to}"
 
 

@@ -99,10 +99,14 @@ class Learnt:
 
 @dataclass(frozen=True, slots=True)
 class FollowedRoute:
-    """An edit: the route was followed, and stopped after the command of that number, from 1; 0: it came to its end."""
+    """An edit: the route was followed, and stopped after the command of that number, from 1; 0: it came to its end.
+
+    start: how many of its commands were left out at the beginning
+    """
 
     key: str
     stopped_at: NonNegativeInt = 0
+    start: NonNegativeInt = 0
     kind: Literal["followed"] = "followed"
 
     def apply_to(self, document: RouteBook) -> RouteBook:
@@ -118,11 +122,12 @@ class FollowedRoute:
         return replace(book, failed=failed, routes=tuple(_as_played(route, {*failed}) for route in book.routes))
 
     def _counted(self, route: KnownRoute) -> KnownRoute:
+        tried = route.with_try(self.start, worked=not self.stopped_at)
         if not self.stopped_at:
-            return replace(route, followed=route.followed + 1, worked=route.worked + 1)
+            return tried
         at = _place_in(route.spare, route.steps[: self.stopped_at]) if route.spare else self.stopped_at
-        stops = {**route.stops, at: route.stops.get(at, 0) + 1}
-        return replace(route, followed=route.followed + 1, stops=stops, steps=route.spare or route.steps, spare=())
+        tried = replace(tried, stops={**route.stops, at: route.stops.get(at, 0) + 1})
+        return replace(tried, steps=route.spare, spare=(), joined={}) if route.spare else tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +197,9 @@ def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteB
         return book
     new = replace(new, number=number or book.latest + 1)
     to_goal = [route for route in (*book.routes, new) if _is_same_goal(route, new)]
-    shortest = min(to_goal, key=lambda route: (route.trust < LEAST_TRUST, len(route.steps)))
+    shortest = min(to_goal, key=lambda route: (route.trust() < LEAST_TRUST, len(route.steps)))
     most = len(shortest.steps) * LONGEST_DETOUR
-    in_reach = [route for route in to_goal if len(route.steps) <= most and route.trust >= LEAST_TRUST]
+    in_reach = [route for route in to_goal if len(route.steps) <= most and route.trust() >= LEAST_TRUST]
     richest = max([shortest, *in_reach], key=lambda route: route.carries)
     if new not in (shortest, richest):
         return book
@@ -208,7 +213,7 @@ def _as_played(route: KnownRoute, failed: AbstractSet[str]) -> KnownRoute:
     beginnings = (key_of(route.commands[:length]) for length in range(1, len(route.steps) + 1))
     if not (route.spare and failed) or failed.isdisjoint(beginnings):
         return route
-    return replace(route, steps=route.spare, spare=())
+    return replace(route, steps=route.spare, spare=(), joined={})
 
 
 def _is_same_goal(one: KnownRoute, other: KnownRoute) -> bool:

@@ -95,10 +95,11 @@ class Trail:
         """Yield a route to everything that was reached after the opening, in that order; they have no number yet."""
         for length, goal in self._goals:
             played, moments = self._steps[:length], self._moments[: length + 1]
-            touched = tuple(sorted(moments[-1].touched))
+            used = moments[-1].touched - _unused(moments, played)
+            touched = tuple(sorted(used))
             start, *points = (Waypoint.of(moment.seen, touched) for moment in moments)
             whole = tuple(RouteStep(step.command, point) for step, point in zip(played, points, strict=True))
-            steps = tuple(whole[number] for number in _needed(moments, played))
+            steps = tuple(whole[number] for number in _needed(moments, played, used))
             yield KnownRoute(0, goal, start, steps, episode, spare=whole if whole != steps else (), touched=touched)
 
     def _reached(self, observation: Observation) -> list[Goal]:
@@ -165,14 +166,42 @@ def _works_unseen(record: TurnRecord) -> bool:
     return record.did_something and record.before.noticed == record.after.noticed
 
 
-def _needed(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep]) -> list[int]:
+def _unused(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep]) -> frozenset[int]:
+    """Return the things that were only taken and laid down again: nothing else happened while they were carried.
+
+    moments: the opening, and how it was after each step
+    """
+    unused = moments[-1].touched - _carried(moments[0]) - _carried(moments[-1])
+    while True:
+        in_use: set[int] = set()
+        for step, before, after in zip(played, moments, moments[1:], strict=False):
+            touched = touched_in((before.seen, after.seen))
+            in_hand = touched | _carried(before) | _carried(after)
+            moved = _carried(before) ^ _carried(after)
+            if step.works_unseen or _sight(before) != _sight(after) or not touched <= unused & moved:
+                in_use |= in_hand
+        if unused.isdisjoint(in_use):
+            return unused
+        unused -= in_use
+
+
+def _carried(moment: _TrailPoint) -> frozenset[int]:
+    return frozenset(number for number, standing in moment.stood.items() if standing.is_carried)
+
+
+def _sight(moment: _TrailPoint) -> Hashable:
+    """Return the place, the score and the things in reach, wherever they are."""
+    return moment.seen.location, moment.seen.score, frozenset(moment.stood)
+
+
+def _needed(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep], touched: frozenset[int]) -> list[int]:
     """Return the numbers of the steps that changed anything, without those that led back to where all was as before.
 
     All is as before where place and score are, and each thing that is touched is as it was when it was seen last.
 
     moments: the opening, and how it was after each step
+    touched: the things that count
     """
-    touched = moments[-1].touched
     known = _known_first(moments, touched)
     unseen = 0
     needed: list[int] = []

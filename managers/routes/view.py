@@ -5,7 +5,7 @@ from __future__ import annotations
 from session.route import KnownRoute
 from session.text import counted
 
-MOST_SHOWN = 8  # commands
+LAST_SHOWN = 3  # commands
 
 
 def aim(route: KnownRoute, done: int = 0) -> str:
@@ -33,18 +33,19 @@ def choice(route: KnownRoute, done: int = 0) -> str:
 
 
 def line(route: KnownRoute, done: int = 0) -> str:
-    """Return the route on a line, with the first commands that are left after ``done`` of them."""
-    commands = route.commands[done:]
-    left = f"{counted(len(commands), 'command')}{' from here' if done else ''}"
-    shown = [*commands[:MOST_SHOWN], *(["…"] if len(commands) > MOST_SHOWN else [])]
+    """Return the route on a line, with the first of the commands that are left after ``done`` of them, and the last."""
+    numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]
+    shown = numbered if len(numbered) <= LAST_SHOWN + 1 else [numbered[0], "…", *numbered[-LAST_SHOWN:]]
+    left = f"{counted(len(numbered), 'turn')}{' from here' if done else ''}"
     return f"{route.number}: {aim(route, done)} in {left}, {record(route, done)}: {', '.join(shown)}"
 
 
 def record(route: KnownRoute, done: int = 0) -> str:
     """Return how the route fared so far; its commands are counted from where ``done`` of them are."""
-    if route.spare and not route.followed and route.proof is None:
+    tries = route.tries(done)
+    if route.spare and not tries.followed and route.proof is None:
         return "shortened, not tried yet"
-    parts = [f"worked in {1 + route.worked} of {counted(1 + route.followed, 'episode')}"]
+    parts = [f"worked in {1 + tries.worked} of {counted(1 + tries.followed, 'episode')}"]
     if route.proof is not None:
         parts.append(f"in {route.proof.worked} of {route.proof.tried} trials")
     ahead = enumerate(route.commands[done:], start=1)

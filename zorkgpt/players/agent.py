@@ -85,10 +85,12 @@ _Note = Annotated[NoteAnswer | None, WrapValidator(_nothing_for_nonsense)]
 _Number = Annotated[int | None, WrapValidator(_nothing_for_nonsense)]
 _WAYS = {
     "follow": "Number of a route to follow instead of typing the command, else null",
+    "until": "Number of the last command of that route to play, null for all of them",
     "go_to": "Number of a location on the map to walk to instead of typing the command, else null",
 }
 _TOLD_WAYS = {
     "follow": "- `follow`: number of a route under ROUTES. To win more than last time, follow a good one first.",
+    "until": "- `until`: number of the route's last command to play; null for all.",
     "go_to": "- `go_to`: number of a known location to walk to.",
 }
 
@@ -151,6 +153,7 @@ class Agent:
             objective=None if objective is None else objective.note(),
             follow=getattr(answer, "follow", next(iter(chosen), None)),
             go_to=getattr(answer, "go_to", None),
+            until=getattr(answer, "until", None),
             note=None if note is None else note.note(),
         )
 
@@ -163,7 +166,7 @@ def told_ways(routes: Sequence[OfferedRoute], *, may_travel: bool) -> str:
 
 def _ways(routes: Sequence[OfferedRoute], *, may_travel: bool) -> tuple[str, ...]:
     """Return the fields of an answer by which the agent may be led, of ``_WAYS``."""
-    offered = {"follow": bool(routes), "go_to": may_travel}
+    offered = {"follow": bool(routes), "until": bool(routes), "go_to": may_travel}
     return tuple(way for way, is_offered in offered.items() if is_offered)
 
 

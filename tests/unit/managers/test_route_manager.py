@@ -14,7 +14,7 @@ from managers.routes.document import FollowedRoute, Learnt
 from managers.routes.trail import digests_of
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.route import Goal, KnownRoute, RouteStep, Waypoint
+from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.mapping.map_graph import MapGraph
 
@@ -25,8 +25,8 @@ LOFT = Observation("A loft.", Location(3, "Loft"), (), (), score=5)
 
 def route_to(score: int, *commands: str) -> KnownRoute:
     """A route that leads through the hall to a score."""
-    *passed, end = Waypoint.of(HALL), replace(Waypoint.of(LOFT), score=score)
-    steps = tuple(map(RouteStep, commands, [*passed, end][-len(commands) :]))
+    passed, end = Waypoint.of(HALL), replace(Waypoint.of(LOFT), score=score)
+    steps = tuple(map(RouteStep, commands, [*[passed] * (len(commands) - 1), end]))
     return KnownRoute(0, Goal("score", score), Waypoint.of(YARD), steps, 1)
 
 
@@ -44,12 +44,24 @@ def test_a_badly_trusted_route_is_not_the_best_one_though_it_wins_more(tmp_path:
     assert [(each.number, each.is_best) for each in manager.offers(YARD)] == [(1, True), (2, False)]
 
 
+def test_what_a_trusted_beginning_wins_counts_even_if_the_rest_is_luck(tmp_path: Path) -> None:
+    """A route to 39 points that worked in 2 of 5 trials begins with one to 35 that always does."""
+    safe, lucky, other = (
+        replace(route_to(35, "north", "up"), proof=Proof(5, 5)),
+        replace(route_to(39, "north", "up", "jump"), proof=Proof(2, 5)),
+        replace(route_to(39, "south", "up", "jump"), proof=Proof(2, 5), goal=Goal("room", 3)),
+    )
+    lucky = replace(lucky, steps=(*safe.steps, lucky.steps[-1]))
+    manager = manager_in(tmp_path, safe, lucky, other)
+    assert [each.number for each in manager.offers(YARD) if each.is_best] == [2]
+
+
 def test_people_are_shown_the_routes_from_here_and_how_many_others_there_are(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path, route_to(5, "up"), route_to(9, "north", "up"))
-    assert manager.present() == ("2: +9 in 2 commands from here", "1: +5 in 1 command from here")
+    manager = manager_in(tmp_path, route_to(5, "up"), route_to(11, "north", "up"))
+    assert manager.present() == ("2: +11 in 2 commands from here", "1: +5 in 1 command from here")
     for turn, (seen, told) in enumerate(
         [
-            (HALL, ("2: +9 in 1 command from here", "1 other route")),
+            (HALL, ("2: +11 in 1 command from here", "1 other route")),
             (LOFT, ("2 routes, none from here",)),
         ],
         start=1,
@@ -73,6 +85,65 @@ def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Pat
     assert section is not None
     assert "+20" in section.text
     assert "+50" not in section.text
+
+
+def test_the_route_that_wins_most_per_turn_comes_first_with_its_last_commands(tmp_path: Path) -> None:
+    far = route_to(6, "north", "wait", "open box", "take gem", "up", "pray")
+    manager = manager_in(tmp_path, far, route_to(5, "up", "jump"))
+    assert told(manager, YARD).splitlines() == [
+        "2: +5 in 2 turns, worked in 1 of 1 episode: 1. up, 2. jump",
+        "1: +6 in 6 turns, worked in 1 of 1 episode: 1. north, …, 4. take gem, 5. up, 6. pray",
+    ]
+
+
+def test_a_route_is_hidden_only_by_a_shorter_one_to_the_same_goal_with_the_same_things(tmp_path: Path) -> None:
+    short, long = route_to(5, "north", "up"), route_to(5, "north", "take knife", "up")
+    knife = replace(long.steps[-1], leads_to=replace(long.steps[-1].leads_to, carried=(30,)))
+    richer, beginning = replace(long, steps=(*long.steps[:-1], knife)), route_to(2, "north")
+    shown = told(manager_in(tmp_path / "richer", short, richer, beginning), YARD).splitlines()
+    assert sorted(line[:2] for line in shown) == ["1:", "2:", "3:"]
+    manager = manager_in(tmp_path / "poorer", short)
+    book = replace(manager.book, routes=(*manager.book.routes, replace(long, number=2)))
+    open_routes(tmp_path / "poorer").path.write_text(book.render())
+    manager.reset()
+    assert [line[:2] for line in told(manager, YARD).splitlines()] == ["1:"]
+
+
+def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) -> None:
+    graph, config, log = MapGraph(), GameConfiguration(zork_game_workdir=tmp_path), structlog.get_logger()
+    for here, there in ((1, 2), (2, 3)):
+        graph.add_room(here, "Yard")
+        graph.add_connection(here, "north", there)
+    routes = [
+        replace(route_to(0, *commands), goal=Goal("room", room, "Loft"))
+        for room, commands in ((3, ("north", "up")), (4, ("north", "jump")))
+    ]
+    open_routes(tmp_path).apply(Learnt(tuple(routes), rooms=(3, 4)))
+    manager = RouteManager(log, config, GameState(), game_map=MapManager(log, config, GameState(), graph=graph))
+    assert [line[:2] for line in told(manager, YARD).splitlines()] == ["2:"]
+    assert [offer.number for offer in manager.offers(YARD)] == [1, 2]
+
+
+def test_a_route_is_followed_up_to_the_command_that_the_agent_names(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, route_to(5, "north", "up"))
+    assert "from 1" in manager.set_out(Proposal("wait", follow=1, until=0), YARD)
+    assert manager.set_out(Proposal("wait", follow=1, until=1), YARD) == ""
+    assert manager.next_proposal is not None
+    manager.learn(TurnRecord(1, 1, YARD, (manager.next_proposal,), (Verdict(accepted=True, source="route"),), HALL))
+    assert manager.next_proposal is None
+    assert not manager.has_stopped
+    assert told(manager, HALL).startswith("Route 1 was followed up to `north`, in 1 command.")
+    assert manager.book.routes[0].followed == 0
+
+
+def test_what_fails_from_its_middle_is_still_trusted_from_the_opening(tmp_path: Path) -> None:
+    manager = manager_in(tmp_path, route_to(5, "north", "up"))
+    for _ in range(3):
+        manager.stores()[0].apply(FollowedRoute(manager.book.routes[0].key, stopped_at=2, start=1))
+    manager.game_state.turn_count = 1
+    assert manager.offers(HALL) == ()
+    assert [each.is_best for each in manager.offers(YARD)] == [True]
+    assert "worked in 1 of 1 episode" in told(manager, YARD)
 
 
 def test_there_is_somewhere_to_walk_to_only_where_a_room_is_more_than_a_command_away(tmp_path: Path) -> None:

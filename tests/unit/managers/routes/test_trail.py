@@ -47,6 +47,22 @@ def test_what_was_dropped_and_taken_again_is_left_out() -> None:
     assert commands_of(("drop coin", dropped), ("take coin", YARD), ("east", CAVE)) == ("east",)
 
 
+def test_what_was_taken_and_laid_down_elsewhere_in_the_room_without_any_use_is_left_out() -> None:
+    laid_down = replace(HALL, visible=(replace(LAMP, parent=12),))
+    boxed = replace(HALL, visible=(replace(LAMP, parent=23),))
+    taken = replace(HALL, inventory=(COIN, OWNED), visible=())
+    assert commands_of(("up", boxed), ("take lamp", taken), ("drop lamp", laid_down), ("east", CAVE)) == ("up", "east")
+    assert not set(route_of(("up", boxed), ("take lamp", taken), ("drop lamp", laid_down), ("east", CAVE)).touched)
+
+
+def test_what_was_carried_while_something_else_happened_is_kept() -> None:
+    laid_down = replace(HALL, visible=(replace(LAMP, parent=12),))
+    taken = replace(HALL, inventory=(COIN, OWNED), visible=())
+    won = replace(taken, score=5)
+    way = (("up", HALL), ("take lamp", taken), ("say word", won), ("drop lamp", replace(laid_down, score=5)))
+    assert commands_of(*way, ("east", replace(CAVE, score=6)))[:3] == ("up", "take lamp", "say word")
+
+
 def test_a_detour_on_which_a_thing_was_taken_is_none() -> None:
     way = ("up", "take lamp", "down", "east")
     lit = (COIN, OWNED)
