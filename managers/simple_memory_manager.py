@@ -87,6 +87,7 @@ class SimpleMemoryManager(BaseManager):
             lambda: self.llm_client,
             has_stopped=lambda: routes is not None and routes.has_stopped,
             directions=directions,
+            rooms=lambda: {} if map_manager is None else map_manager.game_map.room_names,
             tokens=self.tokens,
         )
 

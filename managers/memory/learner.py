@@ -6,7 +6,7 @@ A visit is the turns that begin at one location, up to the one that leads elsewh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from managers.base_manager import BaseManager
@@ -18,12 +18,13 @@ from managers.memory.prompt import (
     memory_of,
     visit_prompt,
     wants_brief_prompt,
+    worked_again,
     worth_keeping,
 )
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis
 from managers.memory.tiers import MemoryTiers
 from session.errors import LanguageModelError
-from session.memory import Memory
+from session.memory import Memory, MemoryStatus
 from session.text import TokenCounter
 from session.values import Location, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
@@ -46,6 +47,7 @@ class MemoryLearner:
     model: returns the model to ask, ``None`` for none
     has_stopped: tells whether the last turn was one at which a route stopped
     directions: the story's own direction words
+    rooms: returns the names of all known locations, by id
     tokens: counts the tokens of texts
     """
 
@@ -58,6 +60,7 @@ class MemoryLearner:
         *,
         has_stopped: Callable[[], bool],
         directions: Iterable[str],
+        rooms: Callable[[], Mapping[int, str]],
         tokens: TokenCounter,
     ) -> None:
         self.visit = VisitTracker()
@@ -68,6 +71,7 @@ class MemoryLearner:
         self._model = model
         self._has_stopped = has_stopped
         self._movements = MovementAnalyzer(directions)
+        self._rooms = rooms
         self._tokens = tokens
         self._window = owner.config.get_memory_history_window()
 
@@ -129,7 +133,7 @@ class MemoryLearner:
         model = self._model()
         if model is None or not outcomes:
             return
-        visit = VisitNews(outcomes, tuple(self._tiers.at(outcomes[0].location_id)))
+        visit = self._visit_news(outcomes)
         if not visit.is_worth_a_question:
             return
         is_small = wants_brief_prompt(self._owner.config.prompt_budgets.memory, self._tokens)
@@ -145,6 +149,19 @@ class MemoryLearner:
         self._ledger.note(outcomes, [memory for memory in made if memory.persistence != "ephemeral"], visit.memories)
         if not self._tiers.store.holds:
             self.commit()
+
+    def _visit_news(self, outcomes: tuple[ActionOutcome, ...]) -> VisitNews:
+        here, state = outcomes[0].location_id, self._owner.game_state
+        memories = tuple(self._tiers.at(here))
+        rooms = sorted(state.visited_locations - {here})
+        standing = ((room, tuple(filter(_stands, self._tiers.at(room)))) for room in rooms)
+        return VisitNews(
+            outcomes,
+            memories,
+            elsewhere={room: found for room, found in standing if found},
+            rooms=self._rooms(),
+            worked=worked_again(memories, here, state),
+        )
 
     def _ask(self, model: LanguageModel, visit: VisitNews) -> list[VisitMemory]:
         self.counts["synthesis_calls"] += 1
@@ -175,19 +192,23 @@ class MemoryLearner:
                 f"CORE memory rejected: {reason}, downgrading to {tier.upper()}", title=answer.memory_title
             )
             answer = answer.model_copy(update={"persistence": tier})
-        revision = visit.revision(answer, self._owner.game_state.episode)
+        episode = self._owner.game_state.episode
+        main, *others = visit.revisions(answer, episode)
         self._owner.log_info(
             "memory synthesised",
-            location_id=revision.location_id,
+            location_id=main.location_id,
             title=answer.memory_title,
             reasoning=answer.reasoning[:LOGGED_REASONING],
         )
-        if revision.new is not None and self._tiers.revise(revision):
-            self.counts["memories_learnt"] += 1
-            return revision.new
-        if revision.invalidated:
-            self._tiers.revise(replace(revision, new=None, superseded=()))
-        return None
+        new = main.new if main.new is not None and self._tiers.revise(main) else None
+        self.counts["memories_learnt"] += new is not None
+        if new is None:
+            others = [*visit.revisions(answer.model_copy(update={"should_remember": False}), episode)]
+            others[0] = replace(others[0], superseded=())
+        for revision in others:
+            if revision.invalidated:
+                self._tiers.revise(revision)
+        return new
 
 
 class VisitTracker:
@@ -237,3 +258,7 @@ class VisitTracker:
         after = record.after
         is_over = record.moved or after.location is None or after.ending is not None or (after.died and flush_on_death)
         return is_over or record.turn - self.news[0].turn + 1 >= LONGEST_WAIT
+
+
+def _stands(memory: Memory) -> bool:
+    return memory.status != MemoryStatus.SUPERSEDED

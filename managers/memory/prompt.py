@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import BaseModel, create_model
@@ -226,7 +227,7 @@ def _category(outcome: ActionOutcome) -> str:
     return "FAILURE" if outcome.seems_failed else "DISCOVERY"
 
 
-MEMORIES_SHARE = 0.5
+MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.025
 SHORTEST_TOLD = 60  # characters of a memory, before others are left out instead
 LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead
 TOLD_BELOW = "(as it stands below, under what is new)"
@@ -256,16 +257,51 @@ def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, wi
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
-    fields["memories"], _ = existing_memories(visit.memories).fit(int(MEMORIES_SHARE * room))
+    fields["memories"], _ = existing_memories(visit.memories, visit.worked).fit(int(MEMORIES_SHARE * room))
+    fields["elsewhere"], _ = _elsewhere(visit).fit(int(ELSEWHERE_SHARE * room))
     parts = _story_parts(visit, state, window)
     return fitted_prompt(system, templates, fields, parts, budget=budget, tokens=tokens)
 
 
-def existing_memories(memories: Sequence[Memory]) -> Part:
-    """Return a line for each memory with its status; superseded ones last and without text."""
+def worked_again(memories: Iterable[Memory], here: int, state: GameState) -> dict[str, str]:
+    """Return the tentative memories that name a command which has done something at the location since, by title.
+
+    The value is that command with its latest turn. Commands of one word are left out: texts have these anyway.
+    """
+    found: dict[str, str] = {}
+    for memory in memories:
+        if memory.status == MemoryStatus.TENTATIVE:
+            words = text_key(f"{memory.title} {memory.text}")
+            since = last_turn(memory) if memory.episode == state.episode else 0
+            for command, turns in state.tries.latest_first(here):
+                turn = next((each.turn for each in reversed(turns) if each.did_something), 0)
+                if " " in command and command in words and turn > since:
+                    found.setdefault(memory.title, f"`{command}` worked again in turn {turn}")
+    return found
+
+
+def _elsewhere(visit: VisitNews) -> Part:
+    """Return a line for each memory of other locations that was shown in this episode: tentative ones first, whole."""
+    shown = [(room, memory) for room, memories in visit.elsewhere.items() for memory in memories]
+    shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
+    lines = [
+        Line(f"{_head(memory)} (Location {room}): ", one_line(memory.text))
+        if memory.status == MemoryStatus.TENTATIVE
+        else Line(f"{_head(memory)} (Location {room})")
+        for room, memory in shown
+    ]
+    return Part("elsewhere", [[line] for line in lines], keeps="best", least=SHORTEST_TOLD)
+
+
+def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str] = MappingProxyType({})) -> Part:
+    """Return a line for each memory with its status; superseded ones last and without text.
+
+    worked: what speaks for a tentative memory, by its title
+    """
     standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
     given_up = [memory for memory in memories if memory.status == MemoryStatus.SUPERSEDED]
-    lines = [Line(f"{_head(memory)}: ", one_line(memory.text)) for memory in standing]
+    heads = {memory.title: f" ({worked[memory.title]})" if memory.title in worked else "" for memory in standing}
+    lines = [Line(f"{_head(memory)}{heads[memory.title]}: ", one_line(memory.text)) for memory in standing]
     lines += [Line(_head(memory)) for memory in given_up]
     return Part("memories", [[line] for line in lines], keeps="best", least=SHORTEST_TOLD)
 

@@ -6,8 +6,8 @@ all (docs/specification.md, Superseding and invalidating, and Memory titles).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
@@ -25,6 +25,7 @@ class VisitMemory(MemorySynthesisResponse):
     """One memory of a visit."""
 
     turn: int | None = Field(default=None, description="the turn in which it showed")
+    location_id: int | None = Field(default=None, description="of another location that it is about, else null")
 
     @field_validator("persistence", mode="before")
     @classmethod
@@ -53,10 +54,16 @@ class VisitNews:
 
     outcomes: at least one, oldest first
     memories: all that is remembered there already, memories that were given up too
+    elsewhere: what stands at other locations that the player has seen in this episode, by location id
+    rooms: the names of all locations that are known, by id
+    worked: by the title of a tentative memory, a command that it names and that worked again, with the turn
     """
 
     outcomes: tuple[ActionOutcome, ...]
     memories: tuple[Memory, ...]
+    elsewhere: Mapping[int, tuple[Memory, ...]] = field(default_factory=dict)
+    rooms: Mapping[int, str] = field(default_factory=dict)
+    worked: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_worth_a_question(self) -> bool:
@@ -94,6 +101,8 @@ class VisitNews:
         """
         if answer.persistence != "core":
             return answer.persistence
+        if self._place(answer) != self.outcomes[-1].location_id:
+            return "permanent"
         first = next((outcome for outcome in self.outcomes if outcome.first_visit), None)
         title, text = answer.memory_title or "", answer.memory_text or ""
         arrival = first.arrival_text.strip() if first else ""
@@ -115,18 +124,37 @@ class VisitNews:
             return self.outcomes[-1].turn == first_turn
         return answer.turn in {first_turn, first_turn - 1}
 
-    def revision(self, answer: VisitMemory, episode: int) -> Revision:
-        """Return what the answer changes at the location."""
-        last = self.outcomes[-1]
-        return Revision(
-            location_id=last.location_id,
-            location_name=last.location_name,
+    def revisions(self, answer: VisitMemory, episode: int) -> tuple[Revision, ...]:
+        """Return what the answer changes: at the location that it is about, then at others whose memories it names.
+
+        A memory of another location that is superseded is invalidated there, with the new one as the reason.
+        """
+        last, place = self.outcomes[-1], self._place(answer)
+        main = Revision(
+            location_id=place,
+            location_name=last.location_name if place == last.location_id else self.rooms[place],
             new=self._memory(answer, episode) if answer.should_remember else None,
             superseded=tuple(sorted(answer.supersedes_memory_titles)),
             invalidated=tuple(sorted(answer.invalidate_memory_titles)),
             reason=answer.invalidation_reason or "",
             turn=last.turn,
         )
+        everywhere = {last.location_id: self.memories, **self.elsewhere}
+        at_place = everywhere.pop(place, ())
+        given_up = main.invalidated if main.new_persistent is None else (*main.invalidated, *main.superseded)
+        reason = main.reason or f"Location {place}: {one_line(answer.memory_title or '')}"
+        others = []
+        for room, memories in everywhere.items():
+            found = tuple(title for title in given_up if stands(memories, title) and not stands(at_place, title))
+            if found:
+                others.append(Revision(room, invalidated=found, reason=reason, turn=last.turn))
+        return (main, *others)
+
+    def _place(self, answer: VisitMemory) -> int:
+        """Return the location that the answer is about: this one, unless it names another one that is known."""
+        here = self.outcomes[-1].location_id
+        named = answer.location_id
+        return here if named is None or named not in self.rooms else named
 
     def _memory(self, answer: VisitMemory, episode: int) -> Memory:
         """Return the memory of the answer: about the turn that it names, else about the whole visit."""

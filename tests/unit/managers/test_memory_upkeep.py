@@ -64,7 +64,7 @@ def test_every_memory_that_breaks_a_rule_is_counted(tmp_path: Path) -> None:
     assert manager.get_status()["metrics"]["refused"] == 2
 
 
-@pytest.mark.parametrize(("budget", "first_shown"), [(8000, 2), (4000, 2), (2400, 2), (2140, 6)])
+@pytest.mark.parametrize(("budget", "first_shown"), [(8000, 2), (4000, 2), (2600, 2), (2260, 5)])
 def test_of_the_turns_before_the_oldest_are_left_out_before_texts_become_a_line(
     tmp_path: Path, budget: int, first_shown: int
 ) -> None:

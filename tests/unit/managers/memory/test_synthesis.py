@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
+from managers.map_manager import MapManager
 from managers.memory.news import MOST_REMEMBERED, NewsLedger
 from managers.memory.outcome import ActionOutcome, ZMachineContext, outcome_of, signals_of
 from managers.memory.prompt import NO_SIGNALS, TOLD_BELOW, existing_memories, visit_prompt
 from managers.memory.synthesis import VisitNews, VisitSynthesis
+from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import LanguageModelUnavailable, StoreError
 from session.game_state import GameState, PlayedAction
 from session.text import TokenCounter
@@ -392,6 +395,61 @@ class TestOneQuestionAVisit:
             ("c", "2-4", 5),
         ]
         assert LOFT.num not in kept
+
+
+def play_with_a_map(workdir: Path, *answers: dict[str, object]) -> MemoryPlay:
+    """The player has come from the gate to the vats in turn 1."""
+    play = MemoryPlay(workdir, answers)
+    log = structlog.get_logger()
+    game_map = MapManager(log, play.config, play.state)
+    play.manager = SimpleMemoryManager(log, play.config, play.state, play.llm, map_manager=game_map)
+    play.learners = (game_map, play.manager)
+    play.turn("north", "Blue Vats", location=VATS)
+    return play
+
+
+class TestOtherLocations:
+    """Two false guesses stayed for three episodes: they were of a room that the player had left."""
+
+    def test_a_memory_may_be_about_another_location_on_the_map_where_it_is_never_core(self, tmp_path: Path) -> None:
+        about = [learnt(f"At {place}", "core", location_id=place) for place in (GATE.num, LOFT.num)]
+        play = play_with_a_map(tmp_path, {"memories": about})
+        play.turn("read plaque", LONG)
+        play.turn("pull lever", "The gate behind you falls shut.", world_hash="1")
+        play.manager.flush()
+        kept = play.manager.memory_cache
+        assert [(each.title, each.persistence) for each in kept[GATE.num]] == [(f"At {GATE.num}", "permanent")]
+        assert [each.title for each in kept[VATS.num]] == [f"At {LOFT.num}"]
+
+    def test_titles_of_locations_seen_in_this_episode_are_shown_and_can_be_given_up(self, tmp_path: Path) -> None:
+        answers: list[dict[str, object]] = [
+            {"memories": [learnt("Lever shuts it", supersedes_memory_titles=["Gate may lock itself"])]},
+            {"memories": [learnt("Left a rag", "ephemeral", supersedes_memory_titles=["Gate is old"])]},
+        ]
+        play = play_with_a_map(tmp_path, *answers)
+        play.manager.add_memory(GATE.num, GATE.name, memory("Gate is old"))
+        play.manager.add_memory(GATE.num, GATE.name, memory("Gate may lock itself", status="TENTATIVE"))
+        play.manager.add_memory(LOFT.num, LOFT.name, memory("Loft is dry"))
+        for number, world in enumerate(("1", "2")):
+            play.turn(f"pull lever {number}", "The gate behind you falls shut.", world_hash=world)
+            play.manager.flush()
+        shown = play.prompts[0].split("MEMORIES OF OTHER LOCATIONS, seen in this episode:\n")[1].split("\n\n")[0]
+        assert shown.splitlines() == [
+            f"- [NOTE - PERMANENT - TENTATIVE] Gate may lock itself (Location {GATE.num}): About Gate may lock itself.",
+            f"- [NOTE - PERMANENT - ACTIVE] Gate is old (Location {GATE.num})",
+        ]
+        old, guess = play.manager.memory_cache[GATE.num]
+        assert old.status == "ACTIVE"  # a memory of this episode alone takes the place of no other
+        assert (guess.status, guess.invalidation_reason) == ("SUPERSEDED", f"Location {VATS.num}: Lever shuts it")
+
+    def test_a_tentative_memory_is_shown_with_its_command_that_worked_again(self, tmp_path: Path) -> None:
+        play = play_with_a_map(tmp_path, NOTHING, NOTHING)
+        guess = memory("Lever shuts the gate", status="TENTATIVE", text="`pull lever` seems to shut it.", episode=0)
+        play.manager.add_memory(VATS.num, VATS.name, guess)
+        play.turn("pull lever", "The gate behind you falls shut.", world_hash="1", score=1)
+        play.turn("take beam", "You can't.")
+        play.manager.flush()
+        assert "TENTATIVE] Lever shuts the gate (`pull lever` worked again in turn 2): `pull" in play.prompts[0]
 
 
 class TestPrompt:
