@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Sequence
 
 from structlog.typing import FilteringBoundLogger
@@ -21,6 +22,8 @@ from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 MOST_SHOWN = 8
 LONGEST_NEWS = 30  # characters
 LONGEST_TEXT = 210  # characters
+_ASIDE = re.compile(r"^\s*\([^()\n]*\)[ \t]*\n")
+"""A first line in brackets, in which a story says how it has read the command."""
 
 
 class TriedCommands(BaseManager):
@@ -59,7 +62,10 @@ class TriedCommands(BaseManager):
 
     def _news(self, turns: Sequence[TurnRecord]) -> str:
         news = self.game_state.tries.news(turns)
-        return "" if news is None else f' (turn {news.turn}: "{cut_at(one_line(news.after.text), LONGEST_NEWS, "…")}")'
+        if news is None:
+            return ""
+        told = one_line(_ASIDE.sub("", news.after.text)).strip('"') or one_line(news.after.text)
+        return f' (turn {news.turn}: "{cut_at(told, LONGEST_NEWS, "…")}")'
 
     def _is_listed(self, command: str, latest: TurnRecord) -> bool:
         if latest.did_something or latest.is_in_fight or latest.before.noticed is None or is_routine(command):

@@ -5,8 +5,9 @@ Source: docs/specification.md, Critic.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
@@ -21,6 +22,7 @@ from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 _NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
 _ASKING = ("?", "?)", '?"', ":")
 """How a text ends that wants an answer: then a word is read in the story's own way."""
+_LISTED = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
 _FIXED = ("static", "scenery", "animate", "door")
 _TOPICS_FOLLOW = frozenset({"about", "for"})
@@ -112,11 +114,27 @@ class ObjectCheck:
             return Opinion(
                 "refuse", f"{exit_!r} was tried here with everything as it is now, again and again: {answer}", "map"
             )
-        command = read_command(action, self._vocabulary)
-        if command is None or observation.location is None or observation.text.rstrip().endswith(_ASKING):
+        if observation.location is None or observation.text.rstrip().endswith(_ASKING):
             return NO_OPINION
+        commands = [read_command(each, self._vocabulary) for each in self._each_of_list(self._parted(action))]
         self._hear(observation)
-        return self._command_opinion(command, self._scene(observation, observation.location.num))
+        scene = self._scene(observation, observation.location.num)
+        opinions = {self._command_opinion(each, scene) if each else NO_OPINION for each in commands}
+        return opinions.pop() if len(opinions) == 1 else NO_OPINION
+
+    def _parted(self, action: str) -> str:
+        """Return the command with each hyphenated word in its parts, if the parser knows only these."""
+        parts = ([word] if self._is_known(word) else word.split("-") for word in action.split())
+        return " ".join(" ".join(each) if all(map(self._is_known, each)) else "-".join(each) for each in parts)
+
+    def _each_of_list(self, action: str) -> list[str]:
+        """Return a command for each thing of a list, as in "take hat and shoes"; any other command as it is."""
+        first, *others = _LISTED.split(action.strip(" .!"))
+        verb, _, thing = first.partition(" ")
+        starts_anew = any(self._vocabulary.cut(each.partition(" ")[0]) in self._vocabulary.verbs for each in others)
+        return (
+            [action] if starts_anew or not (thing and all(others)) else [first, *(f"{verb} {each}" for each in others)]
+        )
 
     def _hear(self, observation: Observation) -> None:
         """Note the words of an observation where the player is then; what a turn ends with begins the next one."""
@@ -137,7 +155,8 @@ class ObjectCheck:
         absent = scene.absent_thing(command) if of_things_at_hand else ""
         if absent:
             return _refused(f"There is no {absent!r} here: everything that the story calls so is in another room.")
-        if not (all(map(self._is_known, command.words)) and scene.holds_all_of(command)):
+        at_hand = command.phrases[:1] if verb in self._vocabulary.free_verbs else command.phrases
+        if not (all(map(self._is_known, command.words)) and scene.holds_all_of(at_hand)):
             return NO_OPINION
         return NO_OPINION if verb in _TAKING and scene.names_fixed_thing(command) else ACCEPTED
 
@@ -180,8 +199,8 @@ class _Scene:
     fixed: frozenset[int]
 
     def names_fixed_thing(self, command: Command) -> bool:
-        """Return whether a noun of the command names only things here that cannot be taken."""
-        for phrase in command.phrases:
+        """Return whether a noun of the command's first phrase names only things here that cannot be taken."""
+        for phrase in command.phrases[:1]:
             for noun in self._nouns(phrase):
                 here = self.at_hand.intersection(self.vocabulary.mentions.get(noun, ())) - {self.here}
                 if here and here <= self.fixed:
@@ -197,9 +216,9 @@ class _Scene:
                 return " ".join(phrase)
         return ""
 
-    def holds_all_of(self, command: Command) -> bool:
-        """Return whether every noun names something that is at hand or was told of here."""
-        return all(self._is_here(noun) for phrase in command.phrases for noun in self._nouns(phrase))
+    def holds_all_of(self, phrases: Iterable[tuple[str, ...]]) -> bool:
+        """Return whether every noun of the phrases names something that is at hand or was told of here."""
+        return all(self._is_here(noun) for phrase in phrases for noun in self._nouns(phrase))
 
     def _nouns(self, phrase: tuple[str, ...]) -> list[str]:
         """Return the words of the phrase that can only name things: in some stories "with" names a thing, too."""

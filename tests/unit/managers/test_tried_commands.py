@@ -48,6 +48,11 @@ def test_of_what_printed_something_new_the_beginning_is_shown_and_the_turn() -> 
     assert tries.told() == '`push wall`, `read log` (turn 2: "Three hundred pages of weathe…")'
 
 
+def test_the_beginning_is_the_storys_answer_and_not_how_it_has_read_the_command() -> None:
+    clerk = moment('(the card to the clerk)\n"You need to give me the card first."')
+    assert Tries().of("show card", after=clerk).told() == '`show card` (turn 2: "You need to give me the card…")'
+
+
 def test_they_are_listed_whatever_has_changed_since_but_at_their_place_alone() -> None:
     tries = Tries().of("dip banner")
     assert tries.told(replace(moment(), visible=(), score=5)) == "`dip banner`"

@@ -66,6 +66,7 @@ def test_whether_a_fixed_thing_can_be_taken_is_left_to_the_model(
     here = replace(moment(), visible=(basket,))
     assert judge.opinion(here, "take basket").kind == expected
     assert judge.opinion(here, "dip basket").kind == "accept"
+    assert judge.opinion(here, "take banner in basket").kind == "accept"
 
 
 class TestAbsentThings:
@@ -168,10 +169,19 @@ class TestUnknownWords:
         assert kind("gazebo", moment("What is your name?")) == "none"
 
 
+LISTS = ("take basket and banner", "take basket, banner, and the basket.", "take grey-banner")
+
+
 class TestAccepting:
-    @pytest.mark.parametrize("action", ["take basket", "dip banner in basket", "wait", "north", "go up", "take all"])
+    @pytest.mark.parametrize(
+        "action", ["take basket", "dip banner in basket", "wait", "north", "go up", "take all", *LISTS]
+    )
     def test_what_names_only_things_at_hand_is_accepted(self, action: str) -> None:
         assert kind(action) == "accept"
+
+    def test_what_somebody_is_asked_about_may_be_anywhere(self) -> None:
+        assert kind("ask basket about loom") == "accept"
+        assert kind("ask loom about basket") == "none"
 
     def test_so_is_what_the_text_told_of(self) -> None:
         assert kind("take mordant", moment("A jar of mordant stands here.")) == "accept"
@@ -187,7 +197,9 @@ class TestAccepting:
     def test_any_word_is_a_key_where_the_story_waits_for_one(self) -> None:
         assert kind("take loom", replace(moment(), awaits_key=True)) == "accept"
 
-    @pytest.mark.parametrize("action", ["", "banner", "take spool", "wait. north"])
+    @pytest.mark.parametrize(
+        "action", ["", "banner", "take spool", "wait. north", "take basket and", "take basket and wait"]
+    )
     def test_all_else_is_open(self, action: str) -> None:
         assert kind(action) == "none"
 
