@@ -129,7 +129,7 @@ class EpisodeSynthesizer(BaseManager):
         del observation
         plan = "".join(f"\n- {line}" for line in self._state.plan)
         told = [self.handover(), f"Plan for this episode:{plan}" if plan else ""]
-        return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 7, Place.PLAN)
+        return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 6, Place.PLAN)
 
     def reset(self, game_state: GameState | None = None) -> None:
         """Begin the notes of a new episode, and read how the last one went. Raises ``StoreError``."""

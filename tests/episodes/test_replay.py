@@ -77,7 +77,7 @@ def copied(recorded: Path, tmp_path: Path) -> Path:
 
 
 def check_long_run(story: Path, folder: Path) -> None:
-    turns = len(play_prompted(story, folder, turns=TURNS // 3, episodes=4).turns)
+    turns = len(play_prompted(story, folder, turns=TURNS // 3, episodes=5).turns)
     assert turns >= TURNS
     before = contents_of(folder)
     assert is_whole(verify_run(story, folder), turns)
@@ -222,8 +222,8 @@ def test_a_run_whose_files_were_edited_by_hand_meanwhile_is_repeated_exactly(tmp
     effects = {
         5: append_to(tmp_path / "Memories.md", f"\n## Location 35: Forecourt\n\n{OWN_WORDS}"),
         9: append_to(tmp_path / "knowledgebase.md", "\n## UNIVERSAL GAME MECHANICS\n\n- Doors are doors.\n"),
-        45: lambda: rename_a_room(tmp_path / "map_state.json"),
-        50: (tmp_path / "Memories.md").unlink,
+        30: lambda: rename_a_room(tmp_path / "map_state.json"),
+        35: (tmp_path / "Memories.md").unlink,
     }
     once_a_turn = {"mode": "object_tree", "max_rejections": 0}
     played = play_prompted(STORY, tmp_path, turns=60, model=prompted(Before(effects)), critic=once_a_turn)

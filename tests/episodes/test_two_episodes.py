@@ -241,7 +241,7 @@ def test_the_first_prompt_of_the_second_episode_has_knowledge_map_and_forms_of_c
 def test_every_turn_of_the_second_episode_is_told_how_the_first_one_ended(player: Player, script: Script) -> None:
     assert not [prompt for prompt in player.prompts[1]["ReadingAgentAnswer"] if "has begun anew" in prompt]
     for prompt in player.prompts[2]["ReadingAgentAnswer"]:
-        known = section(prompt, "What is known of this game")
+        known = f"\n{section(prompt, 'The last episode, and the plan')}"
         assert known.count("\nEpisode 1 ") == known.count("The story has begun anew since") == 1
         assert f"In turn {script.turns} of episode 1: the player died at" in known
 

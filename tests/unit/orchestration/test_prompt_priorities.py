@@ -61,6 +61,7 @@ def test_the_agents_prompt_loses_its_sections_in_the_written_order(learnt: list[
         "How the story began",
         "Previous Reasoning and Actions",
         "What is known of this game",
+        "The last episode, and the plan",
         "Map",
         "COMMAND SYNTAX",
         "ROUTES",
@@ -79,6 +80,7 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learnt: 
         HALL, [weather, *learnt], valid_actions=("wait",), rejections=[Rejection("save", "no saving")]
     )
     assert [section.title for section in shown.sections] == [
+        "The last episode, and the plan",
         "How the story began",
         "What is known of this game",
         "COMMAND SYNTAX",
