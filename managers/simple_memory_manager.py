@@ -128,7 +128,8 @@ class SimpleMemoryManager(BaseManager):
     def supersede_memory(self, location_id: int, location_name: str, old_memory_title: str, new_memory: Memory) -> bool:
         """Supersede a memory with a new one, in one write.
 
-        Returns false and changes nothing if the location has no such memory or the new one must not supersede it (docs/specification.md, Superseding and invalidating).
+        Returns false and changes nothing if the location has no such memory or the new one must not supersede it
+        (docs/specification.md, Superseding and invalidating).
         """
         turn = last_turn(new_memory) or self.game_state.turn_count
         revision = Revision(location_id, location_name, new_memory, superseded=(old_memory_title,), turn=turn)
