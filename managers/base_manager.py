@@ -1,4 +1,4 @@
-"""What every manager has in common: its collaborators, its life over turns and episodes, its files and its status."""
+"""The base class of all managers: dependencies, lifecycle, shared files and status."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import structlog
 from structlog.typing import FilteringBoundLogger
@@ -23,11 +23,13 @@ from session.text import TokenCounter
 from session.values import Observation, StoryFacts, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
 
+Log: TypeAlias = logging.Logger | FilteringBoundLogger
+
 M = TypeVar("M", bound="BaseManager")
 
 
 class ManagerStatus(TypedDict):
-    """How a manager stands, as it goes into ``current_state.json``."""
+    """The status of a manager in ``current_state.json``."""
 
     type: str
     state: dict[str, str | int | float | bool | None]
@@ -36,10 +38,10 @@ class ManagerStatus(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ManagerParts:
-    """All that a manager may be made of.
+    """The dependencies of the managers of a run.
 
-    managers: those that are made already; see :meth:`find`
-    considered: the classes of those that are made or left out already
+    managers: the managers that have been built; see :meth:`find`
+    considered: the classes of the managers that have been built or left out
     """
 
     logger: FilteringBoundLogger
@@ -53,16 +55,16 @@ class ManagerParts:
     considered: set[type[BaseManager]] = field(default_factory=set)
 
     def find(self, kind: type[M]) -> M | None:
-        """Return the manager of that class, ``None`` if the configuration leaves it out.
+        """Return the manager of the given class, or ``None`` if the configuration leaves it out.
 
-        Raises ``LookupError`` if it is listed after the manager that needs it.
+        Raises ``LookupError`` if ``MANAGERS`` lists it after the manager that needs it.
         """
         if kind not in self.considered:
             raise LookupError(f"{kind.__name__} is needed before it is made: list it earlier in MANAGERS")
         return next((manager for manager in self.managers if isinstance(manager, kind)), None)
 
     def get(self, kind: type[M]) -> M:
-        """Return the manager of that class. Raises ``LookupError`` if it takes no part or is listed too late."""
+        """Return the manager of the given class. Raises ``LookupError`` if it is left out or listed too late."""
         found = self.find(kind)
         if found is None:
             raise LookupError(f"{kind.__name__} takes no part in this run")
@@ -70,19 +72,13 @@ class ManagerParts:
 
 
 class BaseManager(ABC):
-    """Learns from turn records and says what it knows in prompts.
+    """Learns from turn records and contributes sections to prompts.
 
-    A manager may use those that were made before it: ask them, and give them what it has learnt. They never use it, and
-    none calls the orchestrator. To add one, write its module and put its class into
-    ``orchestration.learning.MANAGERS``.
+    A manager may read and update the managers built before it, but not those built after it, and it never calls the
+    orchestrator. To add a manager, write its module and list its class in ``orchestration.learning.MANAGERS``.
     """
 
-    def __init__(
-        self,
-        logger: logging.Logger | FilteringBoundLogger,
-        config: GameConfiguration,
-        game_state: GameState,
-    ) -> None:
+    def __init__(self, logger: Log, config: GameConfiguration, game_state: GameState) -> None:
         self.logger: FilteringBoundLogger = (
             structlog.wrap_logger(logger) if isinstance(logger, logging.Logger) else logger
         )
@@ -91,61 +87,61 @@ class BaseManager(ABC):
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self | None:
-        """Make the manager for a run; ``None`` where the configuration leaves it out."""
+        """Build the manager for a run. Returns ``None`` if the configuration leaves it out."""
         return cls(parts.logger, parts.config, parts.game_state)
 
     @classmethod
     def shared_files(cls, config: GameConfiguration) -> Sequence[SharedFile]:
-        """Name the files in the work folder that the manager keeps what it learns in."""
+        """Return the files in the work folder that the manager owns."""
         del config
         return ()
 
     def stores(self) -> Sequence[SharedStore]:
-        """Return the stores of those files, in the order in which they are written."""
+        """Return the stores of these files, in the order in which they are written."""
         return ()
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """Begin a new episode, in ``game_state`` where one is given; what outlives episodes stays."""
+        """Begin a new episode, in ``game_state`` if given. Knowledge from earlier episodes is kept."""
         if game_state is not None:
             self.game_state = game_state
 
     def learn(self, record: TurnRecord) -> object:
-        """Learn from a turn that was played; ``game_state`` holds it already."""
+        """Learn from a turn. ``game_state`` already contains it."""
 
     def end(self, end: EpisodeEnd) -> object:
-        """Draw the conclusions of an episode that is over."""
+        """Learn from an episode that has ended."""
 
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return what the manager has to say in the agent's prompt at this moment, ``None`` for nothing."""
+        """Return the manager's section of the agent's next prompt, or ``None``."""
 
     def outlook(self) -> str:
         """Return what a plan for the next episode should take into account, a line each; "" for nothing."""
         return ""
 
     def commit(self) -> None:
-        """Write what is due into the files, outside a run. Raises ``StoreError``."""
+        """Write pending changes to the files, outside a run. Raises ``StoreError``."""
         for store in self.stores():
             store.commit()
 
     def followed(self) -> None:
-        """Follow what others wrote into the files: the stores have just looked at them."""
+        """Update the manager after its stores have read changes by other processes and people."""
 
     @abstractmethod
     def get_status(self) -> ManagerStatus:
-        """Return how the manager stands now."""
+        """Return the current status."""
 
     def present(self) -> tuple[str, ...]:
-        """Return what a person who watches would like to know of it now, a line each. Nothing is read or changed."""
+        """Return lines for the live view. Reads no files and changes nothing."""
         return ()
 
     def log_info(self, event: str, **fields: object) -> None:
-        """Log the event under this manager and episode."""
+        """Log an event with the manager's name and the episode."""
         self.logger.info(event, manager=type(self).__name__, episode=self.game_state.episode, **fields)
 
     def log_warning(self, event: str, **fields: object) -> None:
-        """Log the warning under this manager and episode."""
+        """Log a warning with the manager's name and the episode."""
         self.logger.warning(event, manager=type(self).__name__, episode=self.game_state.episode, **fields)
 
     def log_error(self, event: str, **fields: object) -> None:
-        """Log what the user has to know under this manager and episode: event and ``error`` are on the screen, too."""
+        """Log an error with the manager's name and the episode. The event and ``error`` also appear on the screen."""
         self.logger.error(event, manager=type(self).__name__, episode=self.game_state.episode, **fields)

@@ -1,13 +1,10 @@
-"""Notices that play goes round in circles: turns repeat earlier ones, and nothing new is read or won."""
+"""Detects circling: turns repeat earlier ones without new text or points."""
 
 from __future__ import annotations
 
-import logging
-
-from structlog.typing import FilteringBoundLogger
 from typing_extensions import override
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerStatus
 from session.commands import is_speech, is_waiting, plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
@@ -22,15 +19,17 @@ LONG_WITHOUT_POINTS = "Points"
 class CirclingDetector(BaseManager):
     """Counts repetitions since the last new text or point, and the turns since the last point.
 
-    A turn is a repetition if the same command led from the same moment to the same moment with the same answer since
-    the last new text or point, or if it changed nothing and had the same answer at this location before. A moment is
-    what the player can notice (ADR 20), and the hash of the object tree unless the tree usually changes by itself.
-    Talk, waiting and turns of a fight do not count, since they may go differently the next time.
+    A turn is a repetition in either of two cases:
+
+    - The same command led from the same moment to the same moment with the same response, since the last new text or
+      point.
+    - It changed nothing and had the same response at this location before.
+
+    A moment is what the player can notice (ADR 20), and the hash of the object tree unless the tree usually changes by
+    itself. Conversation, waiting and turns in a fight do not count because their results may differ the next time.
     """
 
-    def __init__(
-        self, logger: logging.Logger | FilteringBoundLogger, config: GameConfiguration, game_state: GameState
-    ) -> None:
+    def __init__(self, logger: Log, config: GameConfiguration, game_state: GameState) -> None:
         super().__init__(logger, config, game_state)
         self.reset()
 
@@ -80,7 +79,7 @@ class CirclingDetector(BaseManager):
 
     @property
     def is_circling(self) -> bool:
-        """Whether there were as many repetitions as ``config.circling.repeated_states``, and nothing new since."""
+        """Whether at least ``config.circling.repeated_states`` turns were repetitions, and nothing new has followed."""
         return self.repetitions >= self.config.circling.repeated_states
 
     @override
@@ -89,7 +88,7 @@ class CirclingDetector(BaseManager):
         return PromptSection(title, self.text(), place=Place.WARNING)
 
     def text(self) -> str:
-        """Return the warnings for the agent; "" if there are none."""
+        """Return the warnings for the agent, or "" if there are none."""
         lines = []
         if self.is_circling:
             lines.append(

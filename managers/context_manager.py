@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus
 from managers.history import HistoryTeller
 from managers.prompting import CHARACTERS_PER_TOKEN, LONGEST_ACTION, fit_sections
 from managers.things_here import ThingsHere
@@ -32,47 +30,47 @@ HISTORY_TITLES = ("Previous Reasoning and Actions", "And then")
 
 
 class Rejection(NamedTuple):
-    """A command that was proposed in the present turn and was not played, and the reason."""
+    """A command that was proposed in this turn but not played, and the reason."""
 
     action: str
     reason: str
 
 
 class _Past(NamedTuple):
-    """The latest turns as sections of a prompt, and the answers that stand there in full, the latest last."""
+    """The latest turns as prompt sections, and the responses that they contain in full, the latest last."""
 
     sections: tuple[PromptSection, ...] = ()
     answers: tuple[str, ...] = ()
 
 
 class _PromptBudget(NamedTuple):
-    """How long a prompt may be, in tokens, and the instructions that it begins with."""
+    """The maximum length of a prompt in tokens, and the instructions at its beginning."""
 
     tokens: int
     system: str = ""
 
     def share(self, part: float) -> int:
-        """Return that part of the room beside the instructions, in characters.
+        """Return the given part of the room beside the instructions, in characters.
 
-        It is the same in every turn, whatever is counted meanwhile, so that texts stay as they were cut.
+        The result does not depend on updated token counts, so that texts are cut alike in every turn.
         """
         return max(0, int((self.tokens * CHARACTERS_PER_TOKEN - len(self.system)) * part))
 
 
 class ContextManager(BaseManager):
-    """Puts the sections of a context into their order and keeps it within its token budget.
+    """Orders the sections of a context and keeps it within its token budget.
 
-    The sections that change rarely come first, so that the server finds the beginning of the prompt in its cache
-    (docs/specification.md, Prompt order); a section's priority says when it is dropped (docs/specification.md, Prompt
-    budgets).
+    Sections that change rarely come first, so that the server can cache the beginning of the prompt
+    (docs/specification.md, Prompt order). The priority of a section determines when it is dropped
+    (docs/specification.md, Prompt budgets).
 
-    The story's latest text and the room's description are each shown once: in the history, where the server's cache has
-    them in the next turns, or in a section of their own where the history does not have the whole of them.
+    The latest response and the room's description appear once each: in the history, so that the server can cache them,
+    or in a section of their own if the history does not contain all of them.
     """
 
     def __init__(
         self,
-        logger: logging.Logger | FilteringBoundLogger,
+        logger: Log,
         config: GameConfiguration,
         game_state: GameState,
         *,
@@ -88,12 +86,12 @@ class ContextManager(BaseManager):
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self:
-        """Make the manager with the run's count of tokens and what the story's attributes mean."""
+        """Build the manager with the run's token counter and the names of the story's attributes."""
         things_here = ThingsHere(parts.story.attribute_names)
         return cls(parts.logger, parts.config, parts.game_state, tokens=parts.tokens, things_here=things_here)
 
+    @override
     def reset(self, game_state: GameState | None = None) -> None:
-        """Forget what the story has printed in the episode before."""
         super().reset(game_state)
         self._things_here.reset()
 
@@ -106,7 +104,7 @@ class ContextManager(BaseManager):
         }
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
-        """Add the reasoning behind a turn's command to the history."""
+        """Add the reasoning for a turn's command to the history."""
         self.game_state.add_reasoning(turn, reasoning, action)
 
     def get_agent_context(
@@ -119,13 +117,13 @@ class ContextManager(BaseManager):
         system: str = "",
         turn_limit: int | None = None,
     ) -> AgentContext:
-        """Return what the agent may know now, within its token budget.
+        """Return the agent's context for the next turn, within its token budget.
 
-        learnt: what the managers have to say
-        valid_actions: the commands that the agent may choose from; ``None`` where it may choose any
-        rejections: what was proposed in this turn already
-        system: the instructions, which take their part of the budget
-        turn_limit: the turn with which the episode ends, if not before
+        learnt: the sections of the managers
+        valid_actions: the commands from which the agent must choose, or ``None`` if any command is allowed
+        rejections: earlier proposals in this turn
+        system: the instructions, which count towards the budget
+        turn_limit: the last turn of the episode
         """
         window = self.config.agent.history_window
         slid = len(self.game_state.action_reasoning_history) // window * window
@@ -146,9 +144,9 @@ class ContextManager(BaseManager):
     def get_critic_context(
         self, observation: Observation, action: str, learnt: Sequence[PromptSection] = (), *, system: str = ""
     ) -> str:
-        """Return what the critic may know when it judges a proposed ``action``, within its token budget.
+        """Return the context in which the critic judges a proposed ``action``, within its token budget.
 
-        learnt: what the managers have to say; the critic is shown what bears on the present moment
+        learnt: the sections of the managers; the critic gets those that belong after the history
         """
         first = max(0, len(self.game_state.action_reasoning_history) - REASONED)
         budget = _PromptBudget(self.config.prompt_budgets.critic, system)
@@ -165,9 +163,9 @@ class ContextManager(BaseManager):
         return self.tokens.cut(observation.text, max(room, 1))
 
     def get_recent_reasoning_formatted(self, num_turns: int = 3) -> str:
-        """Return the last ``num_turns`` turns with their reasoning, command and response; "" before the first.
+        """Return the last ``num_turns`` turns with reasoning, command and response, or "" before the first turn.
 
-        An entry of the history that is no dict is left out, and logged.
+        An entry of the history that is not a dict is logged and left out.
         """
         entries = self._entries(self.game_state.action_reasoning_history)
         latest = entries[max(0, len(entries) - max(0, num_turns)) :]
@@ -187,10 +185,10 @@ class ContextManager(BaseManager):
     def _pasts(
         self, budget: _PromptBudget, first: int, middle: int, *, most: int, priority: int = 1
     ) -> Iterator[_Past]:
-        """Yield the turns from index ``first`` on in two blocks, those from ``middle`` on alone, and none.
+        """Yield the turns from index ``first`` on in two blocks, then only those from ``middle`` on, then none.
 
-        A turn is dropped together with its whole block, so that the text stays in the server's cache meanwhile. Of the
-        earlier block only the last turns have the reasoning (docs/specification.md, Turn history in prompts).
+        A block is dropped as a whole, so that the server can cache the text between two drops. Only the last turns of
+        the earlier block include reasoning (docs/specification.md, Turn history in prompts).
         """
         history = self.game_state.action_reasoning_history
         halves = self._entries(history[first:middle]), self._entries(history[middle:])
@@ -210,10 +208,10 @@ class ContextManager(BaseManager):
     def _fitted(
         self, budget: _PromptBudget, observation: Observation, pasts: Iterable[_Past], others: Iterable[PromptSection]
     ) -> list[PromptSection]:
-        """Return the sections that have a text and find room.
+        """Return the sections that have a text and fit.
 
-        What the past does not have stands elsewhere, so after a loss of the past the rest is put together anew; what
-        was dropped before that stays away.
+        Other sections contain what the past does not, so they are rebuilt whenever part of the past is dropped. A
+        section that was dropped before is not added again.
         """
         room = self.tokens.characters(budget.tokens) - len(budget.system)
         lost: set[str] = set()
@@ -229,7 +227,7 @@ class ContextManager(BaseManager):
         return kept
 
     def _now(self, budget: _PromptBudget, observation: Observation, past: _Past) -> Iterator[PromptSection]:
-        """Yield the room, and the present with what the story says now, as far as the past does not have them."""
+        """Yield the present and the room, without the texts that the past contains."""
         text = without_padding(observation.text)
         is_told = observation.refusal is None and past.answers[-1:] == (text,)
         facts = []
@@ -254,7 +252,7 @@ class ContextManager(BaseManager):
             yield self._room(budget, described, (*past.answers, text))
 
     def _room(self, budget: _PromptBudget, described: RoomDescription, told: Sequence[str]) -> PromptSection:
-        """Return the section of the room's description, without a text where one of those told already has it."""
+        """Return the section with the room's description, without its text if ``told`` contains it."""
         age = self.game_state.turn_count - described.turn
         ago = f" ({counted(age, 'turn')} ago)" if age else ""
         if age > self.config.room_description_age_window:
@@ -265,7 +263,7 @@ class ContextManager(BaseManager):
         return PromptSection(f"ROOM DESCRIPTION{ago}:", shown, 4, Place.ROOM)
 
     def _opening(self, budget: _PromptBudget) -> str:
-        """Return how the story began, after the first turn: the prologue often tells the aim of the game."""
+        """Return the prologue, which often states the aim of the game; "" before the first turn."""
         state = self.game_state
         first_room = state.opening_location.name if state.opening_location else ""
         text = without_padding(prologue_of(state.opening, first_room))
@@ -273,7 +271,7 @@ class ContextManager(BaseManager):
 
 
 def _past(teller: HistoryTeller, blocks: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], priority: int) -> _Past:
-    """Tell the blocks, each below its title. The last one has that priority, one before it is dropped earlier."""
+    """Return the blocks as text, each with its title. Only the last has the given priority."""
     told = teller.tell([entry for _, block in blocks for entry in block])
     answers: list[str] = []
     sections = []
@@ -286,7 +284,7 @@ def _past(teller: HistoryTeller, blocks: Sequence[tuple[str, Sequence[Mapping[st
 
 
 def _laid_out(sections: Iterable[PromptSection]) -> list[PromptSection]:
-    """Sort the sections by their places and drop empty ones; those of one title are one, their texts a line apart."""
+    """Merge sections of one title, with a blank line between their texts, drop empty ones, and sort them by place."""
     by_title: dict[str, PromptSection] = {}
     for section in sections:
         if section.text:

@@ -1,8 +1,8 @@
-"""Tells the latest turns in the players' prompts: why each command was chosen, and what the story answered.
+"""Writes the latest turns for the players' prompts: reasoning, command and response.
 
-What stays the same from prompt to prompt stands in the server's cache. So a turn is told by what came before it, never
-by what comes after it: only when the window slides are turns told anew, with less (docs/specification.md, Turn history
-in prompts).
+The text of a turn depends only on earlier turns, so that it does not change from prompt to prompt and the server can
+cache it. Turns are rewritten, in a shorter form, only when the window slides (docs/specification.md, Turn history in
+prompts).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NO_REASONING = "(No reasoning recorded)"
 NO_RESPONSE = "(No response recorded)"
 LONGEST_REASONING = 480  # characters
 SHORTEST_REPEATED = 80
-"""Characters: of a line at least so long later turns have only the beginning, and the turn that has the rest."""
+"""Characters. A line of at least this length is shortened in later turns, with a reference to the first turn."""
 BEGINNING = 40  # characters of such a line
 STANDS_BELOW = "(It stands under Present.)"
 
@@ -28,7 +28,7 @@ STANDS_BELOW = "(It stands under Present.)"
 class HistoryTurn:
     """A turn as text.
 
-    answer: all that the story said, if nothing was left out but what an earlier turn has word for word; else ``None``
+    answer: the complete response if the text omits only lines that an earlier turn contains, otherwise ``None``
     """
 
     text: str
@@ -37,14 +37,14 @@ class HistoryTurn:
 
 @dataclass(frozen=True, slots=True)
 class HistoryTeller:
-    """Tells turns in the order of play, as much of each answer as there is room for.
+    """Writes turns in the order of play, with responses cut to the available room.
 
-    played: every command of the episode with its answer
-    characters: room for all answers together
-    most: how many turns are told at most before the window slides; each of them keeps some room from those before it
-    reasoned: how many of them, the latest ones, are told with the reasoning; ``None``: all
-    precedes_present: what the latest turn has no room for stands whole under the present that follows
-    is_transcript: commands and answers alone, as the story itself shows them
+    played: every command of the episode with its response
+    characters: room for all responses together
+    most: maximum number of turns before the window slides; some room is reserved for each of them
+    reasoned: number of latest turns that include the reasoning; ``None`` means all
+    precedes_present: the present follows and contains the whole latest response if the latest turn cannot
+    is_transcript: include only commands and responses, in the story's own format
     """
 
     played: Sequence[tuple[str, str]]
@@ -76,9 +76,9 @@ class HistoryTeller:
             yield HistoryTurn(text, answer if is_whole else None)
 
     def _answer(self, entry: Mapping[str, Any]) -> tuple[int | None, str]:
-        """Return the turn of the entry and what the story answered in it.
+        """Return the turn of the entry and its response.
 
-        Where that turn is not known, it is the latest answer to the same command.
+        If the turn is not known, the response is the latest one to the same command.
         """
         action, turn = entry.get("action"), entry.get("turn")
         if isinstance(turn, int) and 0 < turn <= len(self.played) and self.played[turn - 1][0] == action:
@@ -98,7 +98,7 @@ class HistoryTeller:
 
 
 def told_once(lines: Sequence[str], told_in: Mapping[str, int]) -> str:
-    """Return the lines as a text; of those that an earlier turn has, the beginning and that turn stand for the line."""
+    """Join the lines. A line that an earlier turn contains is replaced by its beginning and the number of that turn."""
     return "\n".join(
         [
             f"{cut_at(line, BEGINNING, '…')} [line as in turn {told_in[line]}]" if line in told_in else line

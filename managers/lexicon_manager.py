@@ -1,15 +1,13 @@
-"""Learns which forms of commands this story's parser takes, from the turns of all runs."""
+"""Learns which forms of commands the story's parser accepts, from the turns of all runs."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 from functools import partial
 
-from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus
 from managers.lexicon.document import FormTrial, Lexicon, form_trial_of, parse_lexicon, working_forms
 from managers.prompting import CHARACTERS_PER_TOKEN
 from session.commands import Vocabulary
@@ -28,20 +26,26 @@ SYNTAX_TOKENS = 60  # of the forms that models are shown
 
 
 class LexiconManager(BaseManager):
-    """Keeps ``lexicon.json`` in the work folder, which counts how each form of command fared at each location.
+    """Owns ``lexicon.json`` in the work folder, which counts the results of each form of command at each location.
 
-    Each turn is counted at once. The file and what is shown change only when the first form has worked, every
-    ``REFRESH_INTERVAL`` turns, and when an episode begins or ends, so that the beginning of a prompt stays in the
-    server's cache. Runs that share the folder add to each other's counts.
+    Each turn is counted at once. The file and the prompt section change only in these cases, so that the server can
+    cache the beginning of the prompt:
 
-    vocabulary, directions: the story's own words, and those of them that move the player
+    - when the first form has worked
+    - every ``REFRESH_INTERVAL`` turns
+    - when an episode begins or ends
 
-    Raises ``StoreError`` where the file cannot be read.
+    Runs that share the folder add to each other's counts.
+
+    vocabulary: the story's words
+    directions: the story's direction words
+
+    Raises ``StoreError`` if the file cannot be read.
     """
 
     def __init__(
         self,
-        logger: logging.Logger | FilteringBoundLogger,
+        logger: Log,
         config: GameConfiguration,
         game_state: GameState,
         vocabulary: Vocabulary,
@@ -59,12 +63,12 @@ class LexiconManager(BaseManager):
 
     @property
     def lexicon(self) -> Lexicon:
-        """All that is known of the forms, up to the latest turn."""
+        """The counts of all forms, including the latest turn."""
         return self._store.document
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self:
-        """Make the manager with the words of the story."""
+        """Build the manager with the words of the story."""
         directions = parts.story.directions
         return cls(parts.logger, parts.config, parts.game_state, parts.vocabulary, directions=directions)
 
@@ -79,7 +83,7 @@ class LexiconManager(BaseManager):
         return (self._store,)
 
     def learn(self, record: TurnRecord) -> None:
-        """Count a turn. Raises ``StoreError`` where it is time to write the file, and that cannot be written."""
+        """Count a turn. Raises ``StoreError`` if the file is due and cannot be written."""
         trial = form_trial_of(record, self._vocabulary, self._movements)
         if trial is not None:
             self._store.defer(trial)
@@ -89,30 +93,30 @@ class LexiconManager(BaseManager):
             self._shown = working_forms(self._store.document)
 
     def end(self, end: EpisodeEnd) -> None:
-        """Let nothing wait longer than for the next commit. Raises ``StoreError``."""
+        """Write all counts with the next commit. Raises ``StoreError``."""
         del end
         self._write_soon()
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """Read what other runs have added to the file, and show all that is known. Raises ``StoreError``."""
+        """Read the counts of other runs from the file and update the prompt section. Raises ``StoreError``."""
         super().reset(game_state)
         self._store.refresh()
         self.show_all()
 
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return a command for each form that worked."""
+        """Return the section with a command for each form that worked."""
         del observation
         return PromptSection("COMMAND SYNTAX", self.text(SYNTAX_TOKENS), 5, Place.SYNTAX)
 
     def text(self, tokens: int) -> str:
-        """Return a command for each form that worked, in at most so many tokens; "" where nothing is known.
+        """Return a command for each form that worked, in at most ``tokens`` tokens; "" if none has worked.
 
-        The text changes with the first form and then every ``REFRESH_INTERVAL`` turns.
+        The text changes with the first working form and then every ``REFRESH_INTERVAL`` turns.
         """
         return self._shown.text(tokens * CHARACTERS_PER_TOKEN)
 
     def latest_text(self, tokens: int) -> str:
-        """Return the same up to the latest turn."""
+        """Return the same text, including the latest turn."""
         return working_forms(self._store.document).text(tokens * CHARACTERS_PER_TOKEN)
 
     @override
@@ -128,12 +132,11 @@ class LexiconManager(BaseManager):
         }
 
     def show_all(self) -> None:
-        """Show all that is known, and write it soon."""
+        """Update the prompt section, and write all counts with the next commit."""
         self._shown = working_forms(self._store.document)
         self._write_soon()
 
     def _write_soon(self) -> None:
-        """Let nothing wait longer than for the next commit."""
         self._store.demand()
         if not self._store.holds:
             self.commit()

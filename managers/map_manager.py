@@ -1,16 +1,14 @@
-"""The map of a work folder: learnt turn by turn, kept across episodes."""
+"""Learns the map of a work folder turn by turn and keeps it across episodes."""
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus
 from session.context import Place, PromptSection
 from session.events import EpisodeEnd
 from session.files.run_folders import SharedFile
@@ -31,12 +29,13 @@ SAVE_INTERVAL = 10  # turns
 
 @dataclass(frozen=True, slots=True)
 class MapChange:
-    """What one turn taught the map.
+    """The changes that one turn made to the map.
 
-    new_room: a location was entered that no episode had seen
-    new_edge: a command led somewhere that had never led anywhere from there
-    contradicted: a known edge led elsewhere, or nowhere
-    pruned, unpruned: the exit was struck off for its failures; a struck-off exit worked after all
+    new_room: the player entered a location that is new in all episodes
+    new_edge: a command led elsewhere for the first time from this location
+    contradicted: a known edge led to another location, or nowhere
+    pruned: the exit was pruned because it failed repeatedly
+    unpruned: a pruned exit worked
     """
 
     new_room: bool = False
@@ -55,7 +54,7 @@ class MapManager(BaseManager):
 
     def __init__(
         self,
-        logger: logging.Logger | FilteringBoundLogger,
+        logger: Log,
         config: GameConfiguration,
         game_state: GameState,
         *,
@@ -71,7 +70,7 @@ class MapManager(BaseManager):
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self:
-        """Make the manager with the story's own directions."""
+        """Build the manager with the story's own directions."""
         return cls(parts.logger, parts.config, parts.game_state, directions=parts.story.directions)
 
     @classmethod
@@ -84,7 +83,7 @@ class MapManager(BaseManager):
         return (self._store,)
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """Begin a new episode; the map stays."""
+        """Begin a new episode. The map is kept."""
         super().reset(game_state)
         self._previous_command = ""
         here = self.game_state.opening_location
@@ -94,10 +93,10 @@ class MapManager(BaseManager):
             self.game_map.add_visit(here.num, self.game_state.episode)
 
     def learn(self, turn: TurnRecord) -> MapChange:
-        """Learn what the turn showed, and write the map where rooms or edges changed.
+        """Learn from the turn, and write the map if rooms or edges changed.
 
-        Where changes are held, they go to the file with the commit of every ``SAVE_INTERVAL``-th turn. Raises
-        ``StoreError`` where the file cannot be written; the map in memory has learnt the turn then.
+        In a run, changes are written with the commit of every ``SAVE_INTERVAL``-th turn. Raises ``StoreError`` if the
+        file cannot be written. The map in memory is then up to date.
         """
         attempt = self._movements.attempt(turn, self._previous_command)
         self._note_death(turn)
@@ -122,12 +121,12 @@ class MapManager(BaseManager):
         return change
 
     def note_exits(self, location: Location, exits: Iterable[str]) -> tuple[str, ...]:
-        """Add the directions that these words name to the exits of the location, and return the new ones."""
+        """Add the directions named by these words to the exits of the location. Returns the new ones."""
         self.game_map.add_room(location.num, location.name)
         return self.game_map.add_exits(location.num, self._movements.exits_named(exits))
 
     def end(self, end: EpisodeEnd) -> None:
-        """Let the map go to its file with the next commit, changed or not."""
+        """Write the map with the next commit, even if it is unchanged."""
         del end
         self._store.demand()
 
@@ -147,27 +146,27 @@ class MapManager(BaseManager):
         self._store.save()
 
     def route(self, from_id: int, to_id: int) -> Route | None:
-        """Return the surest short way by known edges, ``None`` where there is none."""
+        """Return the most reliable short route along known edges, or ``None`` if there is none."""
         return navigation.shortest_route(self.game_map, from_id, to_id)
 
     @property
     def leads_farther(self) -> bool:
-        """Whether known edges lead from here to a room that takes more than one command."""
+        """Whether known edges lead from here to a room that is more than one command away."""
         here = self.game_state.current_room_id
         return here is not None and navigation.leads_farther(self.game_map, here)
 
     def frontier(self) -> tuple[FrontierRoom, ...]:
-        """Return the rooms with untried exits that can be reached from here, nearest first."""
+        """Return the reachable rooms with untried exits, nearest first."""
         here = self.game_state.current_room_id
         return () if here is None else navigation.frontier(self.game_map, here)
 
     def local_view(self) -> str:
-        """Describe the rooms within ``config.map.local_radius`` moves, one a line; "" where nowhere is known."""
+        """Describe the rooms within ``config.map.local_radius`` moves, one a line; "" if the location is not known."""
         here = self.game_state.current_room_id
         return "" if here is None else local_view(self.game_map, here, self.config.map.local_radius)
 
     def routing_summary(self) -> str:
-        """Describe the exits here and next door; "" where the location is not known."""
+        """Describe the exits here and in adjacent rooms; "" if the location is not known."""
         here = self.game_state.current_room_id
         if here is None:
             return ""
@@ -187,7 +186,7 @@ class MapManager(BaseManager):
         }
 
     def _note_bearings(self, text: str, here: Location | None) -> None:
-        """Add what a text names where it describes the location: so a prompt has exits before a model has read it."""
+        """Add the exits named in the location's description, so that prompts have them before it is extracted."""
         bearings = self._bearings_in(text, here) if here else ()
         if here and bearings:
             self.game_map.add_room(here.num, here.name)
@@ -198,7 +197,7 @@ class MapManager(BaseManager):
         return self._movements.bearings_named(body)
 
     def _note_death(self, turn: TurnRecord) -> None:
-        """Note a death on taking an exit. If the story ended with it, the player is in the room that was reached."""
+        """Record a death on taking an exit. If the story ended with it, the location is the room behind the exit."""
         exit_, here = self._movements.exit_tried(turn, self._previous_command), turn.before.location
         if not turn.after.died or here is None or not self._movements.is_direction(exit_):
             return
@@ -212,7 +211,7 @@ class MapManager(BaseManager):
         self.game_map.record_death(here.num, exit_, told)
 
     def visits(self, location_id: int) -> tuple[int, int]:
-        """Return how often the player came to the location, and in how many episodes; the present visit counts."""
+        """Return the numbers of visits to the location and of episodes with a visit, including the current visit."""
         room = self.game_map.rooms.get(location_id)
         return (room.visits, room.episodes) if room else (0, 0)
 
@@ -239,5 +238,5 @@ class MapManager(BaseManager):
         return MapChange(new_room, contradicted=failure == "contradicted", pruned=failure == "pruned")
 
     def _is_exit(self, location_id: int, exit_: str) -> bool:
-        """Tell whether a failed move says something: only of a direction, or of a command that has led away before."""
+        """Return whether the command is an exit: a direction, or a command that has led elsewhere before."""
         return self._movements.is_direction(exit_) or exit_ in self.game_map.connections.get(location_id, {})

@@ -1,17 +1,15 @@
-"""Finds objectives, judges by facts whether there is progress, and shows the objectives to the agent."""
+"""Finds objectives, judges progress by facts, and shows the objectives to the agent."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 
-from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus
 from managers.knowledge_manager import KnowledgeManager
 from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager
 from managers.map_manager import MapManager
@@ -56,15 +54,15 @@ NO_KNOWLEDGE = "No strategic knowledge available."
 class ObjectiveManager(BaseManager):
     """Keeps the objectives of an episode.
 
-    adaptive_knowledge_manager: tells what is known, and lends its language model
-    map_manager, memory_manager: ``None`` where objectives are found without a map, or without memories
-    tokens: estimates how many tokens a prompt has
-    syntax: returns which forms of commands worked, "" where nothing is known of that
+    adaptive_knowledge_manager: provides the knowledge and the language model
+    map_manager, memory_manager: ``None`` to find objectives without a map, or without memories
+    tokens: estimates the number of tokens of a prompt
+    syntax: returns the forms of commands that worked, or "" if there are none
     """
 
     def __init__(
         self,
-        logger: logging.Logger | FilteringBoundLogger,
+        logger: Log,
         config: GameConfiguration,
         game_state: GameState,
         adaptive_knowledge_manager: KnowledgeManager,
@@ -84,7 +82,7 @@ class ObjectiveManager(BaseManager):
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self | None:
-        """Make the manager, unless ``objectives.enabled`` is off; with the map where maps are shown."""
+        """Build the manager, with the map if ``map.shown`` is on, unless ``objectives.enabled`` is off."""
         if not parts.config.objectives.enabled:
             return None
         return cls(
@@ -100,11 +98,11 @@ class ObjectiveManager(BaseManager):
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
-        """Every objective of the episode, also those that have ended, in the order in which they were found."""
+        """Every objective of the episode, including those that have ended, oldest first."""
         return self._state.objectives
 
+    @override
     def reset(self, game_state: GameState | None = None) -> None:
-        """Forget the objectives of the episode before."""
         super().reset(game_state)
         self._state = ObjectivesState()
 
@@ -131,7 +129,7 @@ class ObjectiveManager(BaseManager):
         return tuple(objective.text for objective in self._state.active)
 
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return the open objectives."""
+        """Return the section with the open objectives."""
         del observation
         return PromptSection("Objectives", self.text(), 3, Place.OBJECTIVES)
 
@@ -140,17 +138,16 @@ class ObjectiveManager(BaseManager):
         return "\n".join(f"Objective not achieved: {objective.text}" for objective in self._state.active)
 
     def text(self) -> str:
-        """Return the open objectives with their numbers for the agent, oldest first; "" where there are none.
+        """Return the open objectives with their numbers for the agent, oldest first; "" if there are none.
 
-        The text changes only when objectives are found or end, so that the beginning of a prompt stays in the server's
-        cache.
+        The text changes only when objectives are found or end, so that the server can cache the beginning of a prompt.
         """
         return "\n".join(f"{objective.id}. {objective.text}" for objective in self._state.active)
 
     def learn(self, record: TurnRecord) -> None:
-        """Note the facts of a turn and what the agent said of its objectives, and update them where it is time.
+        """Record the facts of a turn and the agent's notes on objectives, and update the objectives if due.
 
-        On a route nobody is asked: that waits for its end.
+        An update that is due on a route waits until the route ends.
         """
         new = evidence_of(record, self.game_state.visited_locations)
         self._state = replace(self._state, evidence=self._state.evidence + new)
@@ -160,11 +157,11 @@ class ObjectiveManager(BaseManager):
             self.process_periodic_update()
 
     def process_periodic_update(self) -> tuple[Objective, ...]:
-        """Ask the model about objectives where it is time, and return those found, completed and dropped.
+        """Update the objectives with the model if due, and return those found, completed and dropped.
 
-        That is so after the first turn of an episode that begins with something known, then every
-        ``config.objective_update_interval`` turns, but a turn later where the knowledge is updated. Where the model
-        gives no answer, objectives stay as they are until the next interval.
+        An update is due every ``config.objective_update_interval`` turns, and after the first turn if earlier episodes
+        have left knowledge or memories. It is delayed by a turn if the knowledge is updated in the same turn. If the
+        model gives no answer, the objectives do not change until the next interval.
         """
         if not self._is_due():
             return ()
@@ -191,7 +188,7 @@ class ObjectiveManager(BaseManager):
         return late > 0 or (late == 0 and turn != self.adaptive_knowledge_manager.asked_turn)
 
     def _knows_earlier_episodes(self) -> bool:
-        """Tell whether a prompt would show knowledge, or memories of another episode than this one."""
+        """Return whether a prompt would show knowledge, or memories of another episode."""
         if not self.config.enable_enhanced_objectives:
             return False
         memories = self.memory_manager.memory_cache if self.memory_manager else {}
@@ -252,11 +249,10 @@ class ObjectiveManager(BaseManager):
         return knowledge.text(characters // CHARACTERS_PER_TOKEN) or LEFT_OUT
 
     def _get_full_knowledge(self) -> str:
-        """Return the whole text of the knowledge."""
         return self.adaptive_knowledge_manager.full_text().strip() or NO_KNOWLEDGE
 
     def _get_memories_with_adjacent(self, current_location_id: int | None, characters: int = LONGEST_PART) -> str:
-        """Return the memories of the location and of at most five adjacent ones, the most useful, as text."""
+        """Return the memories of the location and of the five adjacent ones with the most useful memories, as text."""
         return self._memories_part(current_location_id).fit(characters)[0]
 
     def _memories_part(self, current_location_id: int | None) -> Part:
@@ -272,7 +268,7 @@ class ObjectiveManager(BaseManager):
         return memories_part(here, self._memories(current_location_id), adjacent)
 
     def _memories(self, location_id: int) -> list[Memory]:
-        """Return the memories that a player at the location is shown, those that were given up too."""
+        """Return the memories shown at the location, including superseded ones."""
         manager = self.memory_manager
         shown = manager.shown_location(location_id) if manager else None
         if manager is None or shown is None:
@@ -283,7 +279,7 @@ class ObjectiveManager(BaseManager):
         return format_memories(memories)
 
     def _get_adjacent_room_ids(self, location_id: int, max_depth: int = 1) -> list[int]:
-        """Return the ids of the locations within so many moves, nearest first, whichever way the passages lead."""
+        """Return the ids of the locations within ``max_depth`` moves in either direction, nearest first."""
         if self.map_manager is None:
             return []
         found, newest = [location_id], {location_id}
@@ -298,7 +294,7 @@ class ObjectiveManager(BaseManager):
         return names.get(location_id, f"Location #{location_id}")
 
     def _get_map_context(self, characters: int = LONGEST_PART) -> str:
-        """Return the map, the routing summary, the untried exits and figures, as text."""
+        """Return the map, the routing summary, the untried exits and the exploration statistics, as text."""
         return self._map_part().fit(characters)[0]
 
     def _map_part(self) -> Part:

@@ -1,8 +1,8 @@
-"""Keeps prompts within their token budgets, for every manager alike (docs/specification.md, Prompt budgets).
+"""Keeps the prompts of all managers within their token budgets (docs/specification.md, Prompt budgets).
 
-A question to a model is a template. Some of its fields are short and always whole; the others are :class:`Part` values,
-which share the room that those leave: see :func:`fitted_prompt`. The agent's prompt is made of sections with
-priorities instead: see :func:`fit_sections`.
+Most prompts are templates, see :func:`fitted_prompt`. Short fields are never cut; the others are :class:`Part` values
+and share the remaining room. The agent's prompt consists of sections with priorities instead, see
+:func:`fit_sections`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST_ACTION = 200  # characters
 LEAST = 160  # characters of a text that is cut, before other items are left out instead
 SHORTEST = 10  # characters of a text that is worth showing at all
 CHARACTERS_PER_TOKEN = 4
-"""For texts that stay the same over many turns: cut by an estimate that drifts, they would not stay in a cache."""
+"""For texts that a server caches over many turns. A changing estimate would cut them differently each time."""
 
 T = TypeVar("T")
 
@@ -30,9 +30,9 @@ T = TypeVar("T")
 class Line(NamedTuple):
     """A line of an item.
 
-    head: always whole
-    text: cut in its middle if there is no room; if nothing of it is left, the head goes, too
-    matters: gets room before the texts that do not
+    head: never cut
+    text: cut in its middle if there is no room; if nothing of it is left, the head is left out, too
+    matters: gets room before texts that do not matter
     """
 
     head: str
@@ -42,13 +42,13 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A field of a prompt that lists items, each of which stays or goes as a whole.
+    """A field of a prompt that lists items, each of which is kept or left out as a whole.
 
-    name: of the field
-    items: the lines of each
-    keeps: which items stay if there is no room for all: the last ones (``newest``) or the first ones (``best``)
-    share: of the room for all parts, at most
-    least: characters to which a text that matters may be cut before an item is left out
+    name: name of the field
+    items: the lines of each item
+    keeps: the items to keep if there is no room for all: the last ones (``newest``) or the first ones (``best``)
+    share: maximum share of the room for all parts
+    least: characters to which a text that matters may be cut before items are left out
     """
 
     name: str
@@ -60,7 +60,7 @@ class Part:
     empty: str = NONE
 
     def fit(self, characters: int) -> tuple[str, int]:
-        """Return the text of the part in at most so many characters, and how many items it has."""
+        """Return the text of the part in at most ``characters`` characters, and the number of items in it."""
         for count in range(len(self.items), 0, -1):
             kept = self.items[-count:] if self.keeps == "newest" else self.items[:count]
             text = self._written(kept, characters)
@@ -71,7 +71,7 @@ class Part:
         return (LEFT_OUT if self.items else self.empty), 0
 
     def _written(self, items: Sequence[Sequence[Line]], characters: int) -> str | None:
-        """Return the items as text, ``None`` if they have no room."""
+        """Return the items as text, or ``None`` if they do not fit."""
         lines = [line for item in items for line in item]
         line_ends = len(lines) - len(items) + len(self.separator) * (len(items) - 1)
         room = characters - sum(len(line.head) for line in lines) - line_ends
@@ -93,9 +93,9 @@ class Part:
 
 
 def fit(parts: Sequence[Part], characters: int) -> dict[str, str]:
-    """Return the texts of the parts, by their names, in at most so many characters together.
+    """Return the texts of the parts by name, in at most ``characters`` characters together.
 
-    They share the room alike; what a short one leaves of its share goes to the longer ones.
+    All parts have equal shares. The room that a short part does not need is given to longer ones.
     """
     most = [int(part.share * characters) for part in parts]
     lengths = [len(part.fit(room)[0]) for part, room in zip(parts, most, strict=True)]
@@ -117,10 +117,10 @@ def fitted_prompt(
     budget: int,
     tokens: TokenCounter,
 ) -> Prompt:
-    """Fill the templates, in at most ``budget`` tokens if the instructions and the fields leave any room.
+    """Fill the templates, within ``budget`` tokens if the instructions and the fields leave any room.
 
-    templates: names of the templates that make up the user's part, with a blank line between them
-    fields: the texts that are never cut
+    templates: names of the templates of the user message, joined by blank lines
+    fields: texts that are never cut
     """
     room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
     return Prompt(system, _filled(templates, {**fields, **fit(parts, room)}))
@@ -129,24 +129,24 @@ def fitted_prompt(
 def room_beside(
     system: str, templates: Sequence[str], fields: Mapping[str, str], *, budget: int, tokens: TokenCounter
 ) -> int:
-    """Return how many characters the other fields of the templates may have together."""
+    """Return the number of characters for the other fields of the templates together."""
     others = {name: LEFT_OUT for template in templates for name in prompt_fields(template)}
     return tokens.characters(budget) - len(system) - len(_filled(templates, {**others, **fields}))
 
 
 def is_for_a_small_model(budget: int, template: str, tokens: TokenCounter, *, share: int = 2) -> bool:
-    """Return whether the instructions of a template take more than one in ``share`` tokens of a prompt's budget.
+    """Return whether a template's instructions need more than ``1 / share`` of the prompt's budget.
 
-    Only a small model has such a budget; it is asked something simpler, or nothing.
+    Only small models have such a budget. They get a simpler prompt, or none.
     """
     return share * tokens.estimate(fill_prompt(template)) > budget
 
 
 def as_many_as_fit(items: Iterable[T], fits: Callable[[list[T]], bool], *, skips: bool = False) -> list[T]:
-    """Return the items that fit together, earlier ones before later ones.
+    """Return the items that fit together, preferring earlier ones.
 
-    fits: returns whether a list fits; if it does not, no longer one does
-    skips: an item that does not fit is left out alone; otherwise everything after it is left out, too
+    fits: returns whether a list fits; if it does not, no longer list may fit
+    skips: leave out only the items that do not fit, instead of everything after the first of them
     """
     wanted, kept = list(items), list[T]()
     if fits(wanted):
@@ -160,16 +160,16 @@ def as_many_as_fit(items: Iterable[T], fits: Callable[[list[T]], bool], *, skips
 
 
 def share_out(texts: Sequence[str], characters: int) -> list[str]:
-    """Cut the longest of the texts alike, so that all have at most so many characters together."""
+    """Cut the longest texts to equal lengths, so that all have at most ``characters`` characters together."""
     shares = shared_room(list(map(len, texts)), characters)
     return [cut_middle(text, share) for text, share in zip(texts, shares, strict=True)]
 
 
 def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[PromptSection]:
-    """Shorten the sections until they have at most so many characters when they are rendered.
+    """Shorten the sections to at most ``characters`` rendered characters.
 
-    Sections are dropped, that with the greatest priority number first, and those with priority 0 never; if what
-    remains is too long, its longest texts are cut. The titles stay, even if there is no room for them.
+    Sections are dropped in descending order of their priority numbers, except those with priority 0. If the rest is too
+    long, its longest texts are cut. Titles are kept even if there is no room for them.
     """
     kept = list(sections)
     for dropped in sorted((each for each in sections if each.priority), key=lambda section: -section.priority):
@@ -184,7 +184,7 @@ def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[Pro
 
 
 def turn_text(turn: int, action: str, *details: str, where: str = "") -> str:
-    """Return a played turn as text: its number, its location and its command, and the details on lines below."""
+    """Return a turn as text: its number, location and command, followed by the details on lines of their own."""
     return "\n".join([f"Turn {turn}{where}: {action}", *details])
 
 

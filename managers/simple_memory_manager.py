@@ -1,14 +1,12 @@
-"""Remembers what was learnt at each location, across episodes or for one (docs/specification.md, Memory tiers)."""
+"""Keeps memories of locations, for one episode or across episodes (docs/specification.md, Memory tiers)."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 
-from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus
 from managers.map_manager import MapManager
 from managers.memory.learner import MemoryLearner
 from managers.memory.news import NewsLedger
@@ -46,22 +44,22 @@ NEWS_FILE = "memory_news.txt"
 class SimpleMemoryManager(BaseManager):
     """Owns ``Memories.md`` and the memories of the episode.
 
-    memory_cache: core and permanent memories by location id, as the file has them; superseded ones too
+    memory_cache: core and permanent memories by location id, in the order of the file, including superseded ones
     ephemeral_cache: the episode's own memories by location id
 
-    llm_client: the model that says what to remember; without one nothing is learnt from play
+    llm_client: the model that writes memories; without it nothing is learnt from play
     directions: the story's own direction words (``StoryFacts.directions``)
     tokens: counts the tokens of texts
-    routes: knows which turns belong to a way that is followed, and which one ended it
-    map_manager: counts visits, also those from before a location had a memory
+    routes: reports the turn in which a route was interrupted
+    map_manager: counts visits, including those before a location had a memory
 
-    A file that cannot be written is logged once, as an error; its memories stay in the cache and go to the file with
-    the next one that can be written. Raises ``StoreError``, when made, for a file that cannot be read.
+    If the file cannot be written, one error is logged. The memories stay in the cache and are written with the next
+    successful write. The constructor raises ``StoreError`` if the file cannot be read.
     """
 
     def __init__(
         self,
-        logger: logging.Logger | FilteringBoundLogger,
+        logger: Log,
         config: GameConfiguration,
         game_state: GameState,
         llm_client: LanguageModel | None = None,
@@ -93,7 +91,7 @@ class SimpleMemoryManager(BaseManager):
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self | None:
-        """Make the manager, unless ``simple_memory.enabled`` is off."""
+        """Build the manager, unless ``simple_memory.enabled`` is off."""
         if not parts.config.simple_memory.enabled:
             return None
         return cls(
@@ -117,21 +115,21 @@ class SimpleMemoryManager(BaseManager):
         return (self._tiers.store, self._ledger)
 
     def problems(self) -> list[MarkdownProblem]:
-        """Return what of the file of memories is not understood; it is kept there, and not used."""
+        """Return the parts of the memory file that cannot be parsed. They are kept in the file but not used."""
         return self._tiers.store.document.problems()
 
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> bool:
         """Add a memory to the location, and write it unless it is ephemeral.
 
-        Returns false where the location has a memory of that title already, or where the file cannot be written.
-        Raises ``ValueError`` for what is no location's id, as all changes do.
+        Returns false if the location already has a memory of that title, or if the file cannot be written. Raises
+        ``ValueError`` for an invalid location id, like all methods that change memories.
         """
         return self._tiers.revise(Revision(location_id, location_name, memory))
 
     def supersede_memory(self, location_id: int, location_name: str, old_memory_title: str, new_memory: Memory) -> bool:
-        """Give up a memory for a new one, in one write.
+        """Supersede a memory with a new one, in one write.
 
-        Returns false, and changes nothing, where the location has no such memory or the new one may not supersede it
+        Returns false and changes nothing if the location has no such memory or the new one must not supersede it
         (docs/specification.md, Superseding and invalidating).
         """
         turn = last_turn(new_memory) or self.game_state.turn_count
@@ -142,13 +140,13 @@ class SimpleMemoryManager(BaseManager):
         return self._tiers.revise(revision)
 
     def invalidate_memory(self, location_id: int, memory_title: str, reason: str, turn: int | None = None) -> bool:
-        """Give up a memory as false, and return whether there was one. ``turn``: by default the present one."""
+        """Invalidate a memory, and return whether it existed. ``turn``: the current turn by default."""
         return self.invalidate_memories(location_id, [memory_title], reason, turn)[memory_title]
 
     def invalidate_memories(
         self, location_id: int, memory_titles: Iterable[str], reason: str, turn: int | None = None
     ) -> dict[str, bool]:
-        """Give up memories as false, in one write, and return by title whether there was one."""
+        """Invalidate memories in one write. Returns by title whether the memory existed."""
         titles = tuple(memory_titles)
         standing = self._tiers.at(location_id)
         found = {title: Revision(location_id, invalidated=(title,)).concerns(standing) for title in titles}
@@ -157,11 +155,11 @@ class SimpleMemoryManager(BaseManager):
         return found
 
     def remove_memory(self, title: str) -> bool:
-        """Remove the memories of that title everywhere, and return whether there were any. Raises ``StoreError``."""
+        """Remove the memories of that title at all locations. Returns whether any existed. Raises ``StoreError``."""
         return self._tiers.remove(title)
 
     def get_location_memory(self, location_id: int | None) -> str:
-        """Return the location's memories as the agent reads them, persistent ones first; "" where there are none."""
+        """Return the location's memories in the agent's format, persistent ones first; "" if there are none."""
         if location_id is None:
             return ""
         text = location_text(
@@ -176,9 +174,9 @@ class SimpleMemoryManager(BaseManager):
         return f"{visits}{text}" if text else ""
 
     def shown_location(self, location_id: int) -> int | None:
-        """Return the location whose memories are shown there: itself, or another where an ablation shuffles them.
+        """Return the location whose memories are shown at ``location_id``: another one if an ablation shuffles them.
 
-        ``None`` where none are shown.
+        Returns ``None`` if no memories are shown.
         """
         if not self.config.simple_memory.shuffled:
             return location_id
@@ -194,7 +192,7 @@ class SimpleMemoryManager(BaseManager):
         return _count(self.memory_cache, location_id)
 
     def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
-        """Count the memories of the location that were not given up, by persistence."""
+        """Count the memories of the location by persistence, without superseded ones."""
         breakdown = {"core": 0, "permanent": 0, "ephemeral": 0}
         for memory in self._tiers.at(location_id):
             if memory.status != MemoryStatus.SUPERSEDED:
@@ -202,7 +200,7 @@ class SimpleMemoryManager(BaseManager):
         return breakdown
 
     def learn(self, record: TurnRecord) -> None:
-        """Add the turn to its visit, and learn from the visit once it ends or its news have waited some turns."""
+        """Add the turn to its visit. See :meth:`MemoryLearner.learn`."""
         self._learner.learn(record)
 
     def record_action_outcome(
@@ -213,9 +211,9 @@ class SimpleMemoryManager(BaseManager):
         response: str,
         z_machine_context: ZMachineContext,
     ) -> None:
-        """Learn from one command by itself, typed at ``location_id``, if its outcome is news.
+        """Learn from a single command at ``location_id``, if its outcome is news.
 
-        Without a location nothing is learnt, and a warning is logged.
+        Without a location nothing is learnt and a warning is logged.
         """
         if location_id is None:
             self.log_warning("an action without a location teaches nothing", location=location_name, action=action)
@@ -228,21 +226,21 @@ class SimpleMemoryManager(BaseManager):
         self._learner.learn_at_once(location, turn, action, response, z_machine_context)
 
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return what is remembered of the location."""
+        """Return the section with the memories of the location."""
         here = observation.location
         text = "" if here is None else self.get_location_memory(self.shown_location(here.num))
         return PromptSection("Location Memory", text, 2, Place.MEMORY)
 
     def commit(self) -> None:
-        """Write what was learnt into the files, as far as they can be written."""
+        """Write pending memories. A failure to write is logged."""
         self._learner.commit()
 
     def consider(self) -> None:
-        """Learn from the visit that goes on what it has taught so far."""
+        """Learn from the pending news of the current visit."""
         self._learner.conclude()
 
     def end(self, end: EpisodeEnd | None = None) -> None:
-        """Learn from the last visit of the episode; the next commit writes everything."""
+        """Learn from the last visit of the episode. The next commit writes all memories."""
         del end
         self._learner.conclude()
         self._tiers.store.demand()
@@ -250,7 +248,7 @@ class SimpleMemoryManager(BaseManager):
             self.commit()
 
     def flush(self) -> None:
-        """Learn from the visit that goes on, and write what could not be written before."""
+        """Learn from the current visit, and write all memories."""
         self.end()
         self.commit()
 
@@ -259,7 +257,7 @@ class SimpleMemoryManager(BaseManager):
         self.reset()
 
     def reset(self, game_state: GameState | None = None) -> None:
-        """Learn from the last visit, forget all ephemeral memories, and begin a new episode."""
+        """Learn from the last visit, remove all ephemeral memories, and begin a new episode."""
         self.end()
         self.log_info("ephemeral memories are gone", count=self.get_ephemeral_count())
         self.ephemeral_cache.clear()

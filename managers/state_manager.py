@@ -1,18 +1,16 @@
-"""Shows the present of a run in a file, for whoever watches from outside."""
+"""Writes the current state of a run to a file, for other processes."""
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Iterable
 from datetime import datetime, timezone
 
 from pydantic_core import to_json
-from structlog.typing import FilteringBoundLogger
 from typing_extensions import override
 
-from managers.base_manager import BaseManager, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerStatus
 from session.errors import StoreError
 from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration
@@ -24,19 +22,14 @@ SHORTEST_PAUSE = 0.5  # seconds between two writes of the file while no model is
 
 
 class StateManager(BaseManager):
-    """Writes ``current_state.json`` in the work folder: the episode's present and how every manager stands.
+    """Writes ``current_state.json`` in the work folder: the state of the episode and the status of every manager.
 
-    The status of each manager that it was told to show is there under the name of the manager's class.
+    The keys of the statuses are the class names of the managers.
 
     run: id of the run that is played
     """
 
-    def __init__(
-        self,
-        logger: logging.Logger | FilteringBoundLogger,
-        config: GameConfiguration,
-        game_state: GameState,
-    ) -> None:
+    def __init__(self, logger: Log, config: GameConfiguration, game_state: GameState) -> None:
         super().__init__(logger, config, game_state)
         self.path = config.zork_game_workdir / CURRENT_STATE_FILE
         self.run = ""
@@ -46,21 +39,21 @@ class StateManager(BaseManager):
         self._shown_at = -math.inf
         self._is_behind = True
 
+    @override
     def reset(self, game_state: GameState | None = None) -> None:
-        """Begin a new episode, in which a failure to write is worth a warning again."""
         super().reset(game_state)
         self._warned, self._is_behind = False, True
 
     def learn(self, record: TurnRecord) -> None:
-        """Note a turn that no model was asked for: several of those are played between two writes of the file."""
+        """Mark the file as outdated after a turn on a route, because several of these are played between two writes."""
         self._is_behind = record.is_of_route
 
     def show(self, managers: Iterable[BaseManager]) -> None:
-        """Show the status of these managers, this one last."""
+        """Set the managers whose status is written. This one comes last."""
         self._managers = (*(manager for manager in managers if manager is not self), self)
 
     def show_soon(self) -> None:
-        """Write the file after a turn, unless it was written a moment ago."""
+        """Write the file after a turn, at most every ``SHORTEST_PAUSE`` seconds."""
         if time.monotonic() - self._shown_at >= SHORTEST_PAUSE:
             self.export_current_state()
 
@@ -70,10 +63,9 @@ class StateManager(BaseManager):
             self.export_current_state()
 
     def export_current_state(self) -> None:
-        """Write the file; where that fails, warn once in the episode.
+        """Write the file. The first failure in an episode is logged as a warning.
 
-        The file is not forced to the disk, which would cost more than the rest of a turn's bookkeeping: no run is
-        ever resumed from it, and the journal holds all of it.
+        The file is not synchronised to the disk, because that is slow and the journal contains the same values.
         """
         self._shown_at, self._is_behind = time.monotonic(), False
         content = to_json(self._current_state(), indent=2)

@@ -1,4 +1,4 @@
-"""Names the things in sight, by the machine's object tree, as far as the story has named them on the screen."""
+"""Lists visible objects from the object tree whose names the story has printed."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from session.game_state import GameState
 from session.values import Observation
 
 NOT_LISTED = ("not_described", "scenery")
-"""Attributes of things that the story tells of within the description of a room, if at all."""
+"""Attributes of objects that the story describes within the description of a room, if at all."""
 
 _WORD = re.compile(r"\w+")
 
 
 def scenery_of(attribute_names: Mapping[str, int]) -> frozenset[int]:
-    """Return the attributes by which a story tells what it does not list; none where they are not known."""
+    """Return the numbers of the attributes of unlisted objects; empty if they are not known."""
     return frozenset(attribute_names[name] for name in NOT_LISTED if name in attribute_names)
 
 
 class ThingsHere:
-    """Lists what can be seen in an episode. A name that was never printed would be a hint, and is left out.
+    """Lists visible objects. A name that was never printed in the episode would be a hint and is left out.
 
-    Of a thing that the story has told of by the last word of its name alone, such as a man, that word is listed.
+    If the story has printed only the last word of a name, such as "man", that word is listed.
 
-    attribute_names: the numbers of the story's attributes by name; empty where they are not known
+    attribute_names: the numbers of the story's attributes by name; empty if they are not known
     """
 
     def __init__(self, attribute_names: Mapping[str, int] = MappingProxyType({})) -> None:
@@ -33,13 +33,13 @@ class ThingsHere:
         self.reset()
 
     def reset(self) -> None:
-        """Begin an episode, in which nothing was printed."""
+        """Begin an episode, in which nothing has been printed yet."""
         self._printed: list[str] = []
         self._searched: dict[str, int] = {}
         self._named: set[str] = set()
 
     def text(self, observation: Observation, state: GameState) -> str:
-        """Return the names of the things in sight, each once; "" where there is none, or sight is not known."""
+        """Return the names of the visible objects, without repetition; "" if there are none or they are not known."""
         if not self._printed:
             self._printed.append(_words(state.opening))
         self._printed += [_words(response) for _, response in state.action_history[len(self._printed) - 1 :]]
@@ -47,11 +47,11 @@ class ThingsHere:
         return ", ".join(filter(None, dict.fromkeys(self._printed_name(thing.name) for thing in in_sight)))
 
     def _printed_name(self, name: str) -> str:
-        """Return the name, or its last word, as far as the story has printed it; "" where it has printed neither."""
+        """Return the name or its last word if the story has printed it, otherwise ""."""
         return next((told for told in (name, *name.split()[-1:]) if self._was_printed(told)), "")
 
     def _was_printed(self, name: str) -> bool:
-        """Tell whether the story has printed the name; each text is searched once for it."""
+        """Return whether the story has printed the name. Searches each text only once."""
         words = _words(name)
         if words not in self._named:
             unread = self._printed[self._searched.get(words, 0) :]
@@ -63,5 +63,5 @@ class ThingsHere:
 
 
 def _words(text: str) -> str:
-    """Return the words of a text, set off by single spaces, so that names are found as whole words."""
+    """Return the words of a text, surrounded by single spaces, so that only whole words match."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "

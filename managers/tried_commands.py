@@ -1,15 +1,13 @@
-"""Shows the agent which commands left everything that the player can notice as it was."""
+"""Shows the agent the commands that had no visible effect."""
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterable, Sequence
 
-from structlog.typing import FilteringBoundLogger
 from typing_extensions import Self, override
 
-from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus
 from managers.prompting import as_many_as_fit
 from session.commands import is_routine
 from session.context import Place, PromptSection
@@ -27,17 +25,17 @@ _ASIDE = re.compile(r"^\s*\([^()\n]*\)[ \t]*\n")
 
 
 class TriedCommands(BaseManager):
-    """Lists the commands that changed nothing to be seen where they were typed, without advice against them.
+    """Lists the commands that had no visible effect at the current location, without advice against them.
 
-    Those that printed something new have the beginning of it and its turn, since it may have been worth knowing. Later
-    they may do something. Directions are left out if a map is shown, which has them with the story's words.
+    Such a command may have an effect later. If its response was new, the entry includes the beginning of the response
+    and its turn. Directions are left out if a map is shown, because the map lists them with the responses.
 
     directions: the story's own direction words (``StoryFacts.directions``)
     """
 
     def __init__(
         self,
-        logger: logging.Logger | FilteringBoundLogger,
+        logger: Log,
         config: GameConfiguration,
         game_state: GameState,
         *,
@@ -48,7 +46,7 @@ class TriedCommands(BaseManager):
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self:
-        """Make the manager with the story's own directions."""
+        """Build the manager with the story's own directions."""
         return cls(parts.logger, parts.config, parts.game_state, directions=parts.story.directions)
 
     @override

@@ -1,4 +1,4 @@
-"""``Memories.md`` as a document: read from any text, and edited without losing a byte of what people wrote.
+"""``Memories.md`` as a document that is parsed from any text and edited without changing other bytes.
 
 See docs/specification.md, Memories.md format; :mod:`managers.memory.written_memory` writes and reads one memory.
 """
@@ -50,10 +50,10 @@ _UNCLOSED = "This comment is never closed: end it with -->."
 
 @dataclass(frozen=True, slots=True)
 class LocationHeading:
-    """What the heading of a section says.
+    """The heading of a section.
 
-    location_id: ``None`` where it names no location; no memory below it is used then
-    name: "" where it gives none
+    location_id: ``None`` if it names no location; memories below it are then not used
+    name: "" if it is missing
     """
 
     location_id: int | None
@@ -62,7 +62,7 @@ class LocationHeading:
 
 @dataclass(frozen=True, slots=True)
 class VisitCount:
-    """How often a location was visited, and in which episodes."""
+    """The number of visits to a location, and the episodes of the visits."""
 
     count: int
     episodes: tuple[int, ...]
@@ -75,11 +75,11 @@ MemoriesSection = MarkdownSection[LocationHeading, MemoriesContent]
 
 @dataclass(frozen=True, slots=True)
 class MemoryChange:
-    """What became of one memory between two states of the file.
+    """A change of one memory between two states of the file.
 
-    kind: ``changed`` is one of the same title that says something else; one both learnt and given up in between is
-        ``superseded`` or ``invalidated``
-    memory: as it is afterwards, or as it last was where it was removed
+    kind: ``changed`` means the same title with other content; a memory that was added and then superseded or
+        invalidated is ``superseded`` or ``invalidated``
+    memory: the memory after the change, or before its removal
     """
 
     location_id: int
@@ -92,7 +92,7 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
     """A whole ``Memories.md``, a section for each location."""
 
     def memories(self) -> dict[int, list[Memory]]:
-        """Return every memory by location id, superseded ones too, in the order of the file."""
+        """Return every memory by location id, including superseded ones, in the order of the file."""
         found: dict[int, list[Memory]] = {}
         for section in self.sections:
             location_id = section.heading.location_id
@@ -102,7 +102,7 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         return found
 
     def doubts(self) -> list[MarkdownProblem]:
-        """Return the memories that are understood but probably a mistake: without text, or with a title used before."""
+        """Return valid memories that are probably mistakes: those without text or with a duplicate title."""
         titles: set[tuple[int | None, str]] = set()
 
         def message(section: MemoriesSection, block: MemoriesBlock) -> str:
@@ -118,12 +118,12 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         return self._marked(message)
 
     def memories_at(self, location_id: int) -> list[Memory]:
-        """Return the memories of one location, superseded ones too, in the order of the file."""
+        """Return the memories of one location, including superseded ones, in the order of the file."""
         sections = (section for section in self.sections if section.heading.location_id == location_id)
         return [memory for section in sections for memory in _memories_in(section)]
 
     def visits(self) -> dict[int, VisitCount]:
-        """Return the visits of every location, by id, that the file has some of."""
+        """Return the visits in the file by location id."""
         found: dict[int, VisitCount] = {}
         for section in self.sections:
             for content in section.contents:
@@ -132,13 +132,13 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         return found
 
     def visits_at(self, location_id: int) -> VisitCount | None:
-        """Return the visits of one location; ``None`` where the file has none of it."""
+        """Return the visits of one location, or ``None`` if the file does not contain them."""
         sections = (section for section in self.sections if section.heading.location_id == location_id)
         contents = (content for section in sections for content in section.contents)
         return next((content for content in contents if isinstance(content, VisitCount)), None)
 
     def names(self) -> dict[int, str]:
-        """Return the name of every location that has a section, by id, "" where no heading gives it one."""
+        """Return the name of every location with a section, by id; "" if no heading contains a name."""
         found: dict[int, str] = {}
         for section in self.sections:
             location_id = section.heading.location_id
@@ -158,8 +158,8 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> MemoriesDocument:
         """Return the document with the memory as the last of its location's section.
 
-        Where the location has no section it gets one, in front of the first one with a greater id, with a visit where
-        the memory's episode is known. No other section moves. Raises ``ValueError`` for an ephemeral memory.
+        A missing section is inserted before the first one with a greater id, with one visit if the memory's episode is
+        known. Other sections do not move. Raises ``ValueError`` for an ephemeral memory.
         """
         written: MemoriesBlock = MarkdownBlock(write_memory(memory, self.line_end) + self.line_end, memory)
         at = self._section_of(location_id)
@@ -176,7 +176,7 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         return self.with_section(at, MarkdownSection(LocationHeading(location_id, name), blocks), TITLE)
 
     def remove_memory(self, title: str) -> MemoriesDocument:
-        """Return the document without the memories of that title, wherever they are; itself where there is none."""
+        """Return the document without the memories of that title at any location."""
         key = text_key(title)
 
         def kept(block: MemoriesBlock) -> MemoriesBlock | None:
@@ -185,9 +185,9 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         return self.with_each_block(lambda _: True, kept)
 
     def revise(self, location_id: int, revised: Callable[[Memory], Memory]) -> MemoriesDocument:
-        """Return the document with each of the location's memories as ``revised`` returns it: the same, or given up.
+        """Return the document with ``revised`` applied to each of the location's memories.
 
-        Where all are the same this very document is returned.
+        Returns this document itself if no memory changes.
         """
 
         def rewritten(block: MemoriesBlock) -> MemoriesBlock:
@@ -201,7 +201,7 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         return self.with_each_block(lambda heading: heading.location_id == location_id, rewritten)
 
     def with_name(self, location_id: int, name: str) -> MemoriesDocument:
-        """Return the document with the location's name in its heading, where somebody wrote one without a name."""
+        """Return the document with the location's name added to its heading if the heading has none."""
         at, known = self._section_of(location_id), one_line(name)
         if at is None or not known or self.sections[at].heading.name:
             return self
@@ -215,7 +215,7 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         return replace(self, sections=(*self.sections[:at], named, *self.sections[at + 1 :]))
 
     def update_visits(self, location_id: int, episode: int) -> MemoriesDocument:
-        """Return the document with one visit more, in ``episode``; itself where the location has no section."""
+        """Return the document with one more visit, in ``episode``, or itself if the location has no section."""
         at = self._section_of(location_id)
         if at is None:
             return self
@@ -229,12 +229,12 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         return self.with_blocks(at, (heading, self._first_visit(episode), *others))
 
     def _section_of(self, location_id: int) -> int | None:
-        """Return the number of the location's first section."""
+        """Return the index of the location's first section."""
         numbered = enumerate(self.sections)
         return next((at for at, section in numbered if section.heading.location_id == location_id), None)
 
     def _place_for(self, location_id: int) -> int:
-        """Return the number that a new section gets: at least 1, below what stands above all headings."""
+        """Return the index for a new section: at least 1, because index 0 is the text above all headings."""
         places = [at for at, section in enumerate(self.sections) if section.heading.location_id is not None]
         for at in places:
             if cast("int", self.sections[at].heading.location_id) > location_id:
@@ -246,13 +246,13 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
 
 
 def parse_memories(text: str) -> MemoriesDocument:
-    """Return the document whose ``render()`` is ``text`` again, whatever it is."""
+    """Parse any text. ``render()`` of the document returns the same text."""
     reader = _MemoriesReader(text, LocationHeading(None))
     return MemoriesDocument(reader.sections(), reader.line_end)
 
 
 class _MemoriesReader(MarkdownReader[LocationHeading, MemoriesContent]):
-    """Reads ``Memories.md``. Below a location's heading lesser ones are part of its section."""
+    """Parses ``Memories.md``. Headings of lower levels are part of a location's section."""
 
     __slots__ = ()
 
@@ -289,7 +289,7 @@ class _MemoriesReader(MarkdownReader[LocationHeading, MemoriesContent]):
         return self.take(end, memory, problem)
 
     def _end_of_memory(self) -> int:
-        """Return the number of the line behind a header, the reference right below it and the paragraph of text."""
+        """Return the index of the line after a header, its reference and its paragraph of text."""
         bare, count, head = self.bare, len(self.bare), self.at + 1
         if head < count and is_reference(bare[head]):
             head += 1
@@ -316,7 +316,7 @@ class _MemoriesReader(MarkdownReader[LocationHeading, MemoriesContent]):
 
 
 def _read_heading(line: str) -> LocationHeading | None:
-    """Return what a line says that begins a section: it names a location, tries to, or is a heading of level 1 or 2."""
+    """Parse a line that begins a section: a valid or malformed location, or a heading of level 1 or 2."""
     if not line or line[0] not in _STARTS_OF_HEADINGS or line.startswith("**["):
         return None
     location = _LOCATION.fullmatch(line)
@@ -332,7 +332,7 @@ def _memories_in(section: MemoriesSection) -> list[Memory]:
 
 
 def _with_one_visit_more(block: MemoriesBlock, visits: VisitCount, episode: int) -> MemoriesBlock:
-    """Return the line of visits with the new numbers in it, whatever else someone wrote there."""
+    """Return the line of visits with the new numbers. The rest of the line does not change."""
     line = _VISITS.search(block.text)
     if line is None:
         return block

@@ -1,4 +1,4 @@
-"""Tells which outcomes of commands are news: what a model was asked about once is not worth its time again.
+"""Decides which outcomes of commands are news. An outcome is submitted to a model only once.
 
 See docs/specification.md, What is news.
 """
@@ -25,14 +25,15 @@ MOST_REMEMBERED = 50_000  # outcomes, of 17 or 34 bytes each
 
 
 class NewsLedger(SharedStore):
-    """Keeps the keys of all outcomes that a model was asked about, in this run or an earlier one, in the file ``path``.
+    """Keeps the keys of all outcomes that were submitted to a model, in this and earlier runs, in the file ``path``.
 
-    Each is appended as a line, so that processes may share the file, with a digest of the title of the memory that was
-    made of it, if one was; the last line of a key counts. Losing the file costs nothing but asking again. A run does
-    not see what others append while it is played.
+    Each key is appended as a line, so that processes can share the file, with a digest of the title of the resulting
+    memory, if any. The last line of a key applies. If the file is lost, outcomes are submitted again. A run does not
+    read lines that others append while it is played.
 
-    warn: called with the error of a file that cannot be written; the run goes on
-    Raises ``StoreError``, when made, for a file that cannot be read.
+    warn: called with the error if the file cannot be written; the run continues
+
+    The constructor raises ``StoreError`` if the file cannot be read.
     """
 
     def __init__(self, path: Path, warn: Callable[[StoreError], None]) -> None:
@@ -49,14 +50,19 @@ class NewsLedger(SharedStore):
         self._known: int | None = None  # lines that the file had before turns were repeated, until it is compared
 
     def is_news(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
-        """Return whether a model should be asked about the outcome.
+        """Return whether the outcome should be submitted to a model.
 
-        True for an outcome that none was asked about before; one whose memory is not in the file any more; points or a
-        death that no memory tells; a sight that is mostly new on a first visit, unless the player only walked through;
-        and a success where a memory says that it fails. In a fight, a blow that a memory names is no news. What happens
-        while the player waits is compared with what happened while the player did something else.
+        Each of these is news:
 
-        memories: all of the location, those that were given up, too
+        - an outcome that was not submitted before, or whose memory is no longer in the file
+        - points or a death that no memory describes
+        - a mostly new sight on a first visit, unless the player only walked through
+        - a success that contradicts a memory of a failure
+
+        In a fight, a command that a memory names is not news. Events while the player waits are compared with events
+        during other commands.
+
+        memories: all memories of the location, including superseded ones
         """
         standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
         if outcome.first_visit and not outcome.is_walk_through and self._is_new_sight(outcome, memories):
@@ -72,12 +78,12 @@ class NewsLedger(SharedStore):
     def note(
         self, outcomes: Collection[ActionOutcome], made: Sequence[Memory] = (), known: Sequence[Memory] = ()
     ) -> None:
-        """Note that a model was asked about these outcomes. They are in the file after the next :meth:`write`.
+        """Record that these outcomes were submitted to a model. The next :meth:`write` adds them to the file.
 
-        Points and a death for which it made no memory of their own are taken to be told by the others.
+        Points and deaths without a new memory of their own are attributed to the other memories.
 
-        made: the persistent memories that were made of them
-        known: those that the location had before
+        made: the new persistent memories
+        known: the earlier memories of the location
         """
         new: dict[str, str] = {}
         standing = [memory for memory in known if memory.status != MemoryStatus.SUPERSEDED]
@@ -120,7 +126,7 @@ class NewsLedger(SharedStore):
 
     @override
     def prepare(self, locks: ExitStack) -> None:
-        """Do nothing: what others append and what the run appends do not depend on each other."""
+        """Do nothing, because lines from different processes do not depend on each other."""
 
     @override
     def write(self) -> None:
@@ -130,7 +136,7 @@ class NewsLedger(SharedStore):
             self._append()
 
     def _append(self) -> None:
-        """Append what was noted, without the repeated entries that the file has: they are there in their order."""
+        """Append the new entries, without repeated entries that the file already contains in the same order."""
         try:
             with locked(self.path):
                 entries = [*self._repeated, *self._unwritten]
@@ -149,7 +155,7 @@ class NewsLedger(SharedStore):
             self._known = None
 
     def _is_new(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
-        """Return whether the outcome was never considered; of what came while the player waited, what it tells."""
+        """Return whether the outcome was not considered before. If the player waited, the response decides."""
         tells_more = self._is_mostly_new(outcome.aside_keys, memories)
         if outcome.is_idle and outcome.moved:
             return not self._was_considered(outcome.passage_key, memories)
@@ -158,36 +164,36 @@ class NewsLedger(SharedStore):
         return tells_more or not self._was_considered(outcome.key, memories)
 
     def _was_considered(self, key: str, memories: Sequence[Memory]) -> bool:
-        """Return whether a model was asked, and what it remembered of it, if anything, is still in the file."""
+        """Return whether the key was submitted to a model, and the resulting memory, if any, is still in the file."""
         title = self._made.get(key)
         return title == "" or title in {_digested(memory.title) for memory in memories}
 
     def _is_remembered(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
-        """Return whether a memory was made of the outcome that was not proven false since."""
+        """Return whether the outcome has a memory that was not invalidated."""
         believed = [memory for memory in memories if memory.superseded_by != INVALIDATION_MARKER]
         return self._made.get(outcome.key) in {_digested(memory.title) for memory in believed}
 
     def _is_new_sight(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
-        """Return whether most of what was shown on arrival was never considered, and no core memory tells of it."""
+        """Return whether most of the text on arrival was not considered before, and there is no core memory."""
         if any(memory.persistence == "core" and memory.status != MemoryStatus.SUPERSEDED for memory in memories):
             return False
         return not outcome.arrival_keys or self._is_mostly_new(outcome.arrival_keys, memories)
 
     def _is_mostly_new(self, sentences: Mapping[str, int], memories: Sequence[Memory]) -> bool:
-        """Return whether most of a text was never considered. ``sentences``: the key and the length of each."""
+        """Return whether most of a text was not considered before. ``sentences``: the length of each by key."""
         new = sum(length for key, length in sentences.items() if not self._was_considered(key, memories))
         return new > sum(sentences.values()) / 2
 
 
 def tells(memory: Memory, outcome: ActionOutcome) -> bool:
-    """Return whether the memory says that the command of the outcome wins or loses so many points."""
+    """Return whether the memory contains the command of the outcome and its change of score."""
     if not outcome.score_change or not speaks_of(memory, outcome):
         return False
     return memory.score_change == outcome.score_change or f"{outcome.score_change:+d}" in _FIGURE.findall(memory.text)
 
 
 def speaks_of(memory: Memory, outcome: ActionOutcome) -> bool:
-    """Return whether a memory names the command of an outcome: in quotation marks, or its words if they are several."""
+    """Return whether the memory contains the command: in quotation marks, or without them if it has several words."""
     text = one_line(f"{memory.title} {memory.text}").casefold()
     for command in {one_line(outcome.action).casefold(), outcome.command.casefold()}:
         words = rf"\b{re.escape(command)}\b" if " " in command else rf"[`'\"]{re.escape(command)}[`'\"]"
@@ -197,7 +203,7 @@ def speaks_of(memory: Memory, outcome: ActionOutcome) -> bool:
 
 
 def _contradictions(outcome: ActionOutcome, memories: Iterable[Memory]) -> list[str]:
-    """Return a key for each failure among the memories that the outcome, a success, speaks against."""
+    """Return a key for each memory of a failure that the outcome, a success, contradicts."""
     if not outcome.had_effect or outcome.died:
         return []
     failures = (memory for memory in memories if memory.category == "FAILURE" and speaks_of(memory, outcome))
@@ -205,7 +211,7 @@ def _contradictions(outcome: ActionOutcome, memories: Iterable[Memory]) -> list[
 
 
 def _title_of(memories: Sequence[Memory]) -> str:
-    """Return the digest of the last memory's title, "" where there is none."""
+    """Return the digest of the last memory's title, or "" if there is none."""
     return _digested(memories[-1].title) if memories else ""
 
 
@@ -214,7 +220,7 @@ def _digested(title: str) -> str:
 
 
 def _parsed(entries: Iterable[str]) -> dict[str, str]:
-    """Return for each key the digest of the title of the memory that was made, "" where none was."""
+    """Return the digest of the memory's title for each key, or "" if there was no memory."""
     return {key: title for key, _, title in (entry.partition(":") for entry in entries)}
 
 

@@ -1,4 +1,4 @@
-"""Keeps all memories in two tiers: persistent ones in a file, ephemeral ones for the episode alone.
+"""Keeps all memories in two tiers: persistent ones in a file, ephemeral ones for one episode.
 
 See docs/specification.md, Memory tiers.
 """
@@ -26,14 +26,15 @@ def open_memories(path: Path) -> DocumentStore[MemoriesDocument, MemoryEdit]:
 class MemoryTiers:
     """Holds all memories by location id and makes every change to them.
 
-    persistent: core and permanent memories, as the file has them; what somebody puts here goes to the file, too
+    persistent: core and permanent memories, in the order of the file; memories added here are written to the file, too
     ephemeral: ephemeral memories, which are never written
     store: keeps the file and ``persistent`` in step
-    refused: how many revisions would have broken a rule
-    is_failing: the file could not be read or written the last time; what is not written is tried again with the next
+    refused: number of revisions that would have broken a rule
+    is_failing: the last read or write failed; pending changes are retried with the next write
 
-    owner: the manager whose log is used. A file that fails is one error there, until it works again.
-    Raises ``StoreError``, when made, for a file that cannot be read.
+    owner: the manager whose log is used; repeated failures are logged once
+
+    The constructor raises ``StoreError`` if the file cannot be read.
     """
 
     def __init__(self, path: Path, owner: BaseManager) -> None:
@@ -49,15 +50,15 @@ class MemoryTiers:
         self._report_problems()
 
     def at(self, location_id: int) -> list[Memory]:
-        """Return the memories of a location, persistent ones first, given up ones too, with what others wrote since."""
+        """Return the memories of a location, persistent ones first, including superseded ones and changes by others."""
         self._refresh()
         return [*self.persistent.get(location_id, ()), *self.ephemeral.get(location_id, ())]
 
     def visits(self, location_id: int, arrived_in: int | None = None, on_map: tuple[int, int] = (0, 0)) -> str:
-        """Return a line on how often and in how many episodes the player has been there; "" for the first time.
+        """Return a line with the numbers of visits and of episodes, or "" on the first visit.
 
-        arrived_in: the episode in which the player has come there just now, which the file does not count yet
-        on_map: the visits and episodes that the map counts, from before the location had a memory, too
+        arrived_in: the episode of a visit that has just begun and is not counted in the file
+        on_map: the visits and episodes counted by the map, including those before the location had a memory
         """
         known = self.store.document.visits_at(location_id)
         arrived = [] if arrived_in is None else [arrived_in]
@@ -66,16 +67,16 @@ class MemoryTiers:
         return "" if count <= 1 else f"You've been here {count} times across {counted(episodes, 'episode')}.\n"
 
     def visit(self, location: Location, episode: int) -> None:
-        """Count a visit to the location; the file gets it with the next change."""
+        """Count a visit to the location. It is written with the next change."""
         self.follow()
         self.store.defer(CountedVisit(location.num, episode, location.name))
-        self._document = self.store.document  # no memory is another one by that
+        self._document = self.store.document  # a visit changes no memory
 
     def revise(self, revision: Revision) -> bool:
-        """Make the revision in both tiers, and write the file.
+        """Apply the revision to both tiers, and write the file.
 
-        Returns false where it breaks a rule or changes nothing. Where the file cannot be written it returns false,
-        too, but the tiers are changed and the file gets the revision later.
+        Returns false if the revision breaks a rule or changes nothing. Also returns false if the file cannot be
+        written; the tiers are then changed and the write is retried later.
         """
         self._refresh()
         location_id = revision.location_id
@@ -105,7 +106,7 @@ class MemoryTiers:
         return is_done
 
     def remove(self, title: str) -> bool:
-        """Remove the memories of that title, and return whether there were any. Raises ``StoreError``."""
+        """Remove the memories of that title. Returns whether any existed. Raises ``StoreError``."""
         self._take_in_given()
         key, were_ephemeral = text_key(title), sum(map(len, self.ephemeral.values()))
         for location_id, memories in self.ephemeral.items():
@@ -115,7 +116,7 @@ class MemoryTiers:
         return is_done or sum(map(len, self.ephemeral.values())) < were_ephemeral
 
     def commit(self) -> None:
-        """Write what is due into the file, outside a run; a file that cannot be written is logged."""
+        """Write pending changes, outside a run. A failure to write is logged."""
         self._take_in_given()
         try:
             self.store.commit()
@@ -138,7 +139,7 @@ class MemoryTiers:
         return is_done
 
     def _take_in_given(self) -> None:
-        """Let the file have what somebody put into ``persistent`` without asking :meth:`revise`."""
+        """Write the memories that were added to ``persistent`` without :meth:`revise`."""
         if self.persistent == self._followed:
             return
         given = {
@@ -165,13 +166,13 @@ class MemoryTiers:
             self.follow_file()
 
     def follow_file(self) -> None:
-        """Take over what the store has just read, and report what of it is not understood."""
+        """Update ``persistent`` after the store has read the file, and log parts that cannot be parsed."""
         if self.store.document is not self._document:
             self.follow()
             self._report_problems()
 
     def follow(self) -> None:
-        """Let ``persistent`` be what the store holds."""
+        """Set ``persistent`` to the content of the store."""
         if self.store.document is self._document:
             return
         self._document = self.store.document
@@ -196,7 +197,7 @@ class MemoryTiers:
             )
 
     def _log(self, revision: Revision, before: Sequence[Memory]) -> None:
-        """Log the new memory and those that were given up; ``before``: all that stood at the location."""
+        """Log the new memory and the superseded ones. ``before``: the location's memories before the revision."""
         where, new = {"location_id": revision.location_id}, revision.new
         if new is not None:
             kind = "ephemeral memory added" if new.persistence == "ephemeral" else "memory added to the file"

@@ -1,4 +1,4 @@
-"""The answer about objectives, and whether turns show what it says."""
+"""The model's answer about objectives, and the facts by which it is checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from session.values import GameObject, TurnRecord
 
 
 def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence, ...]:
-    """Return the facts of a turn. ``visited``: ids of the locations in which turns of the episode were begun."""
+    """Return the facts of a turn.
+
+    visited: ids of the locations at which a turn of the episode began
+    """
     before = record.before.location
     here = before.num if before else None
     facts = [
@@ -103,7 +106,7 @@ class ObjectivesAnswer(BaseModel):
 
 
 def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
-    """Return what the player said of objectives in its turn, which the turn before has shown it."""
+    """Return the player's notes on objectives as an answer. They are based on the turn before."""
     notes = record.objective_notes
     return ObjectivesAnswer(
         completed=[CompletedObjective(id=note.done, turn=record.turn - 1) for note in notes if note.done is not None],
@@ -113,7 +116,7 @@ def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When and where an answer is taken. ``known_locations``: the ids of all locations that are known to exist."""
+    """The turn and location of an answer. ``known_locations``: the ids of all known locations."""
 
     turn: int
     location_id: int | None
@@ -121,10 +124,10 @@ class Moment:
 
 
 class ObjectiveUpdate:
-    """The objectives of an episode with the changes that a model's answer makes to them.
+    """The objectives of an episode with the changes from a model's answer.
 
     changed: the objectives that were found, completed or dropped, by id
-    refused: what was not taken from the answer, and why
+    refused: the rejected parts of the answer, with reasons
     """
 
     def __init__(self, objectives: Iterable[Objective], moment: Moment) -> None:
@@ -136,14 +139,14 @@ class ObjectiveUpdate:
 
     @property
     def objectives(self) -> tuple[Objective, ...]:
-        """Every objective of the episode, in the order in which they were found."""
+        """Every objective of the episode, oldest first."""
         return tuple(self._objectives.values())
 
     def take(self, answer: ObjectivesAnswer, evidence: tuple[Evidence, ...], *, cap: int, stale_after: int) -> None:
-        """Take what makes sense of the answer: first the objectives that end, so that there is room for new ones.
+        """Apply the valid parts of the answer. Objectives that end come first, to make room for new ones.
 
-        cap: how many objectives may be open at once
-        stale_after: after how many turns without progress one is dropped
+        cap: maximum number of open objectives
+        stale_after: turns without progress after which an objective is dropped
         """
         for completed in answer.completed:
             self._complete(completed)

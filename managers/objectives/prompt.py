@@ -1,4 +1,4 @@
-"""The prompt that asks a model about objectives (docs/specification.md, Objective prompts)."""
+"""The objectives prompt (docs/specification.md, Objective prompts)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ NO_MEMORIES = "No memories available for current or adjacent locations"
 
 
 def memories_part(here: str, current: Sequence[Memory], adjacent: Mapping[str, Sequence[Memory]]) -> Part:
-    """Return the memories of this location and of at most five adjacent ones, the most useful ones first.
+    """Return the memories of this location and of at most five adjacent ones, the most useful first.
 
-    here: id and name of the location, as the keys of ``adjacent`` have them for the others
+    here: id and name of the location, in the form of the keys of ``adjacent``
     """
     useful_first = {
         label: sorted(memories, key=_worth, reverse=True) for label, memories in adjacent.items() if memories
@@ -49,13 +49,13 @@ def memories_part(here: str, current: Sequence[Memory], adjacent: Mapping[str, S
 
 
 def format_memories(memories: Sequence[Memory]) -> str:
-    """Return the memories, two lines each: one that was given up has its title alone, others their text, too."""
+    """Return the memories on two lines each, title and text. A superseded one has only its title."""
     lines = [line.head + line.text for memory in memories for line in _memory_lines(memory)]
     return "\n".join(lines) or "  (No memories)"
 
 
 def _memory_lines(memory: Memory) -> list[Line]:
-    """Return a memory on two lines; one that was given up has its title alone."""
+    """Return the title and the text of a memory. A superseded one has only its title."""
     status = "" if memory.status == MemoryStatus.ACTIVE else f" [{memory.status}]"
     title = Line(f"  - [{memory.category}] {cut_at(memory.title, LONGEST_TITLE)}{status}")
     is_given_up = memory.status == MemoryStatus.SUPERSEDED
@@ -63,9 +63,9 @@ def _memory_lines(memory: Memory) -> list[Line]:
 
 
 def format_untried(game_map: MapGraph, frontier: Sequence[FrontierRoom]) -> str:
-    """Return a line for each room with untried exits: the exits, and the way there; the nearest rooms first.
+    """Return a line for each room with untried exits: the exits and the route there, nearest rooms first.
 
-    Rooms to which no way is known come last: to find one may be worth it.
+    Rooms without a known route come last.
     """
     ways = {room.location_id: ", ".join(map(one_line, room.route.commands)) for room in frontier}
     told = {number: f"; way there: {way}" if way else "" for number, way in ways.items()}
@@ -81,14 +81,14 @@ def format_untried(game_map: MapGraph, frontier: Sequence[FrontierRoom]) -> str:
 
 
 def opening_part(state: GameState) -> Part:
-    """Return what the story told before its first room: often the aim of the game."""
+    """Return the prologue, which often states the aim of the game."""
     first_room = state.opening_location.name if state.opening_location else ""
     text = without_padding(prologue_of(state.opening, first_room))
     return Part("opening", [[Line("", text)]] if text else [], least=SHORTEST_TEXT)
 
 
 def format_objectives(objectives: Sequence[Objective]) -> str:
-    """Return the open objectives with their numbers, and then the latest that have ended."""
+    """Return the open objectives with their numbers, followed by the latest that have ended."""
     lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
     ended = [each for each in objectives if not each.is_active]
     lines += [f"- {each.status} in turn {each.ended_turn}: {each.text}" for each in ended[-MAX_ENDED_SHOWN:]]
@@ -96,9 +96,9 @@ def format_objectives(objectives: Sequence[Objective]) -> str:
 
 
 def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
-    """Return the last so many turns: command, facts, reasoning and response of each.
+    """Return the command, facts, reasoning and response of the last ``turns`` turns.
 
-    The description of a room is in the last turn that has it, so that what is new in the others is not cut for it.
+    Only the last turn with a room description contains it, to leave room for new text in the other turns.
     """
     facts = _facts_by_turn(evidence)
     reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
@@ -124,9 +124,9 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
 
 
 def _without_rooms_of_others(turn: int, response: str, rooms: Mapping[str, int]) -> str:
-    """Return the response with the turn that describes a room in place of the description, unless it is this turn.
+    """Return the response with references to other turns in place of the room descriptions that those contain.
 
-    rooms: that turn for each line of a description
+    rooms: the turn that contains each line of a description
     """
     others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
     return told_once(without_padding(response).splitlines(), others)
@@ -135,9 +135,10 @@ def _without_rooms_of_others(turn: int, response: str, rooms: Mapping[str, int])
 def map_part(
     game_map: MapGraph, here: str, here_id: int | None, routing: str, frontier: Sequence[FrontierRoom]
 ) -> Part:
-    """Return the map, the exits of this and the adjacent locations, the untried exits, and figures.
+    """Return the map, the exits here and in adjacent rooms, the untried exits and the exploration statistics.
 
-    A map of many rooms is drawn as far as ``DRAWN_RADIUS`` moves from here, and not at all if there is no room.
+    If the drawing is longer than ``LONGEST_DRAWING``, it is limited to ``DRAWN_RADIUS`` moves from here. It is left out
+    if it does not fit into the prompt.
     """
     graph = game_map.render_mermaid()
     if here_id is not None and len(graph) > LONGEST_DRAWING:
@@ -180,7 +181,7 @@ def present_texts(game: GameState, state: ObjectivesState) -> dict[str, str]:
 
 
 def _worth(memory: Memory) -> tuple[bool, bool, bool, int, int]:
-    """Return what sorts memories by their use: dangers, then what won points, then the newest; given up ones last."""
+    """Return the sort key for usefulness: dangers, then changes of score, then the newest; superseded ones last."""
     return (
         memory.status != MemoryStatus.SUPERSEDED,
         memory.category == "DANGER",
@@ -191,7 +192,7 @@ def _worth(memory: Memory) -> tuple[bool, bool, bool, int, int]:
 
 
 def _facts_by_turn(evidence: Iterable[Evidence]) -> dict[int, str]:
-    """Return the facts of each turn on one line, by their places."""
+    """Return the facts of each turn on one line, grouped by location."""
     facts: dict[int, dict[int | None, list[str]]] = defaultdict(lambda: defaultdict(list))
     for each in evidence:
         facts[each.turn][each.location_id].append(one_line(each.text))
