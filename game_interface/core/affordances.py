@@ -1,4 +1,4 @@
-"""Finds commands that would change the world, by trying them on the machine and putting it back each time."""
+"""Finds commands that would change the world, by trying them and restoring the machine after each."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from game_interface.core.machine.story import DynamicMemory, Story
 from session.values import GameObject, Observation
 
 _MOST_TRIES = {True: 500, False: 320}
-"""Commands tried in one turn, up to version 3 and after it (whose parsers take ten times as long). Counts, not
-times, so that the same turn always has the same valid actions."""
+"""Commands tried in one turn: up to version 3, and in later versions, whose parsers take ten times as long. The limit
+is a count, not a time, so that the same turn always has the same valid actions."""
 _LAST_QUICK_VERSION = 3
 _IMPLICIT = ("(Taken)", "(first taking ")
-"""What stories say when they do something else first, which then is a command of its own."""
+"""What stories print when they first perform another action, which is a command of its own."""
 _MOST_NOUNS = 16
 _HOLE = "OBJ"
 _IDLE = ("wait", "look", "inventory", "drop me", "give me to me")
-"""Commands without an effect of their own: what changes all the same is the world's own doing."""
+"""Commands without an effect of their own; any change after them is caused by the world itself."""
 _AROUND = (
     *("take OBJ", "open OBJ", "close OBJ", "enter OBJ", "push OBJ", "pull OBJ", "turn OBJ", "turn on OBJ"),
     *("turn off OBJ", "light OBJ", "move OBJ", "climb OBJ", "read OBJ", "search OBJ", "attack OBJ", "talk to OBJ"),
@@ -44,21 +44,21 @@ _RECEIVERS = {
     "show OBJ to OBJ": ("animate", "actor"),
     "throw OBJ at OBJ": ("animate", "actor"),
 }
-"""What the second object of a template has to be in stories whose attributes have names; in others all are tried."""
+"""Attributes that the second object of a template needs, if their names are known; otherwise all are tried."""
 _SCENERY = ("scenery", "static", "not_described")
-"""Attributes of what is part of the room; what can be carried away is tried first."""
+"""Attributes of fixed parts of a room; portable objects are tried first."""
 _GRAMMAR_WORDS = frozenset(
     (
         *("a", "all", "an", "and", "both", "but", "everything", "except", "her", "him", "it", "me", "of", "or", "the"),
         *("them", "this", "those", "to", "you"),
     )
 )
-"""Words that parsers mark as nouns though they name nothing, or that stand for other words."""
+"""Words that parsers mark as nouns although they name no object or replace other words."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Effect:
-    """What a command changed: bits of the object tree, the score after it, and whether the story is over."""
+    """The effect of a command: changed bits of the object tree, the new score, and whether the story stopped."""
 
     bits: int
     score: int
@@ -68,7 +68,7 @@ class _Effect:
 class Affordances:
     """Tries the commands of a story on its interpreter.
 
-    They are made of Jericho's templates where it knows the story, else of the words of the story's own dictionary.
+    Commands are built from Jericho's templates if it knows the story, otherwise from the story's dictionary.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Affordances:
         self._around, self._carried, self._pairs = map(self._understood, (_AROUND, _CARRIED, _PAIRS))
 
     def valid_actions(self, observation: Observation) -> tuple[str, ...]:
-        """Return one command for each different change of the world, moves first, then by how common the verb is."""
+        """Return one command for each distinct change of the world: first moves, then by frequency of the verb."""
         start = self._interpreter.snapshot()
         try:
             trial = _Trial(self._interpreter, self._table, start)
@@ -161,20 +161,16 @@ class _Trial:
             self.idle_answer(command)
 
     def idle_answer(self, command: str) -> str:
-        """Return the answer to a command without an effect of its own; what it changes all the same counts as noise."""
-        answer = self._try(command)
+        """Return the answer to a command without an effect of its own. Any change after it counts as noise."""
+        answer = self.answer(command)
         self._noise |= self._changed_bits()
         return answer
 
-    def answer(self, command: str) -> str:
-        """Return what the story would say to ``command``."""
-        return self._try(command)
-
     def effect(self, command: str) -> _Effect | None:
-        """Return what ``command`` would change; ``None`` if nothing."""
+        """Return the effect of ``command``; ``None`` if it has none."""
         if refusal(command):
             return None
-        answer = self._try(command)
+        answer = self.answer(command)
         if any(words in answer for words in _IMPLICIT):
             return None
         interpreter = self._interpreter
@@ -182,7 +178,8 @@ class _Trial:
         effect = _Effect(bits, interpreter.score(), over=interpreter.stop is not None)
         return effect if bits or effect.over or effect.score != self._score else None
 
-    def _try(self, command: str) -> str:
+    def answer(self, command: str) -> str:
+        """Return the story's answer to ``command``."""
         self._interpreter.restore(self._start)
         return self._interpreter.send(command.encode("ascii"))
 
@@ -198,7 +195,7 @@ def _numbers(attribute_names: Mapping[str, int], names: tuple[str, ...]) -> froz
 
 
 def _attributes_by_word(objects: tuple[GameObject, ...] | None) -> dict[str, frozenset[int]]:
-    """Return the attributes of each object by every word of its name."""
+    """Return the attributes of each object, keyed by every word of its name."""
     return {word: each.attributes for each in objects or () for word in each.name.lower().split()}
 
 
@@ -209,5 +206,5 @@ def _filled(template: str, *things: str) -> str:
 
 
 def _by_usage(templates: tuple[str, ...], letters: int) -> tuple[str, ...]:
-    """Return ``templates``, each once, those first whose verbs players use most."""
+    """Return the distinct ``templates``, sorted by how often players use their verbs, descending."""
     return tuple(sorted(dict.fromkeys(templates), key=lambda template: -int(verb_usage_count(template, letters))))

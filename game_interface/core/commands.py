@@ -1,4 +1,4 @@
-"""Cleans and judges commands before they reach the interpreter: some hang it, crash it or end the session."""
+"""Normalises and filters commands before they reach the interpreter: some hang it, crash it or end the session."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import unicodedata
 from functools import lru_cache
 
 LONGEST_LINE = 198
-"""Bytes that the interpreter takes; a story's own buffer is often shorter."""
+"""Bytes that the interpreter accepts; a story's own buffer is often shorter."""
 ENDED = "The story has ended: reset it or restore a saved state."
-"""Why a story that is over takes no command."""
+"""The refusal of every command after the story's end."""
 DICTIONARY_LETTERS = 9
-"""Letters of a word that a story of version 4 and up tells apart; 6 before (Z-Machine Standard 1.1 §13)."""
+"""Significant letters of a word from version 4 on; 6 in earlier versions (Z-Machine Standard 1.1 §13)."""
 
 _PLAIN = str.maketrans(
     {
@@ -36,9 +36,9 @@ _PLAIN = str.maketrans(
 )
 _SEPARATORS = re.compile(r"[.,;:!?\"()]|\b(?:then|and)\b")
 SAVING = frozenset({"save", "restore", "restart", "quit", "q", "undo"})
-"""Verbs that would end the session or start it anew."""
+"""Verbs that would end or restart the session."""
 _LIKE_A_VERB = "recording"
-"""A dictionary of six letters cannot tell it from ``record``, which somebody may have to do to win."""
+"""Indistinguishable from ``record`` in a six-letter dictionary, and a story may require that verb."""
 _RECORDING = frozenset({"script", "unscript", "noscript", "transcript", _LIKE_A_VERB, "replay"})
 _FILLERS = frozenset(
     (
@@ -46,11 +46,11 @@ _FILLERS = frozenset(
         *("progress", "session", "state", "story", "the", "this", "to"),
     )
 )
-"""Words that parsers pass over around a verb; ``oops`` puts the next word into the last command."""
+"""Words that parsers ignore around a verb; ``oops`` inserts the next word into the previous command."""
 
 
 def normalised(command: str) -> str:
-    """Return ``command`` in plain ASCII where that is possible, with one space between words and none around them."""
+    """Return ``command`` in ASCII if possible, with single spaces between words and none at the ends."""
     if command.isascii():
         return re.sub(" {2,}", " ", command.replace("\t", " ").strip())
     decomposed = unicodedata.normalize("NFKD", command.translate(_PLAIN))
@@ -60,23 +60,17 @@ def normalised(command: str) -> str:
 
 @lru_cache(maxsize=4096)
 def refusal(command: str, letters: int = DICTIONARY_LETTERS, longest: int = LONGEST_LINE) -> str | None:
-    """Return why ``command`` must not reach the story's parser, in words for the player; ``None`` if it may.
+    """Return why ``command`` must not reach the story's parser, as a message to the player; ``None`` if it may.
 
-    letters: how many letters of a word the story's dictionary keeps
-    longest: how many bytes the story has room for
+    letters: significant letters of a word in the story's dictionary
+    longest: size of the story's text buffer in bytes
     """
     line = normalised(command)
     return _unreadable(line, longest) or _leaves_the_story(line.lower(), letters)
 
 
-@lru_cache(maxsize=4096)
-def line_of(command: str) -> bytes:
-    """Return what the story is given of a ``command`` that is not refused, without line break."""
-    return normalised(command).encode("ascii")
-
-
 def keypress(command: str) -> bytes:
-    """Return the one key of ``command`` for a story that waits for a key: its first character, or Enter."""
+    """Return the single key to send for ``command`` if the story waits for a key: its first character, or Enter."""
     word = command.strip().lower()
     if word in {"space", "enter", "return"}:
         return b" " if word == "space" else b""
@@ -86,10 +80,11 @@ def keypress(command: str) -> bytes:
 
 
 def _unreadable(line: str, longest: int) -> str | None:
+    foreign = next((letter for letter in line if not letter.isascii()), "")
     faults = {
         "An empty command does nothing.": not line,
         "One command at a time: no line breaks.": "\n" in line or "\r" in line,
-        f"The story reads plain English letters only, not {_first_foreign(line)!r}.": not line.isascii(),
+        f"The story reads plain English letters only, not {foreign!r}.": bool(foreign),
         "The command holds control characters.": not line.isprintable(),
         "The story cannot read a backslash.": "\\" in line,
         "That looks like a path, and the story can do nothing with files.": line.startswith(("/", ".."))
@@ -97,10 +92,6 @@ def _unreadable(line: str, longest: int) -> str | None:
         f"The command is too long: {len(line)} letters, and the story has room for {longest}.": len(line) > longest,
     }
     return next((reason for reason, holds in faults.items() if holds), None)
-
-
-def _first_foreign(line: str) -> str:
-    return next((letter for letter in line if not letter.isascii()), "")
 
 
 def _leaves_the_story(line: str, letters: int) -> str | None:
@@ -119,5 +110,5 @@ def _leaves_the_story(line: str, letters: int) -> str | None:
 
 
 def leaving(command: str) -> str:
-    """Return why ``command``, which would end the session or start it anew, is refused."""
+    """Return the refusal of ``command``, which would end or restart the session."""
     return f"{command!r} is not for the player: the session is saved, ended and started anew from outside the story."

@@ -1,4 +1,4 @@
-"""Judges how a story ends: from what it did, from its own words, and from what Jericho knows of it."""
+"""Determines how a story ends, from the state of the machine, its text and Jericho's profile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NEW_GAME = re.compile(
     r"|restore\b.*\bquit|quit\b.*\brestore)(?!\w)",
     re.IGNORECASE,
 )
-"""Every menu offers to quit, and a lesson asks the player to try again: neither alone offers a new game."""
+"""Excludes a bare "quit" (every menu has it) and a bare "try again" (also a hint to the player)."""
 _QUESTION = re.compile(r"\?|\b(?:yes or no|y/n|please (?:answer|choose|enter|press|type))\b", re.IGNORECASE)
 _TO_LEAVE = re.compile(
     r"\b(?:quit|restart|stop playing|give up"
@@ -31,12 +31,12 @@ _TO_LEAVE = re.compile(
     re.IGNORECASE,
 )
 _TAIL = 800
-"""Letters at the end of a text in which a story tells of its end."""
+"""Characters at the end of a text in which a story announces its end."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoryEnding:
-    """Whether the player died in one step, and how the story ended in it, if it did."""
+    """Whether the player died in a step, and how the story ended in it; ``None`` if it goes on."""
 
     died: bool
     ending: Ending | None
@@ -50,12 +50,12 @@ def judge_ending(
 ) -> StoryEnding:
     """Judge the step that printed ``text``.
 
-    stopped: the machine runs no more, or the story started anew
-    victory, defeat: what Jericho's profile says of the text. A defeat may be a death that the player survives. The
-        story's own banner comes first: whoever won by it has not died, and whoever died by it has not won, unless with
-        all points
-    locked_in: the story takes no command any more
-    all_points: the player has all the points that there are
+    stopped: the machine has stopped, or the story restarted
+    victory, defeat: whether Jericho's profile recognises the text as such. A defeat may be a death that the player
+        survives. The story's banner takes precedence: a victory in it excludes a death, and a death excludes a
+        victory unless the player has all points
+    locked_in: the story no longer accepts commands
+    all_points: the player has the maximum score
     """
     banner = " ".join(_BANNER.findall(text))
     killed = bool(_DEATH.search(banner))
@@ -71,25 +71,47 @@ def judge_ending(
 
 
 def sounds_like_an_end(text: str) -> bool:
-    """Return whether ``text`` holds words that stories end with, among others; to be made sure of."""
+    """Return whether ``text`` contains words that are common at a story's end. They also occur elsewhere."""
     return "***" in text or bool(_END.search(text[-_TAIL:]))
 
 
 def offers_a_new_game(text: str) -> bool:
-    """Return whether the last line of ``text`` offers to begin anew, or to go back."""
+    """Return whether the last line of ``text`` offers a new game or a return to an earlier state."""
     return bool(_NEW_GAME.search(last_line(text)))
 
 
-def is_question(line: str) -> bool:
-    """Return whether ``line`` is a question or asks for an answer."""
-    return bool(_QUESTION.search(line))
-
-
 def asks_to_leave(text: str) -> bool:
-    """Return whether ``text`` ends with the question whether the player wants to end or restart the session."""
+    """Return whether ``text`` ends by requesting confirmation to end or restart the session."""
     return bool(_TO_LEAVE.search(text[-_TAIL:]))
 
 
 def last_line(text: str) -> str:
     """Return the last line of ``text`` that is not blank."""
     return text.rstrip().rpartition("\n")[2].strip()
+
+
+_INSISTING = re.compile("please (?:answer|give)", re.IGNORECASE)
+"""How stories repeat the previous question."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoryQuestion:
+    """The question at the end of the story's latest text, and the number of consecutive texts that ended with it.
+
+    text: empty if the text did not end with a question
+    """
+
+    text: str = ""
+    times: int = 0
+
+    def after(self, text: str) -> StoryQuestion:
+        """Return the question after the story has printed ``text``."""
+        line = last_line(text)
+        if not _QUESTION.search(line):
+            return NO_QUESTION
+        if self.text and _INSISTING.match(line):
+            return StoryQuestion(self.text, self.times + 1)
+        return StoryQuestion(line, self.times + 1 if line == self.text else 1)
+
+
+NO_QUESTION = StoryQuestion()

@@ -1,4 +1,4 @@
-"""What the rest of the program knows of a running story."""
+"""The interface of a running story to the rest of the program."""
 
 from __future__ import annotations
 
@@ -11,64 +11,65 @@ from session.errors import ConfigurationError, GameError
 from session.values import Observation, Seed, StoryFacts
 
 _HIGHEST_SEED = 2**31 - 1
-"""The interpreter takes a C int; it would cut a higher seed, perhaps to 0, which means none."""
+"""The interpreter takes a C int. It would truncate a higher seed, possibly to 0, which means "no seed"."""
 
 
 class Game(Protocol):
-    """A story that is being played. It is ready as soon as it exists, and only one thread may use it at a time.
+    """A story that is being played, ready to use once constructed. Only one thread may use it at a time.
 
-    A ``with`` block closes it at its end.
+    As a context manager it closes itself on exit.
     """
 
     @property
     def facts(self) -> StoryFacts:
-        """What is fixed for the story file."""
+        """The facts that are fixed for the story file."""
         ...
 
     @property
     def observation(self) -> Observation:
-        """The latest observation: of the opening, the last step or the last restore."""
+        """The latest observation, after the opening, the last step or the last restore."""
         ...
 
     def reset(self, seed: Seed) -> Observation:
-        """Begin the story anew with random numbers drawn from ``seed``.
+        """Restart the story with random numbers drawn from ``seed``.
 
-        The same seed and commands give the same observations. Raises ``ConfigurationError`` for a number below 1 or
-        anything else that is no seed, and for ``jericho`` where Jericho knows no walkthrough of the story.
+        The same seed and commands give the same observations. Raises ``ConfigurationError`` for an invalid seed, and
+        for ``jericho`` if Jericho has no walkthrough of the story.
         """
         ...
 
     def step(self, command: str) -> Observation:
-        """Give the story one command and return what can be observed after its answer.
+        """Send one command to the story and return the observation after its answer.
 
-        A command that must not reach the story (see ``commands.refusal``) changes nothing: the result is the latest
-        observation with the reason as its ``text`` and ``refusal``. So it is with any command once the story has
-        ended, until ``reset`` or ``restore``. Raises ``GameError`` where the command is no text, and where the
-        interpreter died or hung.
+        A refused command (see ``commands.refusal``) does not reach the story: the result is the latest observation
+        with the reason as its ``text`` and ``refusal``. After the story's end every command is refused until
+        ``reset`` or ``restore``. Raises ``GameError`` if the command is not a string, and if the interpreter crashes
+        or hangs.
         """
         ...
 
     def valid_actions(self) -> tuple[str, ...]:
-        """Find commands that would change the world now, one for each different change, in a fixed order.
+        """Return commands that would change the world now, one for each distinct change, in a fixed order.
 
-        They are found by trying, so a player who is shown them gets assistance (docs/specification.md, Assistance). The
-        story is left as it was. Empty if the story does not read commands, has ended, or nothing was found in time.
+        The interpreter tries candidates and is restored after each. Showing the result to a player counts as
+        assistance (docs/specification.md, Assistance). Empty if the story does not read commands, has ended, or no
+        candidate had an effect.
         """
         ...
 
     def save(self) -> SavedState:
-        """Return the whole state, with the random numbers and the latest observation."""
+        """Return the whole state, including the random number generator and the latest observation."""
         ...
 
     def restore(self, state: SavedState) -> Observation:
-        """Put the story back to where ``state`` was saved and return the observation of then.
+        """Restore ``state`` and return the observation that was saved with it.
 
-        Raises ``GameError`` for what is no such state, is damaged, or belongs to another story.
+        Raises ``GameError`` if ``state`` is not a saved state, is damaged or belongs to another story.
         """
         ...
 
     def close(self) -> None:
-        """End the interpreter, after which all other methods raise ``GameError``; closing twice is fine."""
+        """Shut the interpreter down. All other methods raise ``GameError`` afterwards; closing twice is allowed."""
         ...
 
     def __enter__(self) -> Self:
@@ -79,22 +80,22 @@ class Game(Protocol):
 
 
 def require_seed(seed: object) -> None:
-    """Raise ``ConfigurationError`` unless ``seed`` is one, of which the interpreter takes numbers as they are."""
+    """Raise ``ConfigurationError`` unless ``seed`` is ``jericho`` or an integer from 1 to 2147483647."""
     if seed == "jericho":
         return
     if isinstance(seed, bool) or not isinstance(seed, int) or not 1 <= seed <= _HIGHEST_SEED:
         raise ConfigurationError(
-            f"A story's seed has to be a whole number, 1 or more and at most {_HIGHEST_SEED}, not {seed!r}."
+            f"The seed must be a whole number from 1 to {_HIGHEST_SEED}, or 'jericho', not {seed!r}."
         )
 
 
 def require_command(command: object) -> None:
-    """Raise ``GameError`` unless ``command`` is a text: C would crash on anything else."""
+    """Raise ``GameError`` unless ``command`` is a string; the interpreter would crash on anything else."""
     if not isinstance(command, str):
-        raise GameError(f"A command has to be a text, not {command!r}.")
+        raise GameError(f"A command must be a string, not {command!r}.")
 
 
 def require_saved_state(state: object) -> None:
-    """Raise ``GameError`` unless ``state`` is a story's."""
+    """Raise ``GameError`` unless ``state`` is a ``SavedState``."""
     if not isinstance(state, SavedState):
         raise GameError(f"Only what a story has saved can be restored, not {state!r:.40}.")

@@ -1,4 +1,4 @@
-"""A game in a child process: what crashes or hangs the interpreter costs a child, not the program."""
+"""A game in a child process, which protects the program from crashes and hangs of the interpreter."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing_extensions import override
 
 from game_interface.core.game import Game, require_command, require_saved_state, require_seed
+from game_interface.core.machine.interpreter import private_folder
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
-from game_interface.core.private_folder import private_folder
 from game_interface.core.process.fork_helper import GameProcess
 from game_interface.core.process.served_game import ERRORS, opening_request
 from game_interface.core.process.trial import OPENING_LIMIT
@@ -19,13 +19,14 @@ from session.values import Observation, Seed, StoryFacts
 
 
 class IsolatedGame(Game):
-    """A story that is played in a process and an empty working folder of its own.
+    """A story that runs in its own process, in an empty working folder.
 
     rom_path, seed, use_profile: as for ``JerichoInterface``
-    time_limit, opening_limit: seconds in which every answer has to come, and the story's opening
+    time_limit: seconds within which the process must answer a request
+    opening_limit: seconds within which the story must open
 
-    A crash or a hang raises ``GameError``; after it ``restore``, ``reset`` and ``restart`` begin with a fresh process.
-    The state comes with every observation, so that ``save`` costs nothing and outlives the process.
+    A crash or a hang raises ``GameError``; then ``restore``, ``reset`` and ``restart`` start a fresh process.
+    Every observation arrives with the saved state, so ``save`` needs no request and works after a crash.
     """
 
     def __init__(
@@ -39,7 +40,7 @@ class IsolatedGame(Game):
     ) -> None:
         require_seed(seed)
         self._path = Path(rom_path).absolute()
-        Story.load(self._path)  # raises what is wrong with the file in this process
+        Story.load(self._path)  # so that this process raises the error for a bad file
         self._seed = seed
         self._use_profile = use_profile
         self._time_limit = time_limit
@@ -67,7 +68,7 @@ class IsolatedGame(Game):
         return self._latest.observation
 
     def restart(self) -> Observation:
-        """Open the story anew in a fresh process."""
+        """Open the story again in a fresh process."""
         self._open()
         return self._observe(b"o")
 
@@ -109,7 +110,7 @@ class IsolatedGame(Game):
         self._require_open()
         if self._process:
             self._process.kill()
-        if not Path(self._folder.name).is_dir():  # somebody has cleaned up
+        if not Path(self._folder.name).is_dir():  # removed by another process
             self._folder.cleanup()
             self._folder = private_folder()
         self._process = GameProcess(self._folder.name)

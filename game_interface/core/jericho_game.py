@@ -1,4 +1,4 @@
-"""A story, known to Jericho or not, played through one door: a command in, one whole ``Observation`` out."""
+"""Plays any story in this process: each command gives one complete ``Observation``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing_extensions import override
 
 from game_interface.core.affordances import Affordances
-from game_interface.core.commands import ENDED, keypress, leaving, line_of, refusal
-from game_interface.core.endings import PLAYS_ON, asks_to_leave, judge_ending, sounds_like_an_end
+from game_interface.core.commands import ENDED, keypress, leaving, normalised, refusal
+from game_interface.core.endings import NO_QUESTION, PLAYS_ON, asks_to_leave, judge_ending, sounds_like_an_end
 from game_interface.core.game import Game, require_command, require_saved_state, require_seed
 from game_interface.core.locked_in import is_locked_in, reads_commands
 from game_interface.core.machine.dictionary import Dictionary
@@ -17,26 +17,23 @@ from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.saved_state import SavedState
 from game_interface.core.machine.story import Story
 from game_interface.core.observer import Observer
-from game_interface.core.play_notes import NO_QUESTION
 from game_interface.core.story_text import told_text
 from session.errors import ConfigurationError, GameError
 from session.values import Observation, Seed, StoryFacts
 
 _SHORT_LINE = 20
-"""Letters that every story's text buffer has room for."""
+"""Characters that fit into the text buffer of every story."""
 _MOST_TITLE_PAGES = 10
 _ASKED_IN_VAIN = 3
-"""How often a story asks the same question before it is tried whether anything answers it."""
+"""Repetitions of the same question after which the game checks whether any answer is accepted."""
 _CRASHED = "[The interpreter stopped here at a fault of the story's own: the game cannot go on.]"
 
 
 class JerichoGame(Game):
-    """A story that is played in this process, which has to be one that may die of a bad story file.
+    """A story that runs in this process. A bad story file can crash the process.
 
-    seed: of the story's random numbers
-    use_profile: whether Jericho's own knowledge of the story may be used, where it has any
-
-    After its end the story takes no more commands: ``step`` refuses them until ``reset`` or ``restore``.
+    seed: the seed of the story's random numbers
+    use_profile: whether to use Jericho's profile of the story, if it has one
     """
 
     def __init__(self, story: Story, *, seed: Seed = 1, use_profile: bool = True) -> None:
@@ -91,13 +88,16 @@ class JerichoGame(Game):
     def step(self, command: str) -> Observation:
         self._interpreter.require_open()
         require_command(command)
-        if self._observation.awaits_key and not self._observation.ending:
+        if self._observation.ending:
+            return self._refuse(ENDED)
+        if self._observation.awaits_key:
             line = keypress(command)
         else:
-            reason = self._refusal(command)
+            longest = self._interpreter.line_room() if len(command) > _SHORT_LINE else _SHORT_LINE
+            reason = refusal(command, self._dictionary.letters, longest)
             if reason:
                 return self._refuse(reason)
-            line = line_of(command)
+            line = normalised(command).encode("ascii")
         before = self._interpreter.snapshot() if self._question.times and asks_to_leave(self._question.text) else None
         text = self._interpreter.send(line)
         if before and self._interpreter.stop:
@@ -141,7 +141,7 @@ class JerichoGame(Game):
         self._interpreter.close()
 
     def _read_opening(self, seed: Seed) -> str:
-        """Begin anew and return what the story prints before it asks for a line, page after page."""
+        """Restart and return everything that the story prints before its first line prompt, page by page."""
         if seed == "jericho":
             if self._interpreter.walkthrough_seed is None:
                 raise ConfigurationError(
@@ -159,12 +159,6 @@ class JerichoGame(Game):
         self._observer.reader.begin()
         self._observer.location = None
         return self._observe(opening)
-
-    def _refusal(self, command: str) -> str | None:
-        if self._observation.ending:
-            return ENDED
-        longest = self._interpreter.line_room() if len(command) > _SHORT_LINE else _SHORT_LINE
-        return refusal(command, self._dictionary.letters, longest)
 
     def _refuse(self, reason: str) -> Observation:
         self._observation = replace(self._observation, text=reason, died=False, refusal=reason)
@@ -190,7 +184,7 @@ class JerichoGame(Game):
         return observation
 
     def _with_ending(self, observation: Observation, *, victory: bool, defeat: bool) -> Observation:
-        """Return ``observation`` with what the latest step means for the player's life and the story's end."""
+        """Return ``observation`` with ``died`` and ``ending`` set for the latest step."""
         stop, text = self._interpreter.stop, observation.text
         in_doubt = self._question.times >= _ASKED_IN_VAIN or sounds_like_an_end(text)
         if stop == "crash":

@@ -1,4 +1,4 @@
-"""The game for Python programs: any story file, opened safely and played in this process."""
+"""The game for Python programs: opens any story file safely and plays it in this process."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from session.values import GameObject, Location, Observation, Seed
 
 
 class JerichoInterface(JerichoGame):
-    """A ``JerichoGame`` whose story file was tried in another process first, with a method for each thing to look up.
+    """A ``JerichoGame`` with getters for single values. Its story file is first tried in another process.
 
     rom_path: the story file; a bad one raises ``StoryError``
-    seed: of the story's random numbers
-    use_profile: whether Jericho's own knowledge of the story may be used, where it has any
+    seed: the seed of the story's random numbers
+    use_profile: whether to use Jericho's profile of the story, if it has one
 
-    After ``close`` every method raises ``GameError``; the facts and the latest observation can still be read.
+    After ``close`` every method raises ``GameError``; the facts and the latest observation remain readable.
     """
 
     def __init__(self, rom_path: str | Path, *, seed: Seed = 1, use_profile: bool = True) -> None:
@@ -28,7 +28,7 @@ class JerichoInterface(JerichoGame):
         super().__init__(story, seed=seed, use_profile=use_profile)
 
     def start(self) -> str:
-        """Return the opening text. The story is not touched: it is ready from the beginning."""
+        """Return the opening text without changing the story, which is ready from construction."""
         self._interpreter.require_open()
         return self._opening
 
@@ -37,22 +37,21 @@ class JerichoInterface(JerichoGame):
         return self.step(command).text
 
     def get_location_structured(self) -> Location | None:
-        """Return where the player is; ``None`` where the story does not let us know."""
+        """Return the player's location; ``None`` if it is unknown."""
         return self._present().location
 
     def get_inventory_structured(self) -> list[GameObject]:
-        """Return what the player carries; empty also where the story does not let us know."""
+        """Return the objects that the player carries; also empty if they are unknown."""
         return list(self._present().inventory or ())
 
     def get_visible_objects_in_location(self) -> list[GameObject]:
-        """Return what can be seen and is not carried; empty also where the story does not let us know."""
+        """Return the visible objects that are not carried; also empty if they are unknown."""
         return list(self._present().visible or ())
 
     def get_object_attributes(self, obj: GameObject | Location | None) -> dict[str, bool]:
-        """Return what ``obj`` is and allows now (``takeable``, ``open``).
+        """Return the current attributes of ``obj`` by name (``takeable``, ``open``).
 
-        Empty where the story's attributes have no names that are known, and for ``None``, as where the player is in no
-        known location.
+        Empty if the names of the story's attributes are unknown, and for ``None`` (an unknown location).
         """
         self._interpreter.require_open()
         names = self._observer.attribute_names
@@ -61,24 +60,24 @@ class JerichoInterface(JerichoGame):
         return named_attributes(names, self._table.attributes(self._interpreter.memory, obj.num))
 
     def get_valid_verbs(self) -> list[str]:
-        """Return the verbs of the story's own dictionary that players type, without those that only test the story.
+        """Return the verbs of the story's dictionary, without those for testing the story.
 
-        A verb that the dictionary cuts off is completed where a word is known for it.
+        A verb that the dictionary truncates is completed if a full word is known.
         """
         self._interpreter.require_open()
         return [whole_verb(verb, self._dictionary.letters) for verb in self._dictionary.verbs if verb.isalpha()]
 
     def is_dead(self) -> bool:
-        """Return whether the player died of the latest command."""
+        """Return whether the player died in the latest step."""
         return self._present().died
 
     def get_score(self) -> tuple[int | None, int | None]:
-        """Return score and moves; ``None`` for what the story does not let us know."""
+        """Return score and moves, each ``None`` if unknown."""
         present = self._present()
         return present.score, present.moves
 
     def get_valid_actions(self) -> list[str]:
-        """Return what ``valid_actions`` finds, as a list."""
+        """Return ``valid_actions()`` as a list."""
         return list(self.valid_actions())
 
     def _present(self) -> Observation:

@@ -1,4 +1,4 @@
-"""Finds out whether a story still takes commands, by trying answers on the machine and putting it back."""
+"""Determines whether a story still accepts commands, by trying answers and restoring the machine."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.story_text import told_text
 
 _COMMANDS = ("look", "inventory")
-"""Two commands that every story answers differently while it is played."""
+"""Two commands that every story answers differently during play."""
 _ANSWERS = ("yes", "no", "y", "n", "1", "2", "3", "")
 _KEYS = ("enter", "space", "q", "n", "y", "1", "2", "3")
 _ECHO = re.compile(r"\b(?:look|inventory|wait|yes|no|y|n)\b", re.IGNORECASE)
-"""Words of ours that a story may repeat in its answer."""
+"""Words of the tried answers that a story may echo."""
 _PATIENCE = 12
-"""Turns for which a scene may hold the player, taking no command, before it ends by itself."""
+"""Turns for which a scene may ignore commands before it ends by itself."""
 _MOST_ANSWERS = 12
-"""Different texts that a search for a way back into the story ends with: a story that has so many goes on."""
+"""Distinct texts after which the search stops: a story that prints so many is still running."""
 _LONG = {"line": 120, "key": 0}
-"""Characters of an answer that only turns a command down; a key that is not wanted has no answer at all."""
+"""Longest answer, in characters, that only rejects input, by kind of prompt; a rejected key has no answer."""
 
 
 def reads_commands(interpreter: Interpreter) -> bool:
-    """Return whether the story, which waits for a line, answers different commands differently."""
+    """Return whether the story, which waits for a line, gives different answers to different commands."""
     start, answers = interpreter.snapshot(), set()
     try:
         for command in _COMMANDS:
@@ -40,12 +40,12 @@ def reads_commands(interpreter: Interpreter) -> bool:
 
 
 def is_locked_in(interpreter: Interpreter, command_places: Collection[int]) -> bool:
-    """Return whether no answer that the player could give now leads back into the story, which is left as it was.
+    """Return whether no possible answer leads back into the story. The interpreter is restored afterwards.
 
-    An answer that leads to another question is followed by answers to that one.
+    If an answer leads to another question, answers to that question are tried too.
 
-    command_places: the known values of ``Interpreter.prompt_place`` at which the story reads commands. A prompt at one
-        of them leads back from a question, though the next turn may be deadly.
+    command_places: the known values of ``Interpreter.prompt_place`` at which the story reads commands. Reaching one of
+        them from a question counts as back in the story, even if the next turn is deadly.
     """
     start, asked = interpreter.snapshot(), interpreter.prompt_place not in command_places
     states, seen = deque([start]), set[str]()
@@ -81,6 +81,6 @@ def is_locked_in(interpreter: Interpreter, command_places: Collection[int]) -> b
 
 
 def _answer(interpreter: Interpreter, reply: str) -> str:
-    """Return what the story prints after ``reply``, without the words of ours in it."""
+    """Return what the story prints after ``reply``, without echoes of the tried answers."""
     line = keypress(reply) if interpreter.prompt == "key" else reply.encode("ascii")
     return _ECHO.sub("", told_text(interpreter.send(line), interpreter.version))

@@ -1,4 +1,4 @@
-"""Reads everything that an ``Observation`` holds from one copy of the story's memory."""
+"""Reads every field of an ``Observation`` from one copy of the story's memory."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from session.values import Location, Observation
 
 
 class Observer:
-    """Makes the observations of a story that an interpreter runs.
+    """Creates the observations of a story that an interpreter runs.
 
-    attribute_names: the story's attributes by name; empty where they are not known for certain
-    max_score: the most points there are; ``None`` where the story does not tell
-    reader: reads the status, and remembers what it has learned
-    location: where the player was in the latest observation; to be set back where the story is
+    attribute_names: the numbers of the story's attributes by name; empty unless they are certain
+    max_score: the maximum score; ``None`` if unknown
+    reader: reads the status and keeps what it has learned
+    location: the player's location in the latest observation; to be restored together with the story
     """
 
     def __init__(self, story: Story, table: ObjectTable, interpreter: Interpreter, opening: str) -> None:
@@ -47,14 +47,14 @@ class Observer:
         self._seen: tuple[str, int | None, int | None] | None = None
 
     def observe(self, text: str) -> Observation:
-        """Return what can be observed of the story now, after a step that printed ``text``; its end is not judged."""
+        """Return the observation after a step that printed ``text``, without judging the story's end."""
         interpreter, before = self._interpreter, self.location
         memory = interpreter.memory
         status = self.reader.read(memory, text)
         world_hash = self._table.world_hash(memory)
         location = status.location
         seen = (world_hash, location, status.player)
-        if seen != self._seen:  # most commands leave the objects as they were
+        if seen != self._seen:  # most commands do not change the objects
             self._seen = seen
             tree = self._table.tree(memory)
             self._view = self._sight.look(tree, location, status.player)
@@ -79,9 +79,9 @@ class Observer:
         )
 
     def _with_heading(self, location: Location, before: Location | None, text: str) -> Location:
-        """Return ``location``, whose object has no name, with the heading that the story prints over its description.
+        """Return ``location``, whose object has no name, named by the heading of the room's description.
 
-        Without one in ``text`` the player may still be where the latest heading was, ``before``.
+        If ``text`` has no heading, the name of ``before`` is kept as long as the player is in the same room.
         """
         if headings_in(text) and self._emulator.listens():
             heading = heading_of(text, told_text(self._interpreter.answer_to(b"look"), self._version))
@@ -91,7 +91,7 @@ class Observer:
 
 
 class _ExploringEmulator:
-    """An interpreter as an ``Emulator`` that a status reader is learned on."""
+    """Adapts an interpreter to the ``Emulator`` protocol of the status readers."""
 
     def __init__(self, interpreter: Interpreter) -> None:
         self._interpreter = interpreter

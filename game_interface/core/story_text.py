@@ -1,4 +1,4 @@
-"""What a story prints: its words without padding, and its headings."""
+"""The text that a story prints, without padding, and its headings."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _LAST_VERSION_WITH_STATUS_LINE = 3
 
 
 def told_text(printed: str, version: int) -> str:
-    """Return what a story of ``version`` told, without its status line and prompt.
+    """Return the text of a story of ``version`` without its status line and prompt.
 
-    Up to version 3 the interpreter draws the status line, as it was before the command, and here that is the text's
-    first line. From version 4 on stories draw it themselves, which ``Containment`` keeps out of the text; a quotation
-    that they put into a box above the text stands behind the prompt here, padded to a screen's width. Of some stories
-    the prompt comes with the answer to it.
+    - Up to version 3 the interpreter draws the status line as it was before the command, as the first line here.
+    - From version 4 on stories draw it themselves, and ``Containment`` removes it. A quotation that they draw in a box
+      above the text follows the prompt here, padded to the width of the screen.
+    - Some stories print the prompt again before their answer.
     """
     if "    " in printed:
         if version <= _LAST_VERSION_WITH_STATUS_LINE:
@@ -28,15 +28,15 @@ def told_text(printed: str, version: int) -> str:
 
 _HEADING = re.compile(r"(?:\A|\n\n)([A-Z0-9\"'][^\n.!?:;]{0,58}[^\n.!?:;, ])(?=\n|\Z)")
 _POSTURE = re.compile(r" \([^)]*\)\Z")
-"""What some stories add to a heading: on what or in what the player is."""
+"""The addition of some stories to a heading: the object on or in which the player is."""
 
 
 def headings_in(text: str) -> list[str]:
-    """Return the lines of ``text`` that are set off as headings, without what is in brackets behind them."""
+    """Return the lines of ``text`` that are headings, without a trailing addition in brackets."""
     return [_POSTURE.sub("", line) for line in _HEADING.findall(text) if "  " not in line]
 
 
 def heading_of(text: str, looked: str) -> str | None:
-    """Return the heading of the room that ``text`` describes: one that also heads the answer to ``look``."""
+    """Return the heading of the room in ``text``: one that also starts ``looked``, the answer to ``look``."""
     headings = headings_in(looked)
     return headings[0] if headings and looked.startswith(headings[0]) and headings[0] in headings_in(text) else None

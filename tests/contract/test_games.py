@@ -51,14 +51,14 @@ def test_the_same_seed_and_commands_show_the_same(game: Game) -> None:
 @pytest.mark.parametrize("seed", [0, -1, 2**32, 1.5, "3", True, None])
 def test_a_seed_that_the_interpreter_would_not_take_as_it_is_is_a_configuration_error(game: Game, seed: int) -> None:
     before = game.observation
-    with pytest.raises(ConfigurationError, match="1 or more"):
+    with pytest.raises(ConfigurationError, match="whole number from 1 to"):
         game.reset(seed)
     assert game.reset(1) == before
 
 
 @pytest.mark.parametrize("command", [None, 3, b"look"])
 def test_a_command_that_is_no_text_is_a_game_error_and_play_goes_on(game: Game, command: str) -> None:
-    with pytest.raises(GameError, match="a text"):
+    with pytest.raises(GameError, match="must be a string"):
         game.step(command)
     assert game.step(WALKTHROUGH[0]).refusal is None
 

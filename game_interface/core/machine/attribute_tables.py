@@ -1,4 +1,4 @@
-"""Says what the attributes of objects mean, where that is certain: facts of the file format, no hints."""
+"""The names of object attributes, for stories in which they are certain. They give no hints about a story."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ZORK_1 = MappingProxyType(
         "light_source": 31,
     }
 )
-"""Release 88, serial 840726; read off what changes in play."""
+"""Release 88, serial 840726; derived from changes during play."""
 
 _INFORM_6_ORDER = (
     "animate absent clothing concealed container door edible enterable general lit lockable locked moved on open"
@@ -38,7 +38,7 @@ _INFORM_6_ORDER = (
 INFORM_6 = MappingProxyType({name: number for number, name in enumerate(_INFORM_6_ORDER.split())})
 """The Inform 6 library, 6/11 and 6/12, in the order of its declarations (linklpa.h).
 
-What another table has too bears that table's name: light is ``lit``, supporter ``surface``, visited ``touched``.
+Three names are those of the other table: light is ``lit``, supporter is ``surface``, visited is ``touched``.
 """
 
 _ZORK_1_MD5 = "b732a93a6244ddd92a9b9a3e3a46c687"
@@ -47,10 +47,10 @@ _PLAYER_OF_INFORM_6 = ("animate", "concealed", "proper", "transparent")
 
 
 def attribute_table(story: Story, opening: str, player: frozenset[int]) -> Mapping[str, int]:
-    """Return the numbers of ``story``'s attributes by name; empty where nothing is certain.
+    """Return the numbers of ``story``'s attributes by name; empty unless they are certain.
 
-    The Inform 6 library is recognised by its banner in the ``opening`` text. The ``player`` has to have the attributes
-    that the library gives it, too, since a story may declare its own attributes first and shift them all.
+    The Inform 6 library is recognised by its banner in the ``opening`` text. The ``player`` must also have the
+    attributes that the library gives it, because a story's own earlier declarations would shift all numbers.
     """
     if story.md5 == _ZORK_1_MD5:
         return ZORK_1
@@ -60,10 +60,10 @@ def attribute_table(story: Story, opening: str, player: frozenset[int]) -> Mappi
 
 
 def named_attributes(table: Mapping[str, int], attributes: frozenset[int]) -> dict[str, bool]:
-    """Return for each name of ``table`` whether it is among ``attributes``, and what follows from that.
+    """Return for each name of ``table`` whether it is among ``attributes``, together with derived attributes.
 
-    ``openable`` and ``takeable`` are always there: where the story has no such attribute, containers and doors are
-    openable, and what is neither fixed, scenery nor alive is takeable.
+    ``openable`` and ``takeable`` are always present. If the story has no such attributes, containers and doors are
+    openable, and objects that are not static, scenery, animate or doors are takeable.
     """
     found = {name: number in attributes for name, number in table.items()}
     found.setdefault("openable", found.get("container", False) or found.get("door", False))

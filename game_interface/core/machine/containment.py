@@ -1,10 +1,10 @@
-"""Keeps a story from what it may not do to the program around it: use files, restart, or play on after its end.
+"""Prevents a story from using files, restarting, and running on after its end.
 
-It also keeps the status line, which stories from version 4 on draw themselves, out of the story's text, and apart.
+It also separates the status line, which stories from version 4 on draw themselves, from the story's text.
 
-Jericho ignores the quit opcode and runs on into whatever bytes follow, and it saves, restores and transcribes
-into files of the working directory. The interpreter's opcode tables are ordinary writable data, so the few
-opcodes concerned are replaced here by ones of our own (Z-Machine Standard 1.1 §14, §15).
+Jericho ignores the quit opcode and executes the bytes after it, and it saves, restores and transcribes into files of
+the working directory. The interpreter's opcode tables are ordinary writable data, so this module replaces the opcodes
+concerned by its own (Z-Machine Standard 1.1 §14, §15).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _SPLIT_WINDOW, _SET_WINDOW = 0x2A, 0x2B  # VAR
 _VAR_OPCODES = 0x40
 _UPPER_WINDOW = 1
 _MOST_STATUS_LINES = 5
-"""Lines of an upper window that holds a status line. Menus and quotations, which are to be read, take seven or more."""
+"""Greatest height of an upper window with a status line. Menus and quotations have seven lines or more."""
 _LAST_BRANCHING_VERSION = 3
-_UNAVAILABLE = 0xFFFF  # what save_undo stores where there is no undo
+_UNAVAILABLE = 0xFFFF  # the result of save_undo without undo
 
 
 class _Setup(ctypes.Structure):
-    """The start of the interpreter's own settings, down to the one folder it may open files in."""
+    """The beginning of the interpreter's settings, up to the folder in which it may open files."""
 
     _fields_ = (
         ("switches", ctypes.c_int * 12),
@@ -46,11 +46,11 @@ class _Setup(ctypes.Structure):
 class Containment:
     """Replaces the dangerous opcodes of a freshly loaded interpreter library.
 
-    stop: the opcode at which the story stopped the machine, ``None`` while it runs
-    halted: C's number, above 0 once the machine runs no more, for whatever reason
+    stop: the opcode at which the story stopped the machine; ``None`` while it runs
+    halted: the interpreter's own flag, above 0 once the machine has stopped for any reason
     upper_lines: the height of the upper window
-    upper_text: where the text of the upper window begins, while the story writes there; to be ``None`` before a step
-    status_line: what was cut out of the text last
+    upper_text: the address of the upper window's text while the story writes there; must be ``None`` before a step
+    status_line: the text that was last removed from the upper window
     """
 
     def __init__(self, library: ctypes.CDLL, version: int) -> None:
@@ -82,15 +82,15 @@ class Containment:
         self._replace(variable, _SET_WINDOW, self._set_window)
 
     def resume(self) -> None:
-        """Let the machine run again, after its state was replaced by one that had not stopped."""
+        """Let the machine run again after a running state was restored."""
         self.stop = None
         self.halted.value = 0
 
     def close_files(self, story_size: int) -> None:
-        """Send transcripts, recordings and auxiliary files to a folder that is not there; to be called after each load.
+        """Redirect transcripts, recordings and auxiliary files to a folder that does not exist. Call after each load.
 
-        Loading frees the path, so it has to be the C library's own memory. It is one letter long because the
-        interpreter puts it before a name of up to 80 letters in a buffer of 81.
+        Loading frees the path, so the C library must allocate it. It has one letter because the interpreter prefixes
+        it to a name of up to 80 letters in a buffer of 81.
         """
         setup = _Setup.in_dll(self._library, "f_setup")
         if setup.story_size != story_size or setup.restricted_path is not None:
@@ -112,7 +112,7 @@ class Containment:
         self._library.z_split_window()
 
     def _set_window(self) -> None:
-        """Cut off what was printed in the upper window, if it is as low as a status line, when the story leaves it."""
+        """Remove the upper window's text when the story leaves it, if the window is no higher than a status line."""
         self._library.z_set_window()
         begin, end = self.upper_text, self._text_end.value or 0
         if begin is not None and begin < end and self.upper_lines <= _MOST_STATUS_LINES:

@@ -1,7 +1,7 @@
 """The dictionary and grammar of a story.
 
-An Inform story's table of grammar lines starts with static memory: a word for each verb, counted down from 255,
-contains the address of its lines (Inform Technical Manual §8.6).
+The grammar table of an Inform story is at the start of static memory. It has one word for each verb, numbered from 255
+downwards, with the address of the verb's lines (Inform Technical Manual §8.6).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _WORD = re.compile(r"[a-z][a-z'-]*")
 
 
 class DictionaryEntry(NamedTuple):
-    """A word of the dictionary: its address, its text as the story cuts it, and the bytes behind that, flags first."""
+    """A word of the dictionary: its address, its truncated text, and the bytes after the text, flags first."""
 
     address: int
     text: str
@@ -38,7 +38,7 @@ class DictionaryEntry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Flags:
-    """The bits with which one family of compilers marks parts of speech, in the byte behind a word."""
+    """The flags for parts of speech in the byte after a word, for one family of compilers."""
 
     noun: int
     verb: int
@@ -53,12 +53,12 @@ _INFOCOM = _Flags(noun=0x80, verb=0x40, preposition=0x08, direction=0x10, meta=0
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """The words of a story in the dictionary's order, cut to ``letters``.
+    """The words of a story in the dictionary's order, truncated to ``letters``.
 
-    directions: in full: the words that are marked as directions, or where none is, the usual ones that the parser knows
-    verbs: without those that only concern the session, where these are marked
-    session_verbs: verbs that only concern the session, like those that save it
-    by_infocom: whether the words are marked in Infocom's way
+    directions: untruncated; the words marked as directions, or the known compass words if none are marked
+    verbs: verbs without ``session_verbs``
+    session_verbs: verbs marked as concerning only the session, such as ``save``
+    by_infocom: whether the flags are those of Infocom's compiler
     """
 
     letters: int
@@ -72,7 +72,7 @@ class Dictionary:
 
     @classmethod
     def of(cls, story: Story) -> Dictionary:
-        """Read the dictionary of ``story``; it is empty where its table is corrupt."""
+        """Read the dictionary of ``story``; empty if its table is corrupt."""
         letters = _text_size(story) // 2 * 3
         entries = [(entry.text, entry.marks[0]) for entry in read_entries(story)]
         signed = story.content.startswith(b"6.", _COMPILER_ADDRESS)
@@ -102,7 +102,7 @@ class Dictionary:
         return tuple(word for word in self.directions if word not in _COMPASS_ABBREVIATED)
 
     def known_words(self, texts: Iterable[str]) -> dict[str, str]:
-        """Return the words of ``texts`` that the parser knows: in full as first seen, by the dictionary's form."""
+        """Return the words of ``texts`` that the parser knows, untruncated, keyed by their truncated form."""
         seen: dict[str, str] = {}
         for text in texts:
             for full in _words(text.lower()):
@@ -113,7 +113,7 @@ class Dictionary:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Yield the words of ``text``: one with a hyphen whole, then its parts from the last, which names the thing."""
+    """Yield the words of ``text``. A hyphenated word is followed by its parts from last (the noun) to first."""
     for found in _WORD.findall(text):
         yield found
         if "-" in found:
@@ -121,7 +121,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def read_entries(story: Story) -> Iterator[DictionaryEntry]:
-    """Yield every word of the dictionary in its order; none where the table is corrupt."""
+    """Yield the words of the dictionary in order; none if the table is corrupt."""
     content, size = story.content, _text_size(story)
     at = story.dictionary + 1 + content[story.dictionary]
     if at + 3 >= len(content):
@@ -136,31 +136,31 @@ def read_entries(story: Story) -> Iterator[DictionaryEntry]:
 
 
 def _text_size(story: Story) -> int:
-    """Return how many bytes the text of a word takes."""
+    """Return the size of an encoded word in bytes."""
     return 6 if story.version >= _FIRST_LONG_VERSION else 4
 
 
 _VERB = 0x01
 _HIGHEST_VERB = 255
 _OLD_LINE = 8
-"""Bytes of a line of format 1: how many tokens count, six tokens, the action."""
+"""Bytes of a line in format 1: the number of tokens, six tokens, the action."""
 _OLD_FREE = frozenset({7, 8, *range(48, 112)})
-"""Special, number, and tokens that are read, or whose scope is set, by a routine of the story's own."""
+"""Special, number, and tokens whose parsing or scope is up to a routine of the story."""
 _NEW_TOKEN, _NEW_LINE_END = 3, b"\x0f"
 _NEW_ELEMENTARY, _NEW_FREE = 1, frozenset({5, 6})
 _NEW_FIRST_FREE_ELEMENTARY = 7
-"""Special, number, topic; below are the kinds of things at hand."""
+"""Special, number, topic; lower numbers are kinds of objects in scope."""
 
 
 class _Lines(NamedTuple):
-    """All lines of one verb: whether any takes words that name nothing at hand, and the address behind the last."""
+    """The lines of one verb: whether any accepts words for objects out of scope, and the address after the last."""
 
     free: bool
     end: int
 
 
 def free_verbs(story: Story, entries: Sequence[DictionaryEntry]) -> frozenset[str] | None:
-    """Return the verbs that take words which name nothing at hand; ``None`` where there is no such table."""
+    """Return the verbs that accept words for objects out of scope; ``None`` if there is no grammar table."""
     verbs = [entry for entry in entries if len(entry.marks) > 1 and entry.marks[0] & _VERB]
     numbers = {verb.text: _HIGHEST_VERB - verb.marks[1] for verb in verbs}
     count = 1 + max(numbers.values(), default=0)
@@ -194,24 +194,24 @@ def _old_lines(content: bytes, address: int) -> _Lines:
     return _Lines(free, starts.stop)
 
 
-USED_AT_LEAST = 2
-"""How often players have to have typed a word: what was typed once is a slip as often as not."""
+_USED_AT_LEAST = 2
+"""Minimum uses of a word; a word that was typed only once is often a typing error."""
 
 
 def whole_verb(verb: str, letters: int) -> str:
-    """Return the word that players most often type for a verb; ``letters``: after how many a dictionary cuts words.
+    """Return the most common word for a verb that the dictionary truncates to ``letters``.
 
-    Where they type none that begins so, the verb is returned as it is.
+    Returns ``verb`` itself if it is shorter or players use no word with that prefix.
     """
     if len(verb) < letters:
         return verb
     usage = _usage()
-    words = [word for word in usage if word.startswith(verb) and usage[word] >= USED_AT_LEAST]
+    words = [word for word in usage if word.startswith(verb) and usage[word] >= _USED_AT_LEAST]
     return max(words, key=usage.__getitem__, default=verb)
 
 
 @lru_cache(maxsize=1)
 def _usage() -> dict[str, int]:
-    """Return how often each word began a command in transcripts of many games, as Jericho has counted."""
+    """Return Jericho's counts of the first words of commands in transcripts of many games."""
     usage: dict[str, int] = json.loads(files("jericho").joinpath("clubfloyd_verb_counts.json").read_text("utf-8"))
     return usage

@@ -1,4 +1,4 @@
-"""Runs one story in Jericho's interpreter, at the level of bytes; only this module plays through Jericho."""
+"""Runs one story in Jericho's interpreter, at the level of bytes. Only this module plays through Jericho."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 from jericho import FrotzEnv
@@ -17,7 +18,6 @@ from game_interface.core.commands import LONGEST_LINE
 from game_interface.core.machine.containment import Containment
 from game_interface.core.machine.dictionary import Dictionary
 from game_interface.core.machine.story import DynamicMemory, Story, read_word
-from game_interface.core.private_folder import private_folder
 from session.errors import GameError
 
 Prompt = Literal["line", "key"]
@@ -32,9 +32,9 @@ _LARGE_CONSTANT, _SMALL_CONSTANT = 0, 1  # types of operands; Z-Machine Standard
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """What the machine holds beside its memory and stack.
+    """The machine's state besides its memory and stack.
 
-    rng, rng_*: the state of the random numbers
+    rng, rng_*: the state of the random number generator
     upper_lines: the height of the upper window
     """
 
@@ -53,7 +53,7 @@ class Registers:
 class Snapshot:
     """The whole machine at a prompt: dynamic memory, stack, registers, the last text and the last status line.
 
-    Jericho's profiles judge by both.
+    Jericho's profiles read the score and the ending from the text and the status line.
     """
 
     memory: bytes
@@ -64,7 +64,7 @@ class Snapshot:
 
 
 class _Environment(FrotzEnv):  # type: ignore[misc]  # Jericho is untyped
-    """Jericho's environment, contained before the story's first instruction, and without a story loaded yet."""
+    """Jericho's environment, contained before the story's first instruction. It does not load the story itself."""
 
     def __init__(self, story: Story, path: Path) -> None:
         self._story = story
@@ -81,25 +81,36 @@ class _Environment(FrotzEnv):  # type: ignore[misc]  # Jericho is untyped
         self._seed = seed
 
 
+def private_folder() -> TemporaryDirectory[str]:
+    """Create an empty temporary folder, removed by ``cleanup`` or at the end of this process.
+
+    Raises ``GameError`` if it cannot be created.
+    """
+    try:
+        return TemporaryDirectory(prefix="zorkgpt-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise GameError(f"no temporary folder can be made: {error.strerror or error}") from error
+
+
 class Interpreter:
     """A machine that runs one story, for one thread at a time.
 
-    version: of the Z-machine that the story is for
-    known: whether Jericho has a profile of the story, and may use it
-    max_score: the most points there are by the profile; ``None`` where there is none
-    walkthrough_seed: what Jericho's walkthrough of the story was played with; ``None`` where there is none
-    score, moves: functions that ask the profile; they give 0 where there is none
-    victory, defeat: functions that say whether the profile takes the last text for one. A defeat may be a death that is
-        survived. Not to be asked where there is no profile: every story that stops is a defeat then.
-    templates: the story's own kinds of commands, with ``OBJ`` where a noun goes; empty where Jericho has none
-    memory: dynamic memory itself, not a copy: it changes with the next line, and is not to be kept
+    version: the story's version of the Z-machine
+    known: whether a profile of the story exists in Jericho and is used
+    max_score: the maximum score in the profile; ``None`` without a profile
+    walkthrough_seed: the seed of Jericho's walkthrough of the story; ``None`` without one
+    score, moves: functions that return the profile's values; 0 without a profile
+    victory, defeat: functions that return above 0 if the profile recognises the last text as such. A defeat may be
+        survived. Only valid with a profile: without one, every story that stops counts as a defeat.
+    templates: the command templates for the story, with ``OBJ`` for a noun; empty without a profile
+    memory: dynamic memory itself, not a copy: the next line changes it, so do not keep it
     """
 
     def __init__(self, story: Story, *, use_profile: bool = True) -> None:
         self._story = story
         self.version = story.version
         self._folder = private_folder()
-        # A copy under a name of ours: the interpreter crashes on a name without a dot, and a file may change.
+        # A copy with a safe name: the interpreter crashes on a name without a dot, and the original may change.
         self._file = Path(self._folder.name) / ("tw-story.z8" if _is_textworld(story) else "story.z8")
         try:
             self._file.write_bytes(story.content)
@@ -112,10 +123,6 @@ class Interpreter:
         self._library = library = self._environment.frotz_lib
         library.getRngA.restype = ctypes.c_long
         library.clean_observation.restype = None
-        for function in (library.get_moves, library.victory, library.game_over, library.getPC, library.getSP):
-            function.restype = (
-                ctypes.c_int
-            )  # asked in every step; Jericho has C's number made to Python's int once more
         self._containment = self._environment.containment
         self._halted = self._containment.halted
         self._opcode = ctypes.c_ubyte.in_dll(library, "next_opcode")
@@ -131,13 +138,11 @@ class Interpreter:
         self.moves: Callable[[], int] = library.get_moves
         self.victory: Callable[[], int] = library.victory
         self.defeat: Callable[[], int] = library.game_over
-        self._address: Callable[[], int] = library.getPC
-        self._depth: Callable[[], int] = library.getSP
         self._open = False
         self._closed = False
 
     def reset(self, seed: int) -> str:
-        """Begin the story anew, go to its first prompt and return the opening text."""
+        """Restart the story, run to its first prompt and return the opening text."""
         if self._closed:
             raise GameError("The story is closed.")
         self._shut_down()
@@ -155,7 +160,7 @@ class Interpreter:
         return _decoded(text)
 
     def send(self, line: bytes) -> str:
-        """Let the story read ``line`` (without line break), go to its next prompt and return what it printed."""
+        """Send ``line`` (without line break) to the story, run to its next prompt and return the printed text."""
         self.require_open()
         self._containment.upper_text = None
         text = _decoded(self._library.step(line + b"\n"))
@@ -163,7 +168,7 @@ class Interpreter:
         return text
 
     def answer_to(self, line: bytes) -> str:
-        """Return what the story would answer to ``line``, and leave it as it is."""
+        """Return the story's answer to ``line``, and restore the machine."""
         start = self.snapshot()
         try:
             return self.send(line)
@@ -171,7 +176,7 @@ class Interpreter:
             self.restore(start)
 
     def snapshot(self) -> Snapshot:
-        """Return the whole machine as it is now."""
+        """Return the current state of the whole machine."""
         self.require_open()
         library = self._library
         library.getStack(self._stack)
@@ -190,7 +195,7 @@ class Interpreter:
         return Snapshot(bytes(self.memory), self._stack.raw, registers, text, self._containment.status_line)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Put the machine back to where ``snapshot`` was taken, random numbers included."""
+        """Restore ``snapshot``, including the random number generator. Raises ``GameError`` if it does not fit."""
         self.require_open()
         if not self._fits(snapshot):
             raise GameError("The saved state does not fit the story.")
@@ -210,17 +215,17 @@ class Interpreter:
         self._show_status_line()
 
     def require_open(self) -> None:
-        """Raise ``GameError`` after ``close``, where C would crash."""
+        """Raise ``GameError`` after ``close``; the C library would crash."""
         if not self._open:
             raise GameError("The story is closed.")
 
     def _show_status_line(self) -> None:
-        """Give Jericho's profile the status line, which was cut out of the text: some profiles read the score in it."""
+        """Pass the status line, which was removed from the text, to Jericho: some profiles read the score from it."""
         if self.known and self._containment.status_line:
             self._library.clean_observation(ctypes.create_string_buffer(b"\n\n" + self._containment.status_line))
 
     def _fits(self, snapshot: Snapshot) -> bool:
-        """Return whether ``snapshot`` is safe to give to C, which checks nothing."""
+        """Return whether ``snapshot`` is safe to pass to the C library, which does not check it."""
         registers, stack = snapshot.registers, len(self._stack) // 2
         return (
             len(snapshot.memory) == len(self.memory)
@@ -233,21 +238,16 @@ class Interpreter:
 
     @property
     def prompt(self) -> Prompt:
-        """What the story waits for: a line of text, or a single key."""
+        """The input that the story waits for: a line of text or a single key."""
         return "key" if self._opcode.value == READ_KEY else "line"
 
     @property
-    def prompt_address(self) -> int:
-        """Where in its code the story waits."""
-        return int(self._library.getPC())
-
-    @property
     def prompt_place(self) -> int:
-        """Where in its code, and how deep in its calls, the story waits: for commands in one or a few places."""
-        return self._address() << 16 | self._depth()
+        """The program counter and stack depth at the prompt. A story reads commands at only a few such places."""
+        return int(self._library.getPC()) << 16 | int(self._library.getSP())
 
     def line_room(self) -> int:
-        """Return how many letters the story's text buffer takes: the interpreter would write on behind it.
+        """Return the size of the story's text buffer in letters. The interpreter does not check for overflow.
 
         Z-Machine Standard 1.1 §15, read.
         """
@@ -258,11 +258,11 @@ class Interpreter:
         return min(room - 1 if self.version <= _LAST_VERSION_WITH_TERMINATOR else room, LONGEST_LINE)
 
     def _first_operand(self) -> int:
-        """Return the first operand of the read that waits: the types of its operands stand before it.
+        """Return the first operand of the waiting read instruction; the operand types precede it.
 
         Z-Machine Standard 1.1 §4.4.
         """
-        at = self.prompt_address
+        at = int(self._library.getPC())
         code = self.memory if at < len(self.memory) else self._story.content
         kind, operand = code[at] >> 6, code[at + 1]
         if kind == _LARGE_CONSTANT:
@@ -276,7 +276,7 @@ class Interpreter:
         return int.from_bytes(self._stack.raw[2 * place : 2 * place + 2], sys.byteorder)
 
     def counts_moves_at(self, address: int) -> bool:
-        """Return whether the profile takes the word at ``address`` of dynamic memory for the number of moves."""
+        """Return whether the profile reads the number of moves from the word at ``address`` of dynamic memory."""
         before, low = self.moves(), address + 1
         self._bytes[low] ^= 1
         try:
@@ -286,16 +286,16 @@ class Interpreter:
 
     @property
     def stop(self) -> Stop | None:
-        """Why the machine runs no more; ``None`` while it does."""
+        """The reason why the machine stopped; ``None`` while it runs."""
         return (self._containment.stop or "crash") if self._halted.value > 0 else None
 
     @property
     def player(self) -> int | None:
-        """The player's object by Jericho's profile."""
+        """The player's object in Jericho's profile; ``None`` without a profile."""
         return int(self._library.get_self_object_num()) if self.known else None
 
     def close(self) -> None:
-        """End the machine and remove its files."""
+        """Shut the machine down and remove its files."""
         self._shut_down()
         self._closed = True
         self._folder.cleanup()
@@ -312,5 +312,5 @@ def _decoded(text: bytes) -> str:
 
 
 def _is_textworld(story: Story) -> bool:
-    """Return whether TextWorld made the story; Jericho, which goes by the name alone, asks in words only those know."""
+    """Return whether TextWorld made the story. Jericho checks only the name and then uses special commands."""
     return story.path.name.startswith("tw-") and "tw-print" in Dictionary.of(story).words

@@ -1,4 +1,4 @@
-"""Reads the tree of objects in a story's memory, fast enough for every turn."""
+"""Reads the object tree in a story's memory."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from game_interface.core.machine.zstring import TextDecoder
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Where things lie, in bytes: in an object's entry, and the defaults of properties before the first entry."""
+    """Sizes in bytes: of the parts of an object's entry, and of the property defaults before the first entry."""
 
     defaults: int
     attributes: int
     link: int
-    """The size of a link to another object; parent, sibling and child follow the attributes in this order."""
+    """The size of a link to another object. Parent, sibling and child follow the attributes in this order."""
     entry: int
     most_objects: int
 
 
 class ObjectEntry(NamedTuple):
-    """The attributes that an object has, and where it is in the tree."""
+    """The attributes of an object and its links in the tree."""
 
     attributes: frozenset[int]
     parent: int
@@ -36,7 +36,7 @@ class ObjectEntry(NamedTuple):
 
 
 class _Property(NamedTuple):
-    """Where the value of a property lies, in bytes."""
+    """The address and size of a property's value, in bytes."""
 
     number: int
     at: int
@@ -49,13 +49,13 @@ _FIRST_WIDE_VERSION = 4
 _LOW_BYTE = 0 if sys.byteorder == "little" else 1
 _COMPILER_ADDRESS = 0x3C
 _INFORM_6 = b"6."
-"""The compiler signs the header, and puts individual properties between the property tables and the globals."""
+"""The compiler's signature in the header. It stores individual properties between property tables and globals."""
 
 
 class ObjectTable:
-    """The names and relations of a story's objects, which count from 1; 0 is none (Z-Machine Standard 1.1 §12).
+    """The names and relations of a story's objects, numbered from 1; 0 means none (Z-Machine Standard 1.1 §12).
 
-    No method raises: a number outside the table and a corrupt memory give 0, ``""`` or nothing.
+    No method raises: for a number outside the table or corrupt memory they return 0, ``""`` or an empty result.
     """
 
     def __init__(self, story: Story) -> None:
@@ -81,7 +81,7 @@ class ObjectTable:
         self._names: dict[int, str] = {}
 
     def _property_tables(self, dynamic_size: int) -> list[int]:
-        """Return the address of each object's property table; the lowest of them ends the entries."""
+        """Return the address of each object's property table. The entries end at the lowest of them."""
         addresses: list[int] = []
         layout, end = self._layout, dynamic_size
         entry = self._entries
@@ -95,7 +95,7 @@ class ObjectTable:
         return addresses
 
     def _listed(self, address: int) -> Iterator[_Property]:
-        """Yield the properties of the table at ``address`` in its order."""
+        """Yield the properties of the table at ``address`` in order."""
         content = self._content
         at = address + 1 + 2 * content[address]
         while at + 1 < len(content) and content[at]:
@@ -110,26 +110,23 @@ class ObjectTable:
             at = listed.at + listed.size
 
     def properties(self, num: int) -> dict[int, bytes]:
-        """Return the values of the object's properties by number, as the story file has them."""
+        """Return the values of the object's properties by number, from the story file."""
         if not 0 < num <= self.count:
             return {}
         listed = self._listed(self._properties[num - 1])
         return {each.number: self._content[each.at : each.at + each.size] for each in listed}
 
     def name(self, num: int) -> str:
-        """Return the full short name as the story file has it, abbreviations spelt out; ``""`` where there is none."""
-        if num not in self._names:
-            self._names[num] = self._decoded_name(num)
-        return self._names[num]
-
-    def _decoded_name(self, num: int) -> str:
+        """Return the short name from the story file, with abbreviations expanded; ``""`` if there is none."""
         if not 0 < num <= self.count:
             return ""
-        address = self._properties[num - 1]
-        return self._text.decode(address + 1, 2 * self._content[address])
+        if num not in self._names:
+            address = self._properties[num - 1]
+            self._names[num] = self._text.decode(address + 1, 2 * self._content[address])
+        return self._names[num]
 
     def parents(self, memory: DynamicMemory) -> tuple[int, ...]:
-        """Return the parents of all objects, each at the object's own number; the first, of object 0, is 0."""
+        """Return the parents of all objects, indexed by object number; the parent of object 0 is 0."""
         low = b"\0" + bytes(memory[self._low_parents])
         if self._layout is _NARROW:
             return self._links.unpack(low)
@@ -147,27 +144,27 @@ class ObjectTable:
         return other if other <= self.count else 0
 
     def parent(self, memory: DynamicMemory, num: int) -> int:
-        """Return the object that ``num`` is in."""
+        """Return the parent of ``num``."""
         return self._link(memory, num, 0)
 
     def sibling(self, memory: DynamicMemory, num: int) -> int:
-        """Return the next object in the same parent."""
+        """Return the next sibling of ``num``."""
         return self._link(memory, num, 1)
 
     def child(self, memory: DynamicMemory, num: int) -> int:
-        """Return the first object in ``num``."""
+        """Return the first child of ``num``."""
         return self._link(memory, num, 2)
 
     def children(self, memory: DynamicMemory, num: int) -> list[int]:
-        """Return the objects directly in ``num``, in the machine's order; a tree that runs in a circle is cut."""
+        """Return the children of ``num`` in the machine's order. A cycle ends the list."""
         return self._chain(memory, self.child(memory, num), place=1)
 
     def ancestors(self, memory: DynamicMemory, num: int) -> list[int]:
-        """Return the objects around ``num``, its parent first; a tree that runs in a circle is cut."""
+        """Return the ancestors of ``num``, its parent first. A cycle ends the list."""
         return self._chain(memory, self.parent(memory, num), place=0)
 
     def _chain(self, memory: DynamicMemory, num: int, place: int) -> list[int]:
-        """Return ``num`` and what its ``place``-th link leads to, and so on, each object once."""
+        """Return ``num`` and the objects reached by following the ``place``-th link, each once."""
         found: list[int] = []
         while num and num not in found:
             found.append(num)
@@ -175,42 +172,42 @@ class ObjectTable:
         return found
 
     def attributes(self, memory: DynamicMemory, num: int) -> frozenset[int]:
-        """Return the numbers of the attributes that are set, from 0 to 31 (version 1-3) or 47."""
+        """Return the numbers of the attributes that are set: 0 to 31 in versions 1 to 3, 0 to 47 in later versions."""
         if not 0 < num <= self.count:
             return frozenset()
         at = self._entries + (num - 1) * self._layout.entry
         return _bits(bytes(memory[at : at + self._layout.attributes]))
 
     def place(self, num: int) -> slice:
-        """Return where the entry of ``num`` lies, which holds the object's attributes and links."""
+        """Return the position of the entry of ``num``, which contains its attributes and links."""
         at = self._entries + (num - 1) * self._layout.entry
         return slice(at, at + self._layout.entry)
 
     def read_entry(self, entry: bytes) -> ObjectEntry:
-        """Return what an object's entry says; a link to an object that there is not counts as none."""
+        """Return the parsed entry of an object. A link to a nonexistent object is read as 0."""
         size, links = self._layout.link, entry[self._layout.attributes :]
         found = [int.from_bytes(links[place * size : (place + 1) * size], "big") for place in range(3)]
         parent, sibling, child = (num if num <= self.count else 0 for num in found)
         return ObjectEntry(_bits(entry[: self._layout.attributes]), parent, sibling, child)
 
     def world_hash(self, memory: DynamicMemory) -> str:
-        """Return 8 hex digits that are equal while tree, attributes and properties are; globals do not count."""
+        """Return 8 hex digits: a hash of the tree, attributes and properties of all objects, but not of globals."""
         return f"{crc32(memory[self._world]):08x}"
 
     def attributes_hash(self, tree: bytes) -> str:
-        """Return 8 hex digits that are equal while every object has the same attributes, wherever it is."""
+        """Return 8 hex digits: a hash of the attributes of all objects, independent of their positions in the tree."""
         return f"{crc32(b''.join([tree[each] for each in self._attributes])):08x}"
 
     def world(self, memory: DynamicMemory) -> DynamicMemory:
-        """Return the part of ``memory`` that holds the tree, the attributes and the properties."""
+        """Return the part of ``memory`` with the tree, the attributes and the properties."""
         return memory[self._world]
 
     def tree(self, memory: DynamicMemory) -> bytes:
-        """Return a copy of ``memory`` as far as the end of the tree, which is all that the tree's readers need."""
+        """Return a copy of ``memory`` up to the end of the tree, for methods that read only the tree."""
         return bytes(memory[self._tree])
 
 
 @lru_cache(maxsize=4096)
 def _bits(flags: bytes) -> frozenset[int]:
-    """Return the numbers of the bits that are set; the highest of the first byte is 0."""
+    """Return the numbers of the set bits; the highest bit of the first byte is 0."""
     return frozenset(8 * at + bit for at, byte in enumerate(flags) for bit in range(8) if byte & 0x80 >> bit)

@@ -1,4 +1,4 @@
-"""Keeps a game's whole state as plain values, and as bytes: a seal, a line of JSON, two arrays. Never pickle."""
+"""The whole state of a game, as plain values and as bytes: a seal, a line of JSON and two arrays. No pickle."""
 
 from __future__ import annotations
 
@@ -8,12 +8,48 @@ from zlib import crc32
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Self
 
+from game_interface.core.endings import NO_QUESTION, StoryQuestion
 from game_interface.core.machine.interpreter import Registers, Snapshot
-from game_interface.core.play_notes import NO_QUESTION, NOTHING_LEARNED, Learned, StoryQuestion
 from session.errors import GameError
 from session.values import Observation
 
 _FORMAT = b"zorkgpt-state-1 "
+
+
+@dataclass(frozen=True, slots=True)
+class Clues:
+    """Where an unknown story keeps its status. All numbers but those in ``players`` are of globals.
+
+    players: the objects that have been the player; more than one if the player changes bodies
+    body: contains the object that is the player now
+    rooms: each contains the room, in most places
+    score, turns: contain the story's own values
+    shown_score, shown_turns: contain the copies from when the status line was last drawn; only these may be known
+    tells_score: the story answers ``score`` with a figure
+    max_score: the maximum score according to that answer
+    """
+
+    players: tuple[int, ...] = ()
+    body: int | None = None
+    rooms: tuple[int, ...] = ()
+    score: int | None = None
+    turns: int | None = None
+    shown_score: int | None = None
+    shown_turns: int | None = None
+    tells_score: bool = False
+    max_score: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What was learned about a story's status, and the number of consecutive turns with a value missing."""
+
+    clues: Clues = Clues()
+    missed: int = 0
+
+
+NO_CLUES = Clues()
+NOTHING_LEARNED = Learned()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +76,12 @@ class SavedState:
     """The state of a story at one of its prompts.
 
     story: SHA-256 of the story file
-    snapshot: the machine, random numbers included
-    observation: the latest one
-    command_places: the values of ``Interpreter.prompt_place`` at which the story reads commands; elsewhere it asks
-    question: the latest one
-    learned: what was found out about the story until then
+    snapshot: the machine, including the random number generator
+    observation: the latest observation
+    command_places: the values of ``Interpreter.prompt_place`` at which the story reads commands; at others it reads an
+        answer to a question
+    question: the latest question
+    learned: what had been learned about the story's status
     """
 
     story: str
@@ -55,20 +92,20 @@ class SavedState:
     learned: Learned = NOTHING_LEARNED
 
     def to_bytes(self) -> bytes:
-        """Return the state as bytes to be kept, which :meth:`from_bytes` reads on any machine."""
+        """Return the state as bytes for storage, which :meth:`from_bytes` reads on any machine."""
         content = self.packed()
         return _seal(content) + content
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """Read the state that :meth:`to_bytes` wrote. Raises ``GameError`` if ``content`` is anything else."""
+        """Read the state that :meth:`to_bytes` wrote. Raises ``GameError`` for any other ``content``."""
         seal, content = content[:_SEAL_SIZE], content[_SEAL_SIZE:]
         if seal != _seal(content):
             raise GameError("This is not a saved state of a story, or it is damaged.")
         return cls.unpacked(content)
 
     def packed(self) -> bytes:
-        """Return the state as bytes that nothing can happen to on their way to :meth:`unpacked`, so without a seal."""
+        """Return the state as bytes without a seal, for reliable transport to :meth:`unpacked`."""
         snapshot = self.snapshot
         header = _Header(
             story=self.story,
@@ -86,7 +123,7 @@ class SavedState:
 
     @classmethod
     def unpacked(cls, content: bytes) -> Self:
-        """Read the state that :meth:`packed` wrote. Raises ``GameError`` where it is of another version."""
+        """Read the state that :meth:`packed` wrote. Raises ``GameError`` if it is of another version."""
         line, _, arrays = content.partition(b"\n")
         try:
             header = _HEADER.validate_json(line)
@@ -99,7 +136,7 @@ class SavedState:
 
 
 def _seal(content: bytes) -> bytes:
-    """Return the format and the CRC-32 of all that follows."""
+    """Return the name of the format and the CRC-32 of ``content``."""
     return _FORMAT + f"{crc32(content):08x}\n".encode()
 
 

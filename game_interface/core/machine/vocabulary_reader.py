@@ -1,4 +1,4 @@
-"""Reads from a story's own tables what its words are for and which objects answer to them."""
+"""Reads a story's vocabulary from its tables: parts of speech, and the objects named by each word."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from game_interface.core.machine.story import Story, read_word
 from session.commands import ParserFamily, Vocabulary
 
 _INFORM_NAMES = 1
-"""The number of Inform's property of names; Infocom's differs from story to story."""
+"""The number of Inform's name property; Infocom's number differs from story to story."""
 
 _TOPIC_VERBS = (
     *("answer", "ask", "call", "consult", "discuss", "find", "follow", "go", "locate", "name", "phone", "remember"),
     *("reply", "say", "seek", "show", "talk", "telephone", "tell", "think", "walk", "what", "whats", "when", "where"),
     *("wheres", "who", "whos", "why", "write"),
 )
-"""Verbs of speech, thought, search and far places, for stories without a table that tells."""
+"""Verbs of speech, thought, search and distant places, for stories without a readable grammar table."""
 _PACKING = {4: 4, 5: 4, 8: 8}
-"""Bytes that one unit of a routine's packed address stands for, in the versions that Inform made stories of."""
+"""Bytes per unit of a routine's packed address, in the versions that Inform compiles to."""
 _LONGEST_ROUTINE = 2000
-"""Bytes. To read on into a neighbour's routine gives an object words too many, which only makes the check careful."""
+"""Bytes. Reading into the next routine gives an object too many words, which only makes checks more cautious."""
 _JE = 0xC1
 _LARGE, _OMITTED = 0, 3  # types of operands
 
 
 def read_vocabulary(story: Story) -> Vocabulary:
-    """Read the vocabulary of ``story``; it names no objects where the story's tables are in no known format."""
+    """Read the vocabulary of ``story``; without objects if the format of its tables is unknown."""
     dictionary, entries = Dictionary.of(story), list(read_entries(story))
     table = ObjectTable(story)
     properties = {num: table.properties(num) for num in range(1, table.count + 1)}
@@ -60,7 +60,7 @@ def read_vocabulary(story: Story) -> Vocabulary:
 
 
 def _property_of_names(properties: Mapping[int, Mapping[int, bytes]], texts: Mapping[int, str]) -> int | None:
-    """Find the property that names objects: most objects have it, and each of its values is a list of words."""
+    """Return the most common property whose values are all lists of words; ``None`` if there is none."""
     users = Counter(number for values in properties.values() for number in values)
     others = {
         number
@@ -72,7 +72,7 @@ def _property_of_names(properties: Mapping[int, Mapping[int, bytes]], texts: Map
 
 
 def _by_word(words: Mapping[int, Iterable[str]]) -> dict[str, tuple[int, ...]]:
-    """Turn the words of each object into the objects of each word."""
+    """Return the objects of each word, given the words of each object."""
     objects: dict[str, dict[int, None]] = {}
     for num, texts in words.items():
         for text in texts:
@@ -85,9 +85,10 @@ def _addresses(value: bytes) -> list[int]:
 
 
 class _WordReader:
-    """Finds the words that a property lists, and those that a routine of an object's own compares with.
+    """Finds the words that a property lists, and the words that an object's routines compare with.
 
-    A room may list words for things that are no objects; a thing of Inform's may read its name by a routine.
+    A room may list words for things without an object of their own. An object of Inform may parse its name in a
+    routine.
     """
 
     def __init__(self, story: Story, properties: Mapping[int, Mapping[int, bytes]], texts: Mapping[int, str]) -> None:
@@ -101,25 +102,25 @@ class _WordReader:
             self._compared[start // unit] = frozenset(self._compared_words(start, end))
 
     def listed(self, value: bytes) -> Iterator[str]:
-        """Yield the words whose addresses stand in the ``value`` of a property."""
+        """Yield the words whose addresses are in the ``value`` of a property."""
         return (self._texts[address] for address in _addresses(value) if address in self._texts)
 
     def mentioned(self, values: Iterable[bytes]) -> Iterator[str]:
-        """Yield all words that these ``values`` list or, where they are addresses of routines, compare with."""
+        """Yield all words that the ``values`` list, and those that routines at these addresses compare with."""
         for value in values:
             yield from self.listed(value)
             for address in _addresses(value):
                 yield from self._compared.get(address, ())
 
     def _compared_words(self, start: int, end: int) -> Iterator[str]:
-        """Yield the dictionary words among the operands of long ``je`` instructions from ``start`` on."""
+        """Yield the dictionary words in the operands of long ``je`` instructions from ``start`` to ``end``."""
         at = self._content.find(_JE, start, end)
         while at != -1:
             yield from (self._texts[each] for each in self._large_constants(at + 1) if each in self._texts)
             at = self._content.find(_JE, at + 1, end)
 
     def _large_constants(self, types: int) -> Iterator[int]:
-        """Yield the large constants among the operands whose types stand at ``types`` (Z-Machine Standard 1.1 §4.4)."""
+        """Yield the large constants among the operands with types at ``types`` (Z-Machine Standard 1.1 §4.4)."""
         kinds, at = self._content[types : types + 1].hex(), types + 1
         for kind in (int(kinds or "ff", 16) >> shift & 3 for shift in (6, 4, 2, 0)):
             if kind == _OMITTED:

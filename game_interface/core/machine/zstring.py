@@ -23,11 +23,11 @@ _FIRST_LOCK_CHAR = 4
 _PUNCTUATION_ALPHABET = 2
 _STRING_END = 0x8000
 _LONGEST_ABBREVIATION = 128
-"""Bytes after which an abbreviation is taken to be corrupt and cut."""
+"""Bytes after which an abbreviation is considered corrupt and cut off."""
 
 
 class TextDecoder:
-    """Decodes the strings of one story; of a corrupt one it makes what can be made, and never raises."""
+    """Decodes the strings of one story. Corrupt strings are decoded as well as possible, without an exception."""
 
     def __init__(self, story: Story) -> None:
         self._content = story.content
@@ -38,7 +38,7 @@ class TextDecoder:
         self._alphabets = self._own_alphabets(story) or _standard_alphabets(story.version)
 
     def decode(self, address: int, length: int) -> str:
-        """Return the string at byte ``address``, at most ``length`` bytes long, with abbreviations spelt out."""
+        """Return the string of at most ``length`` bytes at ``address``, with abbreviations expanded."""
         return "".join(self._letters(self._characters(address, length), abbreviated=True))
 
     def _characters(self, address: int, length: int) -> Iterator[int]:
@@ -76,14 +76,14 @@ class TextDecoder:
         return self._alphabets[alphabet][char - _FIRST_LETTER_CHAR]
 
     def _abbreviation(self, number: int) -> str:
-        """Return the text that an abbreviation stands for; it has no abbreviations itself."""
+        """Return the text of an abbreviation, which cannot contain other abbreviations."""
         if not self._abbreviations:
             return ""
         address = 2 * read_word(self._content, self._abbreviations + 2 * number)
         return "".join(self._letters(self._characters(address, _LONGEST_ABBREVIATION), abbreviated=False))
 
     def _own_alphabets(self, story: Story) -> list[Sequence[str]]:
-        """Return the alphabets that the story brings along, if any (Z-Machine Standard 1.1 §3.5.5)."""
+        """Return the story's own alphabets, if any (Z-Machine Standard 1.1 §3.5.5)."""
         address = read_word(self._content, _ALPHABET_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
         if not 0 < address <= len(self._content) - 3 * len(_LETTERS):
             return []
@@ -104,13 +104,13 @@ class TextDecoder:
 
 
 def _standard_alphabets(version: int) -> list[Sequence[str]]:
-    """Return the three alphabets, for the Z-characters 6 to 31; the escape has the first place of the third."""
+    """Return the three alphabets for Z-characters 6 to 31. The first place of the third is the escape."""
     punctuation = _PUNCTUATION_VERSION_1 if version == 1 else _PUNCTUATION
     return [_LETTERS, _LETTERS.upper(), " " + punctuation]
 
 
 def _extra_characters(story: Story) -> str:
-    """Return the characters of the ZSCII codes from 155 on, from the story's own table or the Standard's."""
+    """Return the characters of the ZSCII codes from 155 on, from the story's own table or the Standard."""
     extension = read_word(story.content, _EXTENSION_ADDRESS) if story.version >= _FIRST_EXTENSIBLE_VERSION else 0
     has_table = extension and read_word(story.content, extension) >= _UNICODE_TABLE_WORD
     table = read_word(story.content, extension + 2 * _UNICODE_TABLE_WORD) if has_table else 0

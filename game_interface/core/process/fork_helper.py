@@ -1,11 +1,11 @@
 """Child processes for stories that may crash or hang the interpreter.
 
-A helper process loads the interpreter once and forks a fresh child for each game, in about the time that a game
-takes to open. (The standard library's fork server would run the caller's main module again in every child.)
+A helper process loads the interpreter once and forks a fresh child for each game. (The standard library's fork server
+would run the caller's main module again in every child.)
 
-The helper lives as long as this process: its end of a socket closes with us, and the kernel ends the children with
-the helper. The helper removes their folders, since a process that is killed cannot. It has its own session, so that an
-interrupt from the terminal reaches this process only.
+The helper exits when this process does, because its socket closes, and the kernel then kills the children. The helper
+removes their folders, because a killed process cannot. It has its own session, so that an interrupt from the terminal
+reaches this process only.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ import sys
 import tempfile
 import threading
 
-from game_interface.core.process.messages import receive_message, send_message
-from game_interface.core.process.served_game import serve
+from game_interface.core.process.served_game import receive_message, send_message, serve
 from session.errors import GameError
 from session.processes import child_environment, python_command
 
@@ -33,13 +32,13 @@ _LONGEST_FOLDER = 4096
 _PR_SET_PDEATHSIG = 1
 
 _lock = threading.Lock()
-_helpers: dict[int, _ForkHelper] = {}  # by process id: a forked copy of this process needs its own helper
+_helpers: dict[int, _ForkHelper] = {}  # by process ID: a forked copy of this process needs its own helper
 
 
 class GameProcess:
     """A fresh process that has loaded the interpreter and answers requests (see ``served_game``).
 
-    folder: its working folder, which is for such processes alone: it is gone soon after this process at the latest
+    folder: its working folder, reserved for such processes and removed after this process ends
     """
 
     def __init__(self, folder: str) -> None:
@@ -56,9 +55,9 @@ class GameProcess:
         self._pid = int(self._receive(_HELLO_LIMIT))
 
     def request(self, message: bytes, limit: float) -> bytes:
-        """Return the answer to ``message``, which has to come within ``limit`` seconds.
+        """Return the answer to ``message``.
 
-        Raises ``GameError`` if the process dies or takes longer; it is gone then.
+        Raises ``GameError`` if the process dies or does not answer within ``limit`` seconds; it is killed then.
         """
         try:
             send_message(self._connection, message)
@@ -68,7 +67,7 @@ class GameProcess:
         return self._receive(limit)
 
     def kill(self) -> None:
-        """End the process, whatever it is doing."""
+        """Kill the process."""
         if self._pid and self._connection.fileno() >= 0:
             try:
                 os.kill(self._pid, signal.SIGKILL)
@@ -88,21 +87,21 @@ class GameProcess:
 
 
 def _running_helper() -> _ForkHelper:
-    """Return this process's helper, started at the first use."""
+    """Return this process's helper; start it if necessary."""
     with _lock:
         helper = _helpers.get(os.getpid())
-        if helper is None or not helper.is_running():
+        if helper is None or helper.process.poll() is not None:
             helper = _helpers[os.getpid()] = _ForkHelper()
         return helper
 
 
 class _ForkHelper:
-    """The helper process, running, and the socket that it takes requests from."""
+    """The running helper process and the socket for requests to it."""
 
     def __init__(self) -> None:
         self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._process = subprocess.Popen(  # noqa: S603 - our own module
+            self.process = subprocess.Popen(  # noqa: S603 - our own module
                 python_command(__name__, str(theirs.fileno())),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
@@ -114,22 +113,18 @@ class _ForkHelper:
             )
         atexit.register(self._end)
 
-    def is_running(self) -> bool:
-        """Return whether the helper can still fork a child."""
-        return self._process.poll() is None
-
     def _end(self) -> None:
         try:
             self.requests.close()
-            self._process.wait(_END_LIMIT)
+            self.process.wait(_END_LIMIT)
         except (subprocess.TimeoutExpired, KeyboardInterrupt):  # Ctrl-C while the program ends
-            self._process.kill()
-            self._process.wait()
+            self.process.kill()
+            self.process.wait()
 
 
 def _fork_on_request(requests: socket.socket) -> None:
-    """Run in the helper: fork a child for every socket that arrives, until nobody can send one any more."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the children
+    """Run in the helper: fork a child for every socket that arrives, until the parent's socket closes."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the children
     folders: set[bytes] = set()
     while True:
         folder, sockets, _, _ = socket.recv_fds(requests, _LONGEST_FOLDER, 1)
@@ -149,7 +144,7 @@ def _fork_on_request(requests: socket.socket) -> None:
 
 
 def _confine(folder: str) -> None:
-    """Let this process, a child, work in ``folder`` alone and end with its parent."""
+    """Make this child process work in ``folder`` and die with its parent."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.chdir(folder)

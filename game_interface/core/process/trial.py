@@ -1,4 +1,4 @@
-"""Loads a story file that nobody knows in a process that may die of it, before it is loaded in this one."""
+"""Loads an unknown story file in a child process first, because a bad one can crash the process."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import threading
 
 from jericho.defines import BINDINGS_DICT
 
+from game_interface.core.machine.interpreter import private_folder
 from game_interface.core.machine.story import Story
-from game_interface.core.private_folder import private_folder
 from game_interface.core.process.fork_helper import GameProcess
 from game_interface.core.process.served_game import opening_request
 from session.errors import GameError, StoryError
 
 OPENING_LIMIT = 20.0
-"""Seconds in which a story has to open; learning where an unknown one keeps its status is part of that."""
+"""Seconds within which a story must open, including the search for the status of an unknown story."""
 
 _lock = threading.Lock()
 _faults: dict[str, str | None] = {}
 
 
 def require_loadable(story: Story) -> None:
-    """Raise ``StoryError`` if the interpreter dies of ``story``, with what happened to the process that tried.
+    """Raise ``StoryError`` with the reason if the interpreter cannot open ``story`` in a child process.
 
-    Each file is tried once per process; those that Jericho knows are not tried.
+    Each file is tried once per process; files that Jericho knows are not tried.
     """
     if story.md5 in BINDINGS_DICT:
         return

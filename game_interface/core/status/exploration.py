@@ -1,4 +1,4 @@
-"""Takes a short look around in a story of which nothing is known, to learn from it where the status is kept."""
+"""Explores the beginning of an unknown story, as evidence of where it keeps its status."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ _MOTIONS = (
     *("up", "down", "in", "out", "stand"),
 )
 _TURNS = ("look", "inventory", "look")
-"""Commands that take a turn in every library and change nothing."""
+"""Commands that take a turn in every library without changing the world."""
 _MOST_PLACES = 7
 _ENOUGH_MOVES = 8
 
 
 class Emulator(Protocol[State]):
-    """An interpreter with a story, as far as exploring needs one."""
+    """The operations of an interpreter that exploration needs."""
 
     def step(self, command: str) -> str:
         """Play ``command`` and return the story's answer."""
         ...
 
     def memory(self) -> DynamicMemory:
-        """Return dynamic memory as it is now; the next step may overwrite it."""
+        """Return dynamic memory; the next step may overwrite it."""
         ...
 
     def listens(self) -> bool:
-        """Return whether the story waits for a command: it has not stopped, and does not wait for a single key."""
+        """Return whether the story waits for a command rather than a key, and has not stopped."""
         ...
 
     def save(self) -> State:
-        """Return everything that :meth:`restore` needs, random numbers included."""
+        """Return the whole state, including the random number generator."""
         ...
 
     def restore(self, state: State) -> None:
-        """Put the story back to exactly where ``state`` was saved."""
+        """Restore ``state`` exactly."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What was seen on a look around. Memories are copies of dynamic memory.
+    """The observations of an exploration. Memories are copies of dynamic memory.
 
-    turns: memories, each one turn after the one before
+    turns: memories of consecutive turns
     score_text: the answer to ``score`` after these turns
-    places: memories, at the start and after every motion that led somewhere
-    moves: for each such motion, the objects that it moved and that waiting instead would not have moved
+    places: memories at the start and after every successful motion
+    moves: for each successful motion, the objects that moved because of it; waiting would not have moved them
     takers: the objects into which ``take all`` moved something
     """
 
@@ -64,7 +64,7 @@ class Exploration:
 
 
 def explore(table: ObjectTable, emulator: Emulator[State]) -> Exploration:
-    """Look around from here in about a hundred steps. ``emulator`` is left where the last one led."""
+    """Explore from the current state in about a hundred steps. Does not restore ``emulator``."""
     start = emulator.save()
     turns = [bytes(emulator.memory())]
     for command in _TURNS:
@@ -76,13 +76,13 @@ def explore(table: ObjectTable, emulator: Emulator[State]) -> Exploration:
 
 
 class _Explorer(Generic[State]):
-    """Tries every motion in one place after the other, the nearest places first."""
+    """Tries every motion in each place, breadth first."""
 
     def __init__(self, table: ObjectTable, emulator: Emulator[State], exploration: Exploration) -> None:
         self._table, self._emulator, self.exploration = table, emulator, exploration
 
     def explore_from(self, start: State) -> None:
-        """Add what can be seen around ``start`` to ``exploration``."""
+        """Add the places around ``start`` to ``exploration``."""
         seen = {self._table.parents(self.exploration.places[0])}
         unexplored = deque([start])
         for _ in range(_MOST_PLACES):
@@ -94,7 +94,7 @@ class _Explorer(Generic[State]):
                     unexplored.append(reached)
 
     def _try_motions(self, place: State) -> dict[tuple[int, ...], State]:
-        """Return the states that the motions lead to from ``place``, by the parents of all objects there."""
+        """Return the states after each successful motion from ``place``, keyed by the parents of all objects."""
         self._emulator.restore(place)
         before = self._parents()
         drifting = _moved(before, self._after(place, "wait"))
@@ -121,5 +121,5 @@ class _Explorer(Generic[State]):
 
 
 def _moved(before: tuple[int, ...], after: tuple[int, ...]) -> frozenset[int]:
-    """Return the objects that are somewhere else ``after``, and not nowhere."""
+    """Return the objects with a new parent in ``after``, other than 0."""
     return frozenset(num for num, parent in enumerate(after) if parent not in (0, before[num]))

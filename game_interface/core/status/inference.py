@@ -7,24 +7,38 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from struct import unpack_from
+from typing import NamedTuple
 
 from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.saved_state import NO_CLUES, Clues
 from game_interface.core.machine.story import Story
-from game_interface.core.play_notes import NO_CLUES, Clues
 from game_interface.core.status.exploration import Exploration
-from game_interface.core.status.told_score import told_score
 
 _LAST_STATUS_LINE_VERSION = 3
-"""Up to this version the machine itself draws the status line, from the first three globals."""
+"""Up to this version the interpreter draws the status line, from the first three globals."""
 _GLOBALS = 240
 _MOST_MOVES = 0.8
 _FIGURE = re.compile(r"-?\d+(?!\d|:\d)")
-"""A number, but not an hour before its minutes."""
+"""A number that is not the hour of a time."""
+_OUT_OF = re.compile(
+    r"(-?\d+)(?: points?)?,?\s*(?:/|\(?(?:out )?of\b|\(total of)\s*(?:(?:a|the|an?)\s+)?"
+    r"(?:(?:possible|maximum|total|grand|of)\s+)*(\d+)",
+    re.IGNORECASE,
+)
+_SCORED = re.compile(
+    r"\bscored?\b(?: (?:is|of|was|would be|so far|you|have|stands|at|now|a|total|currently|only))*:?"
+    r"\s*(-?\d+)\b(?!:)",
+    re.IGNORECASE,
+)
+_POINTS = re.compile(r"(-?\d+) points?\b", re.IGNORECASE)
+_KEEPS_NONE = re.compile(
+    r"\b(?:no|without(?: a)?) (?:scor|point)|\b(?:not|n['\u2019]t) (?:\w+ )*(?:scor|point)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _Library:
-    """How far a library's globals lie from the one that counts turns, by the order in which it declares them."""
+    """Offsets of a library's globals from the global that counts turns, given by the order of its declarations."""
 
     score: int
     body: int
@@ -34,10 +48,30 @@ _LIBRARIES = (_Library(score=5, body=10), _Library(score=3, body=8), _Library(sc
 """The libraries of Inform 6 since 6/7, of Inform 7, and the older ones of Inform 5 and 6."""
 
 
-def infer_clues(story: Story, table: ObjectTable, exploration: Exploration, most_moves: int) -> Clues:
-    """Return the clues that ``exploration`` makes certain.
+class ToldScore(NamedTuple):
+    """The score and the maximum in a story's answer; ``None`` for a value that it does not contain."""
 
-    most_moves: what a counter above this counts is no moves, but seconds or minutes
+    score: int | None = None
+    maximum: int | None = None
+
+
+def told_score(answer: str) -> ToldScore:
+    """Return the score and maximum in the ``answer`` to ``score``; a maximum of 0 means that no score is kept."""
+    if not re.search("scor|point", answer, re.IGNORECASE):
+        return ToldScore()
+    out_of = _OUT_OF.search(answer)
+    if out_of and int(out_of[2]):
+        return ToldScore(int(out_of[1]), int(out_of[2]))
+    if out_of or _KEEPS_NONE.search(answer):
+        return ToldScore(maximum=0)
+    alone = _SCORED.search(answer) or _POINTS.search(answer)
+    return ToldScore(int(alone[1])) if alone else ToldScore()
+
+
+def infer_clues(story: Story, table: ObjectTable, exploration: Exploration, most_moves: int) -> Clues:
+    """Return the clues that are certain after ``exploration``.
+
+    most_moves: a higher counter counts seconds or minutes instead of moves
     """
     evidence = _GlobalsOverTime(story, table, exploration, most_moves)
     if story.version <= _LAST_STATUS_LINE_VERSION:
@@ -50,7 +84,7 @@ def infer_clues(story: Story, table: ObjectTable, exploration: Exploration, most
 
 
 class _GlobalsOverTime:
-    """All globals in all memories of an exploration, and what they and the object tree say together."""
+    """The values of all globals in all memories of an exploration, to be compared with the object tree."""
 
     def __init__(self, story: Story, table: ObjectTable, exploration: Exploration, most_moves: int) -> None:
         self._table, self._exploration, self._most_moves = table, exploration, most_moves
@@ -68,7 +102,7 @@ class _GlobalsOverTime:
         return unpack_from(self._layout, memory, self._globals)
 
     def _counts_turns(self, num: int, *, every: bool = True) -> bool:
-        """Return whether a global counts the turns, or some of them where not ``every`` one has to count."""
+        """Return whether a global counts every turn, or at least some turns if ``every`` is false."""
         steps = {after[num] - before[num] for before, after in pairwise(self._turns)}
         return steps <= ({1} if every else {0, 1}) and 0 <= self._turns[0][num] <= self._most_moves
 
@@ -76,7 +110,7 @@ class _GlobalsOverTime:
         return all(values[num] == values[other] for values in [*self._turns, *self._places])
 
     def defined_clues(self, *, shows_time: bool) -> Clues:
-        """Return the clues of a version whose globals the Standard defines; only the player is learned.
+        """Return the clues for versions whose globals the Standard defines; only the player is learned.
 
         Z-Machine Standard 1.1 §8.2.
         """
@@ -87,23 +121,23 @@ class _GlobalsOverTime:
         return replace(clues, score=1, turns=2 if self._counts_turns(2, every=False) else None)
 
     def motion_clues(self) -> list[Clues]:
-        """Return clues for each object that moves as the player would."""
+        """Return clues for each object that moves like the player."""
         players = self._movers & self._exploration.takers if self._exploration.takers else self._movers
         if len(players) > 1:
             players = frozenset(num for num in players if self._naming(num))
         return [self._clues_of(num, rooms) for num in players if (rooms := self._rooms(num))]
 
     def _clues_of(self, player: int, rooms: tuple[int, ...]) -> Clues:
-        """Return clues for ``player``; a global that alone names the player will name another body, if there is one."""
+        """Return clues for ``player``; a global names the body only if it is the only one that names ``player``."""
         naming = self._naming(player)
         return Clues((player,), naming[0] if len(naming) == 1 else None, rooms)
 
     def _naming(self, player: int) -> list[int]:
-        """Return the globals that hold ``player`` everywhere, as none does for what follows the player."""
+        """Return the globals that contain ``player`` in all places; objects that follow the player have none."""
         return [num for num in self._numbers if all(values[num] == player for values in self._places)]
 
     def library_clues(self) -> list[Clues]:
-        """Return clues for each library whose globals may lie around a counter of turns, if the object tree agrees."""
+        """Return clues for each library whose globals fit around a counter of turns and agree with the object tree."""
         return [
             clues
             for turns in self._counters
@@ -118,21 +152,21 @@ class _GlobalsOverTime:
         player = self._places[0][body]
         rooms = self._rooms(player)
         if turns - 2 in rooms:
-            return None  # the status line's copy of the count, by chance before the right number
+            return None  # a copy for the status line, followed by a fitting value by chance
         if not self._exploration.moves:
             rooms = tuple(num for num in rooms if num + 2 in self._counters)
         return Clues((player,), body, rooms, score, turns)
 
     def _rooms(self, player: int) -> tuple[int, ...]:
-        """Return the globals that hold something around ``player``, those first that do so in more places."""
+        """Return the globals that contain an ancestor of ``player``, sorted by the number of places, descending."""
         around = [self._table.ancestors(memory, player) for memory in self._exploration.places]
         hits = {num: self._hits(num, around) for num in self._numbers}
         return tuple(sorted((num for num in hits if hits[num]), key=lambda num: -hits[num]))
 
     def _hits(self, num: int, around: list[list[int]]) -> int:
-        """Return in how many places a global holds something around the player; 0 if it does not hold rooms.
+        """Return in how many places a global contains an ancestor of the player; 0 if it does not contain rooms.
 
-        It may hold one other thing, darkness, instead; but not the same thing around the player everywhere.
+        It may contain one other object, darkness, but must not contain the same ancestor everywhere.
         """
         named = [values[num] for values in self._places]
         hits = [value for value, chain in zip(named, around, strict=True) if value in chain]
@@ -141,7 +175,7 @@ class _GlobalsOverTime:
         return len(hits) if names_rooms else 0
 
     def with_score(self, clues: Clues) -> Clues:
-        """Return ``clues`` with those of score and turns, as far as a second figure confirms them."""
+        """Return ``clues`` with the globals of score and turns that a second value confirms."""
         line = min((num for num in clues.rooms if num + 2 in self._counters), default=None)
         if line is None:
             return clues
@@ -159,7 +193,7 @@ class _GlobalsOverTime:
         return clues if self._told(clues.score, clues.turns) else replace(clues, score=None, turns=None)
 
     def with_told_score(self, clues: Clues) -> Clues:
-        """Return ``clues`` with what the story's own answer to ``score`` says, which outweighs a global."""
+        """Return ``clues`` corrected by the story's answer to ``score``, which takes precedence over a global."""
         told = told_score(self._exploration.score_text)
         if told.maximum == 0:
             return replace(clues, score=None, shown_score=None, max_score=0)
@@ -168,7 +202,7 @@ class _GlobalsOverTime:
         return replace(clues, tells_score=told.score is not None, max_score=told.maximum)
 
     def _told(self, score: int, turns: int) -> bool:
-        """Return whether the story's own answer to ``score`` names the values of both globals."""
+        """Return whether the story's answer to ``score`` contains the values of both globals."""
         answer, latest = self._exploration.score_text, self._turns[-1]
         figures = {int(figure) for figure in _FIGURE.findall(answer)}
         return "score" in answer.lower() and {latest[score], latest[turns]} <= figures

@@ -1,4 +1,4 @@
-"""Learns where a story of which nothing is known keeps its status, at its opening and whenever something is missing."""
+"""Learns where an unknown story keeps its status, at the opening and whenever a value is missing."""
 
 from __future__ import annotations
 
@@ -9,32 +9,31 @@ from typing import Generic, NamedTuple
 from typing_extensions import override
 
 from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.saved_state import NO_CLUES, Clues, Learned
 from game_interface.core.machine.story import DynamicMemory, Story
-from game_interface.core.play_notes import NO_CLUES, Clues, Learned
 from game_interface.core.status.exploration import Emulator, State, explore
-from game_interface.core.status.inference import infer_clues
+from game_interface.core.status.inference import infer_clues, told_score
 from game_interface.core.status.status_reader import ClueReader, Status, StatusReader
-from game_interface.core.status.told_score import told_score
 
 _ANSWERS: tuple[tuple[str, ...], ...] = ((), ("no",), ("yes",), ("1",), ("",))
 _WAYS: tuple[tuple[str, ...], ...] = ((), ("open door",), ("north",), ("stand",), ("wait",) * 10, ("wait",) * 40)
-"""What may be needed before a move succeeds: an answer; then a door to open, a move that fails, patience."""
+"""Commands that may be needed before a move succeeds: open a door, try a move that fails, stand up, wait."""
 _OPENINGS = sorted((answer + way for answer, way in product(_ANSWERS, _WAYS)), key=len)
 _MOST_MOVES_OF_AN_OPENING = 100
 _MOST_MOVES = 4000
-"""A counter beyond that counts no moves, but seconds or minutes."""
+"""A higher counter counts seconds or minutes instead of moves."""
 _TRIES = 6
 _TRY_EVERY = 5
-"""A story is learned again at each of the first turns at which something is missing, and then at every fifth."""
+"""While a value is missing, the reader learns again at each of the first ``_TRIES`` turns, then at every fifth."""
 _STAYS = 6
-"""Turns for which another body was the player's when it is believed, though nobody saw it move: visions are shorter."""
+"""Turns after which another body is accepted as the player without having moved; visions are shorter."""
 
 
 class LearningReader(StatusReader, Generic[State]):
-    """Learns to read the status of ``story`` by trying moves on ``emulator``, which is put back afterwards.
+    """Learns to read the status of ``story`` by trying moves on ``emulator``, which is restored afterwards.
 
-    It is made right after the opening text, and takes some hundred steps then. Later, while player or room is missing,
-    it tries again every few turns.
+    Must be constructed right after the opening text, which takes several hundred steps. Later, while the player or the
+    room is missing, it tries again every few turns.
     """
 
     def __init__(self, story: Story, table: ObjectTable, emulator: Emulator[State]) -> None:
@@ -71,12 +70,12 @@ class LearningReader(StatusReader, Generic[State]):
         return self._reader.read(memory)
 
     def _with_body(self, clues: Clues, memory: DynamicMemory) -> Clues:
-        """Return ``clues`` with the object that the story calls the player in ``memory`` among the player's bodies."""
+        """Return ``clues`` with the object that ``memory`` names as the player added to ``players``."""
         body = ClueReader(self._table, self._story.globals, clues).body(memory)
         return replace(clues, players=tuple(dict.fromkeys((*clues.players, body)))) if body else clues
 
     def _learn_at_opening(self) -> Clues:
-        """Return what is learned behind the first opening that leads to where the player can move, or at the first."""
+        """Return the clues after the first opening that lets the player move, or else of the first with any rooms."""
         clues = NO_CLUES
         for opening in _OPENINGS:
             lesson = self._learn(_MOST_MOVES_OF_AN_OPENING, opening)
@@ -87,7 +86,7 @@ class LearningReader(StatusReader, Generic[State]):
         return clues
 
     def _learn(self, most_moves: int, opening: tuple[str, ...] = ()) -> _Lesson:
-        """Return what a look around teaches from where ``opening`` leads to."""
+        """Play ``opening``, explore from there and return the result; the emulator is restored."""
         emulator = self._emulator
         start = emulator.save()
         try:
@@ -99,7 +98,7 @@ class LearningReader(StatusReader, Generic[State]):
         return _Lesson(infer_clues(self._story, self._table, exploration, most_moves), moved=bool(exploration.moves))
 
     def _asked_score(self) -> int | None:
-        """Return the score that the story would tell now if it were asked."""
+        """Return the score in the story's answer to ``score``; the emulator is restored."""
         emulator = self._emulator
         start = emulator.save()
         try:
@@ -109,14 +108,14 @@ class LearningReader(StatusReader, Generic[State]):
 
 
 class _Lesson(NamedTuple):
-    """What a look around taught, and whether the player moved in it."""
+    """The clues of an exploration, and whether the player moved in it."""
 
     clues: Clues
     moved: bool
 
 
 def _merged(known: Clues, lesson: _Lesson) -> Clues:
-    """Return what is known after a ``lesson``: whoever moved in it is the player, or one of the player's bodies."""
+    """Return ``known`` combined with a ``lesson``: an object that moved in it is the player or another body."""
     found = lesson.clues
     if not (lesson.moved and found.players and found.rooms):
         return _with_score_of(known, found)
@@ -126,7 +125,7 @@ def _merged(known: Clues, lesson: _Lesson) -> Clues:
 
 
 def _with_score_of(clues: Clues, other: Clues) -> Clues:
-    """Return ``clues`` with what ``other`` has about the score beside it."""
+    """Return ``clues`` completed by the told score and maximum of ``other``."""
     return replace(
         clues,
         tells_score=clues.tells_score or (clues.score is None and other.tells_score),

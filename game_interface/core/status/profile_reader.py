@@ -1,4 +1,4 @@
-"""Reads the status of a story that Jericho has a profile of: player and score from there, the room from memory."""
+"""Reads the status of a story with a Jericho profile: player and score from the profile, the room from memory."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from typing_extensions import override
 
 from game_interface.core.machine.interpreter import Interpreter
 from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.saved_state import NOTHING_LEARNED
 from game_interface.core.machine.story import DynamicMemory, Story
-from game_interface.core.play_notes import NOTHING_LEARNED
 from game_interface.core.status.status_reader import Status, StatusReader
 
 _LAST_VERSION_WITH_STATUS_LINE = 3
 _THIRD_GLOBAL = 4
-"""Bytes from the first: the moves, or the minutes of a clock."""
+"""Offset in bytes from the first global. Contains the moves, or the minutes of a clock."""
 _MOST_MOVES_OF_AN_OPENING = 100
-"""What a story counts beyond that at its opening are no moves, but seconds or minutes."""
+"""A higher count at the opening is of seconds or minutes instead of moves."""
 _MANY_ROOMS = 12
-"""Rooms in an object that make it no place but a holder of all rooms, as Infocom had one."""
+"""Rooms in an object from which on it is the container of all rooms, as in Infocom's stories, not a place."""
 
 
 class ProfileReader(StatusReader):
-    """Reads the status of the story that ``interpreter`` runs, whose present memory it has to be given.
+    """Reads the status of the story that ``interpreter`` runs; only its current memory is valid input.
 
-    Jericho takes whatever the player is directly in for the location. Here it is the room, also for a player in
+    Jericho returns the player's direct parent as the location. This reader returns the room, even if the player is in
     a vehicle or on a chair.
     """
 
@@ -48,13 +48,13 @@ class ProfileReader(StatusReader):
         return Status(room or None, self._player, interpreter.score(), interpreter.max_score, moves)
 
     def _outermost(self, memory: DynamicMemory) -> int:
-        """Return the room that the player is in, 0 for none."""
+        """Return the player's room, or 0."""
         around = [num for num in self._table.ancestors(memory, self._player) if num not in self._room_holders]
         return around[-1] if around else 0
 
 
 def _room_holders(table: ObjectTable, memory: DynamicMemory) -> frozenset[int]:
-    """Return the objects that only hold rooms: without a parent, with many children that hold things themselves."""
+    """Return the objects that only contain rooms: they have no parent, and many of their children have children."""
     roots = (num for num in range(1, table.count + 1) if not table.parent(memory, num))
     return frozenset(
         root

@@ -1,7 +1,11 @@
-"""Reads where the player is and how the game stands, in stories of which nothing is known beforehand.
+"""Reads the player's location and the score of stories without a profile.
 
-Nothing is claimed unless two sources agree: the object tree and a global on the room, the score and the status line's
-copy of it, or the story's own answer, on the score. Up to version 3 the Standard's own definition is one of them.
+A value is claimed only if two sources agree:
+
+- the room: the object tree and a global
+- the score: a global and either its copy in the status line or the story's answer to ``score``
+
+Up to version 3 the definition in the Standard counts as one source.
 """
 
 from __future__ import annotations
@@ -9,16 +13,16 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from game_interface.core.machine.object_table import ObjectTable
+from game_interface.core.machine.saved_state import Clues, Learned
 from game_interface.core.machine.story import DynamicMemory
-from game_interface.core.play_notes import Clues, Learned
 
 
 class Status(NamedTuple):
-    """What a story's memory says for certain; ``None`` where it says nothing.
+    """The certain values in a story's memory; ``None`` for the others.
 
-    location: the room, also while the player is in a vehicle or on a chair (whose number Jericho gives as location)
+    location: the room, even while the player is in a vehicle or on a chair (which Jericho returns as the location)
     player: the object that is the player
-    score, max_score: points, and the most that there are
+    score, max_score: points and their maximum
     moves: the story's own count of turns
     """
 
@@ -30,24 +34,24 @@ class Status(NamedTuple):
 
 
 class StatusReader(Protocol):
-    """Reads the status of the story that is played.
+    """Reads the status of the running story.
 
-    learned: what the reader found out about the story until now; it belongs to the story's state
+    learned: what the reader has learned about the story so far; part of the story's saved state
     """
 
     learned: Learned
 
     def read(self, memory: DynamicMemory, text: str) -> Status:
-        """Return the status after a step that left ``memory``, which is dynamic memory, and printed ``text``."""
+        """Return the status in dynamic ``memory``, after a step that printed ``text``."""
         ...
 
     def begin(self) -> None:
-        """Know what was known before the first turn: the story begins anew."""
+        """Reset ``learned`` to its value before the first turn, because the story restarts."""
         ...
 
 
 class ClueReader:
-    """Reads where clues point, and claims what two of them agree on. The same memory always gives the same status."""
+    """Reads the globals named by clues. The status depends on the memory alone."""
 
     def __init__(self, table: ObjectTable, global_variables: int, clues: Clues) -> None:
         self._table, self._globals, self.clues = table, global_variables, clues
@@ -68,12 +72,12 @@ class ClueReader:
         )
 
     def body(self, memory: DynamicMemory) -> int | None:
-        """Return the object that the story calls the player now, if it is in a room that the story calls the room."""
+        """Return the object that the story names as the player now, if a global also names its room."""
         body = self._value(memory, self.clues.body)
         return body if body and self._room(memory, body) else None
 
     def _value(self, memory: DynamicMemory, num: int | None) -> int | None:
-        """Return the signed value of a global, ``None`` of none."""
+        """Return the signed value of global ``num``; ``None`` if ``num`` is ``None``."""
         if num is None:
             return None
         at = self._globals + 2 * num
@@ -81,14 +85,14 @@ class ClueReader:
         return value - 0x10000 if value & 0x8000 else value
 
     def _player(self, memory: DynamicMemory) -> int | None:
-        """Return the object that is the player now; ``None`` while that is one which nobody has seen move about."""
+        """Return the object that is the player now; ``None`` if the named object has never been seen to move."""
         players, body = self.clues.players, self._value(memory, self.clues.body)
         if body is None:
             return players[0] if players else None
         return body if body in players else None
 
     def _room(self, memory: DynamicMemory, player: int | None) -> int | None:
-        """Return the outermost object around the player that a global names: not the vehicle, but what it stands in."""
+        """Return the outermost object around the player that a global names: the room rather than a vehicle in it."""
         named = [self._value(memory, num) for num in self.clues.rooms]
         if player is None:
             first = named[0] if named and not self.clues.players else None
@@ -97,7 +101,7 @@ class ClueReader:
 
 
 def _agreed(score: int | None, shown: int | None, *, just_drawn: bool) -> int | None:
-    """Return the score on which both figures agree; a status line that was not just drawn does not count."""
+    """Return the score if both values agree; a status line that was not just drawn is ignored."""
     if not just_drawn or shown is None:
         return score
     return shown if score in (None, shown) else None

@@ -118,7 +118,7 @@ def test_a_helper_that_is_stuck_does_not_keep_the_program_from_ending(own_story:
         "from game_interface.core.isolated import IsolatedGame\n"
         "with IsolatedGame(sys.argv[1]):\n"
         "    (helper,) = fork_helper._helpers.values()\n"
-        "    os.kill(helper._process.pid, signal.SIGSTOP)\n"
+        "    os.kill(helper.process.pid, signal.SIGSTOP)\n"
     )
     command = [sys.executable, "-c", script, str(own_story)]
     assert subprocess.run(command, check=False, timeout=30).returncode == 0
@@ -159,7 +159,7 @@ def test_a_helper_that_cannot_be_asked_is_a_story_error_and_is_replaced(own_stor
 def test_a_new_helper_takes_the_place_of_one_that_was_killed(own_story: Path) -> None:
     with IsolatedGame(own_story):
         helper = fork_helper._helpers[os.getpid()]
-        helper._process.kill()
-        helper._process.wait()
+        helper.process.kill()
+        helper.process.wait()
     with IsolatedGame(own_story) as game:
         assert game.step("look").text

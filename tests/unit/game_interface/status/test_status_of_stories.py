@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.general_way import CLAIMS, Measurement, measure
 from game_interface.core.jericho_interface import JerichoInterface
-from game_interface.core.play_notes import Clues
+from game_interface.core.machine.saved_state import Clues
 from game_interface.core.status.learning_reader import LearningReader
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 

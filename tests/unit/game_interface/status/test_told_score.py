@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from game_interface.core.status.told_score import ToldScore, told_score
+from game_interface.core.status.inference import ToldScore, told_score
 
 
 @pytest.mark.parametrize(
