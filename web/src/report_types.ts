@@ -223,6 +223,7 @@ export interface Proposal {
   objective: ObjectiveNote | null;
   follow: number | null;
   go_to: number | null;
+  until: number | null;
   note: AgentNote | null;
 }
 export interface Reading {
