@@ -73,21 +73,21 @@ from zorkgpt.llm.stand_ins import function_in
 
 
 def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -> GameConfiguration:
-    """Return the configuration of the run of ``folder``: as it was begun, then changed, its latest budgets.
+    """Return the configuration of the run in ``folder``, with all recorded changes and its latest budgets.
 
-    Prices are those of ``now``. A run keeps no keys, and gets none here. Raises ``StoreError`` where the manifest is
-    not what it was, or of another version.
+    Prices come from ``now``. A run stores no keys, and none are added here. Raises ``StoreError`` if the manifest was
+    changed or has another version.
     """
     _require_unchanged(folder)
     try:
         then = GameConfiguration.model_validate(manifest.configuration)
     except ValidationError as error:
-        raise StoreError(f"{folder / MANIFEST} is of another version: {first_problem(error)}") from error
+        raise StoreError(f"{folder / MANIFEST} was written by another version: {first_problem(error)}") from error
     for change in filter(None, read_lines(folder, _change)):
         then = changed(then, change.options)
     game = then.game.model_copy(update={"file": now.game.file or Path(manifest.story_path)})
     if folder.absolute().parent.name != RUNS:
-        raise ConfigurationError(f"{folder} is in no work folder: a run folder lies in WORKDIR/{RUNS}")
+        raise ConfigurationError(f"{folder} is not in a work folder; expected WORKDIR/{RUNS}/<run-id>")
     workdir = folder.absolute().parent.parent
     update = {
         "game": game,
@@ -99,10 +99,10 @@ def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -
 
 
 def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> GameConfiguration:
-    """Return the configuration ``then`` of the run of ``folder`` with the keys of ``now`` for the run's own servers.
+    """Return the configuration ``then`` of the run in ``folder`` with the keys of ``now`` for the run's own servers.
 
-    Raises ``ConfigurationError`` if there is a key, and somebody else may have written where it would be sent, or if
-    ``now`` does not name that address.
+    Raises ``ConfigurationError`` if there is a key and another user could have changed the URL it would be sent to, or
+    if ``now`` does not contain that URL.
     """
     keys = {role: getattr(now.llm, role).api_key for role in ROLES}
     if now.llm.api_key is None and not any(keys.values()):
@@ -127,7 +127,7 @@ def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> 
 
 
 def _change(line: bytes, _place: str) -> OptionsChanged | None:
-    """Return the change of options that a line of a journal tells of, if it does; other lines are not read."""
+    """Return the change of options in a line of a journal, if there is one; other lines are not parsed."""
     event = EVENTS.validate_python(json.loads(line)["event"]) if b'"options_changed"' in line else None
     return event if isinstance(event, OptionsChanged) else None
 
@@ -144,17 +144,16 @@ def open_resumed_run(
     repeated: Callable[[int, int], None] = lambda _done, _all: None,
     forked_from: Path | None = None,
 ) -> Iterator[Run]:
-    """Open a run so that it goes on after its latest turn, whatever had stopped it.
+    """Open a run to continue after its latest turn, whatever stopped it.
 
-    Playing it repeats the open episode from the latest checkpoint first, then compares the shared files with what the
-    run had written into them, and goes on.
+    Playing it first repeats the open episode from the latest checkpoint, then reconciles the shared files with what the
+    run had written to them.
 
-    asked: called before a model is asked
-    repeated: called after each repeated turn, with the number of repeated turns and of all that are to be repeated
-    forked_from: the run that a new fork comes from, which is named if its turns are not repeated; all events of a new
-        fork are shown
-    Raises ``StoreError`` if the run has ended, is being played, or is damaged; ``GameError``; ``Diverged``, also while
-    it is played, if recorded turns are played differently.
+    asked: called before each model call
+    repeated: called after each repeated turn with the number of repeated turns and the total
+    forked_from: the original run of a new fork, for error messages; all events of a new fork are shown
+    Raises ``StoreError`` if the run has ended, is in progress or is damaged; ``GameError``; and ``Diverged``, also
+    during play, if a recorded turn is repeated with another result.
     """
     manifest = read_manifest(folder)
     require_story(manifest, parts)
@@ -163,7 +162,9 @@ def open_resumed_run(
         lines = list(read_journal(folder))
         stack.enter_context(_divergence_explained(forked_from or folder, lines))
         if any(isinstance(line.event, RunEnded) for line in lines):
-            raise StoreError(f"run {manifest.run_id} has ended: there is nothing to resume")
+            raise StoreError(
+                f"run {manifest.run_id} has ended; only a run that was interrupted or paused can be resumed"
+            )
         checkpoint = _checkpoint_in(folder, lines)
         done = checkpoint.seq or min(1, len(lines))
         journal = Journal.reopen(folder, lines, lines[done - 1] if done else None)
@@ -185,17 +186,17 @@ def open_resumed_run(
 
 
 def _checkpoint_in(folder: Path, lines: Sequence[JournalLine]) -> Checkpoint:
-    """Return the latest checkpoint of a run. Raises ``StoreError`` for one of another journal."""
+    """Return the latest checkpoint of a run. Raises ``StoreError`` if it does not match the journal."""
     checkpoint = latest_checkpoint(folder)
     if checkpoint.seq and (checkpoint.seq > len(lines) or lines[checkpoint.seq - 1].sum != checkpoint.sum):
         raise StoreError(
-            f"{checkpoint.copies} does not belong to the journal beside it: the journal was cut or changed"
+            f"{checkpoint.copies} does not match the journal in the same folder: the journal was truncated or changed"
         )
     return checkpoint
 
 
 def _position(lines: Sequence[JournalLine], done: int) -> RunPosition:
-    """Return how far a run has come whose first ``done`` lines need not be repeated."""
+    """Return the position of a run whose first ``done`` lines need not be repeated."""
     index = sum(isinstance(line.event, EpisodeEnded) for line in lines[:done])
     position = RunPosition(index)
     for line in lines[done:]:
@@ -208,7 +209,7 @@ def _position(lines: Sequence[JournalLine], done: int) -> RunPosition:
 
 @contextmanager
 def _divergence_explained(run: Path, lines: Sequence[JournalLine]) -> Iterator[None]:
-    """Let a ``Diverged`` say what it means for the run of that folder, whose ``lines`` were to be repeated."""
+    """Raise a ``Diverged`` of the block with a message for the run in that folder, whose ``lines`` are repeated."""
     try:
         yield
     except Diverged as divergence:
@@ -216,14 +217,14 @@ def _divergence_explained(run: Path, lines: Sequence[JournalLine]) -> Iterator[N
         turn = next((event.record for event in to_repeat if isinstance(event, TurnPlayed)), None)
         place = f"turn {turn.turn} of episode {turn.episode}" if turn else "its latest turn"
         told = (
-            f"run {run.name} cannot go on: this version, or a file of the work folder, makes it play differently from "
-            f"{place}; {program()} replay {shlex.quote(str(run))} shows the difference"
+            f"run {run.name} cannot continue: with this version or these files it plays differently from {place} on; "
+            f"{program()} replay {shlex.quote(str(run))} shows the difference"
         )
         raise Diverged(divergence.difference, told) from divergence
 
 
 def require_story(manifest: Manifest, parts: Parts) -> None:
-    """Make sure that the story is the one that the run was begun with. Raises ``StoreError``."""
+    """Raise ``StoreError`` if the story is not the one that the run began with."""
     if parts.game.facts.sha256 != manifest.story_sha256:
         raise StoreError(f"{parts.story.path} is not the story that run {manifest.run_id} was begun with")
 
@@ -231,10 +232,10 @@ def require_story(manifest: Manifest, parts: Parts) -> None:
 def with_model(
     then: GameConfiguration, now: GameConfiguration, folder: Path, branch: Branch | None = None
 ) -> GameConfiguration:
-    """Return the configuration ``then`` of the run of ``folder`` with a model in the place of a person, if one plays.
+    """Return the configuration ``then`` of the run in ``folder`` with a model instead of a human player, if it has one.
 
-    now: names the model, how it reads, and for how many turns it may play on
-    branch: where it takes over; ``None``: at the end of what was played. Raises ``StoreError``.
+    now: contains the model, its extractor mode and the turn limit
+    branch: the turn after which the model plays; ``None`` for the latest one. Raises ``StoreError``.
     """
     if then.agent.player == "model":
         return then
@@ -247,34 +248,33 @@ def with_model(
 
 
 def require_player(manifest: Manifest, options: Collection[str]) -> None:
-    """Make sure that somebody plays on where a function of a Python program played, which is not there any more.
+    """Raise ``ConfigurationError`` if a Python function played the run and no other player is configured.
 
-    options: the names of those that are given now
-    Raises ``ConfigurationError``.
+    options: the names of the options given now
     """
     function = function_in(manifest.model)
     if function and "agent_model" not in options:
         raise ConfigurationError(
-            f"run {manifest.run_id} is played by {function}, a function of a Python program: zorkgpt.api.resume goes "
-            "on with one, --model M with a model in its place"
+            f"run {manifest.run_id} was played by {function}, a function of a Python program: continue with "
+            "zorkgpt.api.resume and a function, or with --model M and a model"
         )
 
 
 def _require_unchanged(folder: Path) -> None:
-    """Make sure that the manifest is what the run's first event says of it, if there is one yet."""
+    """Raise ``StoreError`` if the manifest does not match the digest in the run's first event."""
     line = next(read_journal(folder), None)
     if line is not None and isinstance(line.event, RunStarted):
         recorded = line.event.files.get(MANIFEST)
         if recorded not in {None, digests_at_start(folder)[MANIFEST]}:
-            raise StoreError(f"{folder / MANIFEST} is not what it was when the run began")
+            raise StoreError(f"{folder / MANIFEST} was changed after the run began")
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Where a fork leaves its run, and how.
+    """The point at which a fork leaves its run.
 
-    episode, turn: the last turn that is repeated
-    without: titles of memories that are gone from then on
+    episode, turn: the last repeated turn
+    without: titles of memories to remove after it
     """
 
     episode: int
@@ -294,11 +294,11 @@ def open_fork(
     asked: Asked = unwatched,
     repeated: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> Iterator[Run]:
-    """Open a new run in a work folder of its own: it repeats the run up to the branch, then ``parts.model`` plays.
+    """Open a new run in its own work folder that repeats the run up to the branch, then lets ``parts.model`` play.
 
     asked, repeated: as in :func:`open_resumed_run`
-    Raises ``ConfigurationError`` where the run has no such turn, and, leaving nothing behind, where there is no such
-    memory at that turn; ``Diverged``, leaving nothing behind, where it is not repeated.
+    Raises ``ConfigurationError`` if the run has no such turn or, at that turn, no such memory, and ``Diverged`` if a
+    turn is repeated with another result. No files are left behind then.
     """
     manifest, lines = read_manifest(folder), list(read_journal(folder))
     require_story(manifest, parts)
@@ -322,7 +322,7 @@ def open_fork(
 def _beginning(
     configuration: GameConfiguration, parts: Parts, folder: Path, manifest: Manifest, events: Sequence[Event]
 ) -> Path:
-    """Make the run folder of a fork that is to repeat these events: all of it, or nothing."""
+    """Create the run folder of a fork that repeats these events, completely or not at all."""
     own = configuration.zork_game_workdir
     unready = configuration.model_copy(update={"zork_game_workdir": own.with_name(f".{own.name}")})
     shared_files(unready).restore_from(folder / AT_START)
@@ -340,7 +340,7 @@ def _beginning(
 
 @contextmanager
 def _undone_on(folder: Path, *errors: type[ZorkGPTError]) -> Iterator[None]:
-    """Remove the folder where the block raises one of these errors."""
+    """Remove the folder if the block raises one of these errors."""
     try:
         yield
     except errors:
@@ -349,9 +349,9 @@ def _undone_on(folder: Path, *errors: type[ZorkGPTError]) -> Iterator[None]:
 
 
 def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
-    """Return the events from the run's start to the branch, with what was learnt from the last turn.
+    """Return the events from the start of the run to the branch, including what was learned from the last turn.
 
-    Where an episode ends with that turn, the beginning of the next one is among them.
+    If an episode ends with that turn, the start of the next one is included.
     """
     at = next(
         (
@@ -371,19 +371,21 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
     while end < len(lines) and not _is_beyond(lines[end].event):
         end += 1
     if end < len(lines) and isinstance(lines[end].event, RunEnded):
-        raise ConfigurationError(f"the run ends with turn {branch.turn} of episode {branch.episode}")
+        raise ConfigurationError(
+            f"the run ends with turn {branch.turn} of episode {branch.episode}: choose an earlier one"
+        )
     events = [line.event for line in lines[1:end] if line.event is not None]
     return [event for event in events if not isinstance(event, OptionsChanged) or "agent.player" in event.options]
 
 
 def _is_beyond(event: Event | None) -> bool:
-    """Tell whether an event belongs to the next turn or to the end of the run."""
+    """Return whether an event belongs to the next turn or to the end of the run."""
     asked = isinstance(event, ModelAnswered | ModelFailed) and event.role == "agent"
     return asked or isinstance(event, TurnPlayed | RunPaused | RunEnded | GameFailed)
 
 
 def _forked(manifest: Manifest, configuration: GameConfiguration, parts: Parts, run_id: str) -> Manifest:
-    """Return the manifest of a fork, which begins with its own options but with the player of the run."""
+    """Return the manifest of a fork, which has its own options but begins with the player of the run."""
     begun_with = GameConfiguration.model_validate(manifest.configuration)
     return manifest.model_copy(
         update={
@@ -398,11 +400,11 @@ def _forked(manifest: Manifest, configuration: GameConfiguration, parts: Parts, 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What came of a replay.
+    """The result of a replay.
 
-    turns: how many were repeated
-    is_whole: whether the recording goes to the end of the run
-    difference: the first difference, ``None`` where there is none
+    turns: number of repeated turns
+    is_whole: whether the recording includes the end of the run
+    difference: the first difference, ``None`` if there is none
     """
 
     turns: int
@@ -420,13 +422,13 @@ def verify(
     *,
     salvages: bool = False,
 ) -> Replayed:
-    """Play a run again with its recorded answers, in a temporary work folder, and compare.
+    """Repeat a run with its recorded answers in a temporary work folder, and compare every event.
 
-    asked: told of every prompt, the first one that is not the recorded one included
-    meet: given the managers before the first episode, to look at what they know whenever it is told of something
-    salvages: repeat a damaged journal as far as it can be read, whatever checkpoint there is
-    Every prompt, observation, verdict and shared file has to be the recorded one. Raises ``StoreError`` where the
-    story, the journal, a checkpoint or what the run began with is not what it was, naming it.
+    asked: called with every prompt, including the first one that differs from the recorded one
+    meet: called with the managers before the first episode, so that ``show`` and ``asked`` can inspect them
+    salvages: repeat the readable part of a damaged journal, and ignore checkpoints
+    Every prompt, observation, verdict and shared file must match the recording. Raises ``StoreError`` with the name of
+    the file if the story, the journal, a checkpoint or an initial file was changed.
     """
     manifest, lines = read_manifest(folder), list(_readable(folder) if salvages else read_journal(folder))
     require_story(manifest, parts)
@@ -469,9 +471,9 @@ def verify(
 
 
 def verify_actions(parts: Parts, folder: Path, show: Callable[[Event], None]) -> Replayed:
-    """Give the run's commands to the story again, and nothing else; every observation has to be the recorded one.
+    """Play only the run's commands again, and compare every observation with the recorded one.
 
-    Raises ``StoreError`` where the story or the journal is not what it was.
+    Raises ``StoreError`` if the story or the journal was changed.
     """
     manifest, lines = read_manifest(folder), list(read_journal(folder))
     require_story(manifest, parts)
@@ -496,11 +498,11 @@ def _readable(folder: Path) -> Iterator[JournalLine]:
 
 def _require_intact_beginning(folder: Path, lines: Sequence[JournalLine]) -> None:
     if not lines or not isinstance(lines[0].event, RunStarted):
-        raise StoreError(f"the journal in {folder} does not tell how its run began")
+        raise StoreError(f"the journal in {folder} does not contain the start of its run")
     now = digests_at_start(folder)
     for name, digest in lines[0].event.files.items():
         if now.get(name) != digest:
-            raise StoreError(f"{folder / name} is not what it was when the run began")
+            raise StoreError(f"{folder / name} was changed after the run began")
 
 
 def _repeated(game: Game, event: EpisodeStarted | TurnPlayed, *, has_failed: bool) -> EpisodeStarted | TurnPlayed:

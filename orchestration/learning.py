@@ -1,4 +1,4 @@
-"""Everything that learns from the turns of an episode. To add a manager, put its class into :data:`MANAGERS`."""
+"""The managers, which learn from the turns of an episode. To add one, add its class to :data:`MANAGERS`."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ MANAGERS: list[type[BaseManager]] = [
     StateManager,
     EpisodeSynthesizer,
 ]
-"""Every manager, each behind those that it needs; episodes and turns reach them in this order."""
+"""Every manager, after those that it uses; episodes and turns reach them in this order."""
 
 
 def shared_files(config: GameConfiguration) -> SharedFiles:
-    """Return the files of the work folder in which managers keep what they learn.
+    """Return the files of the work folder in which the managers store what they learn.
 
     Raises ``ConfigurationError`` if an option gives one of them the name of another.
     """
@@ -58,14 +58,16 @@ def shared_files(config: GameConfiguration) -> SharedFiles:
     names = Counter(file.name.casefold() for file in files)
     for file in files:
         if names[file.name.casefold()] > 1:
-            raise ConfigurationError(f"two files of the work folder would be called {file.name}")
+            raise ConfigurationError(
+                f"two files of the work folder would have the name {file.name}: rename one of them"
+            )
     return SharedFiles(config.zork_game_workdir, files)
 
 
 def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MANAGERS) -> Learning:
     """Build the managers of a run and its critic.
 
-    Raises ``LookupError`` for a manager that is listed before one that it needs.
+    Raises ``LookupError`` if a manager is listed before one that it uses.
     """
     for kind in kinds:
         manager = kind.build(parts)
@@ -85,9 +87,9 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """The managers of a run, and the critic. They get records; they never call back.
+    """The managers of a run, and the critic. They receive records and never call the orchestrator.
 
-    managers: each behind those that it reads
+    managers: each after those that it uses
     """
 
     managers: tuple[BaseManager, ...]
@@ -115,15 +117,15 @@ class Learning:
             store.hold(inputs, bases.get(store.path.name))
 
     def begin(self, state: GameState) -> None:
-        """Begin a new episode in ``state``; what outlives episodes stays."""
+        """Begin a new episode in ``state``; everything that outlives an episode stays."""
         for manager in self.managers:
             manager.reset(state)
         self.critic.reset(state.tries)
 
     def look(self, inputs: Inputs) -> None:
-        """Take in what others wrote into the shared files. A file that cannot be read is logged, and not changed.
+        """Read what other processes and people wrote to the shared files. An unreadable file is logged and not changed.
 
-        In a repetition this goes on as long as recorded edits come next: some were noticed when a file was written.
+        In a repetition this is repeated while a recorded edit comes next: some were noticed when a file was written.
         """
         while True:
             expected = inputs.next_event
@@ -146,26 +148,25 @@ class Learning:
             self._unreadable.discard(store.path)
 
     def sections(self, observation: Observation) -> list[PromptSection]:
-        """Return what the managers have to say in a prompt at this moment."""
+        """Return the managers' sections of a prompt for this observation."""
         sections = (manager.section(observation) for manager in self.managers)
         return [section for section in sections if section is not None]
 
     def learn(self, record: TurnRecord) -> None:
-        """Let the critic and every manager learn from the turn, which the game state holds already."""
+        """Let the critic and every manager learn from the turn, which ``GameState`` already contains."""
         self.critic.learn(record)
         for manager in self.managers:
             manager.learn(record)
 
     def end(self, end: EpisodeEnd) -> None:
-        """Let every manager draw its conclusions of the episode; the next commit writes them."""
+        """Let every manager learn from the whole episode; the next commit writes the results."""
         for manager in self.managers:
             manager.end(end)
 
     def commit(self, inputs: Inputs) -> None:
-        """Write what was learnt since the last time into the shared files.
+        """Write what was learned since the last commit to the shared files.
 
-        What is going to be written is in the journal, and the journal is on the disk, before the first file changes.
-        Raises ``StoreError``.
+        Before the first file changes, the journal has a record of each write and is on the disk. Raises ``StoreError``.
         """
         due = [store for store in self.stores() if store.is_due]
         with ExitStack() as locks:
@@ -182,17 +183,17 @@ class Learning:
         self.get(StateManager).export_current_state()
 
     def show_before_asking(self) -> None:
-        """Write ``current_state.json`` before a player is asked, who may take long, if it is behind."""
+        """Write ``current_state.json``, unless it is up to date, before a call of a player that may take long."""
         self.get(StateManager).catch_up()
 
     def remove_memory(self, title: str) -> None:
-        """Forget every memory of that title. Raises ``ConfigurationError`` if there is none."""
+        """Remove every memory with that title. Raises ``ConfigurationError`` if there is none."""
         memories = self.find(SimpleMemoryManager)
         if memories is None or not memories.remove_memory(title):
-            raise ConfigurationError(f"there is no memory of this title at that turn: {title}")
+            raise ConfigurationError(f"there is no memory with this title at that turn: {title}")
 
     def digests(self) -> dict[str, str]:
-        """Return the SHA-256 (64 hex digits) of each shared file, by its name, as this run knows it."""
+        """Return the SHA-256 (64 hex digits) of each shared file by its name, as this run last read or wrote it."""
         return {store.path.name: store.digest for store in self.stores() if store.digest is not None}
 
     def stores(self) -> list[SharedStore]:

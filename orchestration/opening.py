@@ -1,4 +1,4 @@
-"""Opens what a run needs: the story in a process of its own, its folder, and the models."""
+"""Opens the story in its own process, its folder, and the models of a run."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ from zorkgpt.llm.run_model import ChosenModel
 from zorkgpt.llm.stand_ins import PERSON, AgentStandIn, person
 
 _PATIENCE_ELSEWHERE = 300.0
-"""Seconds, at most, for a model on another server than the agent's: play goes on without it."""
+"""The maximum patience, in seconds, for models on another server than the agent's: play continues without them."""
 
 
 @contextmanager
 def choose_model(
     configuration: GameConfiguration, progress: Progress | None = None, stop: Flag | None = None
 ) -> Iterator[ChosenModel]:
-    """Open the configured models, ready to answer; embedded ones run until the end of the block.
+    """Open the configured models; embedded ones run until the end of the block.
 
-    progress: told of a model file that has to be fetched
-    stop: ends a wait between two tries, and cancels a request
+    progress: reports the download of a model file
+    stop: ends a wait between two attempts, and cancels a request
     Raises ``ConfigurationError`` or ``LanguageModelUnavailable``.
     """
     with ExitStack() as stack:
@@ -69,7 +69,7 @@ def choose_model(
 
 
 def limits_of(configuration: GameConfiguration, options: RoleOptions) -> Limits:
-    """Return how long the model of a role may take and be waited for, and how often it is asked."""
+    """Return the timeouts, the patience and the number of attempts for the model of a role."""
     llm, agent = configuration.llm, configuration.role("agent")
     is_with_agent = (options.engine, options.base_url) == (agent.engine, agent.base_url)
     return Limits(
@@ -92,12 +92,11 @@ def _role_settings(
             server.model, server.base_url, server.api_key, sampling, limits, SAMPLING_EXTRAS, compact=True
         )
     if options.base_url is None and options.model is None:
-        key_alone = "a key is set, but no model is named for it" if options.api_key else "no model is named"
-        raise ConfigurationError(f"{key_alone}: name one with --model or agent_model")
+        key_alone = "a key is set, but no model" if options.api_key else "no model is configured"
+        raise ConfigurationError(f"{key_alone}: set one with --model or agent_model")
     if options.base_url is None and options.api_key is None:
         raise ConfigurationError(
-            f"no server is configured that could serve {options.model}: set --base-url or OPENAI_API_KEY, "
-            "or name a .gguf file"
+            f"no server is configured for {options.model}: set --base-url or OPENAI_API_KEY, or use a .gguf file"
         )
     key = options.api_key.get_secret_value() if options.api_key else None
     return RoleSettings(options.model, options.base_url, key, sampling, limits)
@@ -120,7 +119,7 @@ _WORKDIR = "zork_game_workdir"
 
 @dataclass(frozen=True, slots=True)
 class ChosenStory:
-    """A story file, and in words why it was chosen. Nobody has looked into the file yet."""
+    """The path of a story file that has not been read yet, and the reason for the choice in words."""
 
     path: Path
     why: str
@@ -131,7 +130,7 @@ class ChosenStory:
 
 
 def choose_story(configuration: GameConfiguration, folder: Path = Path()) -> ChosenStory:
-    """Return the story that was asked for, else the user's own copy below ``folder``, else the one that ships."""
+    """Return the configured story, else the user's copy below ``folder``, else the bundled one."""
     if configuration.game.file is not None:
         return ChosenStory(configuration.game.file, "asked for")
     own_copy = folder / USERS_OWN
@@ -142,10 +141,10 @@ def choose_story(configuration: GameConfiguration, folder: Path = Path()) -> Cho
 
 
 def folder_for_story(configuration: GameConfiguration, facts: StoryFacts) -> Path:
-    """Return the folder of the work folder that belongs to this story, whatever its file is called now.
+    """Return the work folder of this story, whatever the name of its file: ``zork_game_workdir`` or a folder in it.
 
-    A work folder that belongs to no story yet is this story's. In that of another it gets a folder of its name, or one
-    that is named for its content where no folder can have the name there. Raises ``StoreError``.
+    A work folder that does not belong to a story yet is used itself. In the work folder of another story, the result is
+    a folder with this story's name, or with its digest if the name is taken or not allowed. Raises ``StoreError``.
     """
     workdir = configuration.zork_game_workdir
     first, *others = story_folders(workdir)
@@ -161,9 +160,9 @@ def folder_for_story(configuration: GameConfiguration, facts: StoryFacts) -> Pat
 
 
 def in_folder_of_story(resolved: ResolvedConfiguration, facts: StoryFacts) -> GameConfiguration:
-    """Return the configuration with a work folder of this story's own.
+    """Return the configuration with the work folder of this story.
 
-    A work folder that nobody named and that belongs to another story gives way to one within it. Raises ``StoreError``.
+    If the default work folder belongs to another story, a folder in it is used. Raises ``StoreError``.
     """
     configuration = resolved.configuration
     if _WORKDIR in resolved.origins:
@@ -172,10 +171,10 @@ def in_folder_of_story(resolved: ResolvedConfiguration, facts: StoryFacts) -> Ga
 
 
 def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
-    """Make the work folder belong to this story, if it belonged to none.
+    """Record that the work folder belongs to this story, unless it already belongs to one.
 
-    Raises ``ConfigurationError`` where it belongs to another, ``StoreError`` where that cannot be told, ``StoryError``
-    for a name that cannot be written down.
+    Raises ``ConfigurationError`` if it belongs to another story, ``StoreError`` if its file cannot be read, and
+    ``StoryError`` if the story's name is not UTF-8.
     """
     path = workdir / STORY_FILE
     this = BoundStory(name=facts.name, sha256=facts.sha256)
@@ -188,20 +187,22 @@ def bind_to_story(workdir: Path, facts: StoryFacts) -> None:
     except PydanticSerializationError as error:
         raise StoryError(f"{facts.name!a}: the name of the story file is not UTF-8: rename it") from error
     except ValidationError as error:
-        raise StoreError(f"{path} names no story; delete it, and the next run says whose folder this is") from error
+        raise StoreError(
+            f"{path} does not contain the name and digest of a story; delete it, and the next run writes a new one"
+        ) from error
     if bound.sha256 != facts.sha256:
         other = "another file of the same name" if bound.name == facts.name else facts.name
         raise ConfigurationError(
-            f"{workdir} holds what was learnt of {bound.name}, this is {other}: give it a folder with --workdir DIR"
+            f"{workdir} belongs to the story {bound.name}, and this is {other}: choose another with --workdir DIR"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a run is played with; the caller closes game and model.
+    """The game, the model and the story of a run; the caller closes game and model.
 
-    model: ``None`` where the run is only repeated
-    review: lets a person look at each proposal before it is played; ``None`` where nobody does
+    model: ``None`` if the run is only repeated
+    review: lets the user decide on each proposal; ``None`` for no review
     """
 
     game: Game
@@ -219,17 +220,19 @@ def open_parts(
     read_line: Callable[[], str] | None = None,
     review: Review | None = None,
 ) -> Iterator[Parts]:
-    """Open the story in a process of its own, and the model.
+    """Open the story in its own process, and the model.
 
-    progress: told of a model that has to be fetched first
+    progress: reports the download of a model
     stop: ends a wait for a model
-    read_line: returns what a person types, where the configuration has a person play
-    review: lets a person look at each proposal
+    read_line: returns a line that the user typed, for a human player
+    review: lets the user decide on each proposal
     Raises ``ConfigurationError``, ``StoryError``, ``LanguageModelUnavailable``.
     """
     player = configuration.agent.player
     if player != "model" and read_line is None:
-        raise ConfigurationError(f"agent.player is {player}, and here is no person who could be asked")
+        raise ConfigurationError(
+            f"agent.player is {player}, but this command has no terminal input to read the player's commands from"
+        )
     with ExitStack() as stack:
         parts = stack.enter_context(open_story(configuration))
         model = None
@@ -248,7 +251,7 @@ def _with_person(person: AgentStandIn, others: ChosenModel | None) -> ChosenMode
 
 @contextmanager
 def open_story(configuration: GameConfiguration) -> Iterator[Parts]:
-    """Open the story in a process of its own, without a model.
+    """Open the story in its own process, without a model.
 
     Raises ``ConfigurationError``, ``StoryError``.
     """

@@ -1,4 +1,4 @@
-"""A game that goes on after its interpreter died: the command is tried once more, and then counts as failed."""
+"""A game that survives a crash of its interpreter: the command is retried once, then counts as failed."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _LOG = logging.getLogger("zorkgpt.game")
 
 
 class RestoringGame(Game):
-    """A game around ``inner`` that is put back to where it was whenever the interpreter dies.
+    """Wraps ``inner``, and restores it to its last state whenever the interpreter crashes.
 
-    What it died over is asked once more, since it may have been killed from outside, or for want of memory. Only if it
-    dies again does the command count as one that did not work.
+    The command is retried once, since the process may have been killed from outside or have run out of memory. After a
+    second crash the command counts as failed.
 
-    inputs: records every command that failed, and repeats those that are recorded
+    inputs: records every failed command, and repeats the recorded ones
 
-    ``GameError`` is raised if the game cannot be put back.
+    ``GameError`` is raised if the game cannot be restored.
     """
 
     def __init__(self, inner: Game, inputs: Inputs) -> None:
@@ -79,7 +79,7 @@ class RestoringGame(Game):
         self._inner.close()
 
     def _ask(self, command: str, ask: Callable[[], Answer]) -> Answer | None:
-        """Return what the inner game answers, at the second try if need be; ``None`` where the command has failed."""
+        """Return the answer of the inner game, after one retry if necessary; ``None`` if the command failed."""
         failure = self._inputs.get(GameFailed, lambda: None, lambda event: event.command == command)
         if failure is None:
             try:
@@ -96,7 +96,7 @@ class RestoringGame(Game):
         return None
 
     def put_back(self, failure: GameFailed) -> None:
-        """Put the game back to where it was before a command that failed; the observation has the reason."""
+        """Restore the game to the state before a failed command; the observation has the reason."""
         before = self._saved
         if failure.command:
             reason = f"The command did not work, and nothing has changed: {failure.error}"
@@ -111,4 +111,4 @@ class RestoringGame(Game):
 
 
 def _log_restart(error: GameError) -> None:
-    _LOG.warning("the interpreter is started again and asked once more: %s", error)
+    _LOG.warning("the interpreter crashed; the command is retried: %s", error)

@@ -1,4 +1,4 @@
-"""Tries routes out between episodes, with several seeds, and shortens them: assistance, and named so."""
+"""Tries out routes between episodes with several seeds, and shortens them. It is reported as assistance."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from session.values import Observation
 
 @dataclass(frozen=True, slots=True)
 class RouteProof:
-    """Tries out the routes that nobody has tried out yet, once an episode is over.
+    """Tries out new routes after an episode.
 
-    game: is reset by the next episode; an interpreter that dies ends the proof, not the run
-    inputs: a recorded proof is taken over, and nothing is tried
-    is_stopped: ends the proof early, as its time does; what was found by then stands
-    seeds, seconds: how many seeds are tried, and how long that may take
+    game: is reset by the next episode; a crash of its interpreter ends the proof, not the run
+    inputs: a recorded proof is reused, and nothing is tried
+    is_stopped: ends the proof early, as its time limit does; the results so far are kept
+    seeds, seconds: number of seeds for each route, and the time limit for all routes
     """
 
     game: Game
@@ -41,7 +41,7 @@ class RouteProof:
     seconds: float
 
     def __call__(self, episode: int) -> None:
-        """Try out what the episode and earlier ones have taught."""
+        """Try out the new routes of this episode and earlier ones."""
         proven = self.inputs.get(RoutesProven, partial(self._tried_out, episode))
         if proven is not None:
             self.routes.take_proof(proven)
@@ -56,7 +56,7 @@ class RouteProof:
                 trial = _RouteTrial(self.game, route, range(1, self.seeds + 1), partial(self._is_over, end))
                 found.append(ProvenRoute(route.key, route.number, len(route.steps), trial.forms()))
         except GameError as error:
-            self.routes.log_warning("the interpreter died while routes were tried out", error=str(error))
+            self.routes.log_warning("the interpreter crashed while routes were tried out", error=str(error))
         return RoutesProven(episode, tuple(found)) if found else None
 
     def _is_over(self, end: float) -> bool:
@@ -66,7 +66,7 @@ class RouteProof:
 def build_route_proof(
     configuration: GameConfiguration, game: Game, learning: Learning, inputs: Inputs, stop: Flag
 ) -> Callable[[int], None]:
-    """Return what is called after each episode: a proof of routes with the assistance of that name, else nothing."""
+    """Return the function to call after each episode; it does nothing without the assistance ``proven-routes``."""
     routes = learning.find(RouteManager)
     if routes is None or "proven-routes" not in configuration.assist:
         return lambda _episode: None
@@ -83,7 +83,7 @@ class _RouteTrial:
         self._is_over = is_over
 
     def forms(self) -> tuple[KnownRoute, ...]:
-        """Return the shortest form of the route, and the one that carries most if that is another one."""
+        """Return the shortest form of the route, and the one that carries most if it differs."""
         goal = self._route.steps[-1].leads_to
         for steps in filter(None, (self._route.steps, self._route.spare)):
             commands = tuple(step.command for step in steps)
@@ -110,7 +110,7 @@ class _RouteTrial:
         return minimised(commands, still_works)
 
     def _reaches(self, commands: Commands, seed: int, carried: frozenset[int] | set[int]) -> bool:
-        """Tell whether the commands lead to the goal of the route, with at least those things carried."""
+        """Return whether the commands reach the goal of the route with at least those things carried."""
         seen = self._plays[seed].play(commands)
         return seen is not None and self._is_goal(seen[-1]) and Waypoint.of(seen[-1]).carried_set >= carried
 
@@ -124,9 +124,9 @@ class _RouteTrial:
         return (here.location_id, here.score) == (end.location_id, end.score)
 
     def _form(self, commands: Commands, carried: frozenset[int] | set[int]) -> KnownRoute:
-        """Return the route with these commands, and with what they led to with all the seeds that work alike.
+        """Return the route with these commands, and with the waypoints that all seeds with equal results share.
 
-        carried: what has to be carried at the end
+        carried: numbers of the things that must be carried at the end
         """
         seeds = [seed for seed in self._plays if self._reaches(commands, seed, carried)]
         plays = [self._plays[seed].moments(commands) for seed in seeds]
@@ -145,14 +145,14 @@ def _is_alike(one: Observation, other: Observation) -> bool:
 
 
 def _merged(one: Waypoint, other: Waypoint) -> Waypoint:
-    """Return what holds with the seeds of both: what was carried with each, and all that was seen."""
+    """Return the waypoint of both plays: what both carried, and everything that either saw."""
     carried = one.carried and other.carried and tuple(sorted(one.carried_set & other.carried_set))
     seen = one.seen and other.seen and tuple(sorted({*one.seen, *other.seen}))
     return replace(one, carried=carried, seen=seen)
 
 
 class _SeededPlay:
-    """Plays lists of commands from the opening with one seed; a beginning that the last one had is not repeated."""
+    """Plays lists of commands from the opening with one seed, and reuses the common beginning with the last list."""
 
     def __init__(self, game: Game, seed: int) -> None:
         self._game = game
@@ -161,7 +161,7 @@ class _SeededPlay:
         self._states: list[SavedState] = []
 
     def play(self, commands: Commands) -> list[Observation] | None:
-        """Return what was observed after each command, ``None`` where one was refused or the player died.
+        """Return the observation after each command, ``None`` if one was refused or the player died.
 
         Raises ``GameError``.
         """
@@ -182,6 +182,6 @@ class _SeededPlay:
         return [state.observation for state in self._states[1:]]
 
     def moments(self, commands: Commands) -> list[Observation]:
-        """Return the opening and what was observed after each command. Raises ``GameError``."""
+        """Return the opening and the observation after each command. Raises ``GameError``."""
         observed = self.play(commands) or []
         return [self._states[0].observation, *observed]

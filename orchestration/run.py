@@ -1,4 +1,4 @@
-"""Puts a run together out of a configuration, an opened story and a model."""
+"""Assembles a run from a configuration, an open story and a model."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ Show = Callable[[Event], None]
 
 @dataclass(frozen=True, slots=True)
 class RunPosition:
-    """How far a run has come.
+    """The position of a run.
 
     index: of the episode in the plan, from 0
     episode: its number, if it has begun
-    turns: how many turns of it were played
+    turns: number of its turns that were played
     """
 
     index: int = 0
@@ -71,8 +71,8 @@ class RunPosition:
 class Run:
     """A run that is ready to be played.
 
-    folder: of its journal, or of what is written without one
-    position: how far it had come when it was opened
+    folder: of its journal, or its work folder if it has none
+    position: when it was opened
     """
 
     folder: Path
@@ -82,11 +82,11 @@ class Run:
 
     @property
     def is_played(self) -> bool:
-        """Whether all its episodes were played, and it only has to be ended."""
+        """Whether all its episodes were played, so that only its end is missing."""
         return self.position.index == len(self.orchestrator.plan.seeds)
 
     def play(self) -> RunEnd:
-        """Play the run to its end, or until it is paused. Raises ``StoreError``."""
+        """Play the run until it ends or is paused. Raises ``StoreError``."""
         end = self.orchestrator.play(self.position.index)
         self.orchestrator.learning.show()
         self.orchestrator.inputs.sync()
@@ -103,11 +103,12 @@ def open_run(
     stop: Flag,
     asked: Asked = unwatched,
 ) -> Iterator[Run]:
-    """Make a run folder and put the run together; every event goes to the journal, then to ``show``.
+    """Create a run folder and assemble the run; every event goes to the journal, then to ``show``.
 
-    The agent's model is tried out before the run begins. If it cannot begin, no folder is left behind, and no episode
-    number is used up.
-    asked: called before a model is asked
+    The agent's model is tested before the run begins. If it cannot begin, no folder is left behind, and no episode
+    number is used.
+
+    asked: called before each model call
     """
     workdir = configuration.zork_game_workdir
     with ExitStack() as stack:
@@ -132,7 +133,7 @@ def open_run(
 
 
 def begin(configuration: GameConfiguration, parts: Parts, manifest: Manifest, inputs: Inputs, folder: Path) -> None:
-    """Copy the shared files as they are when the run begins, and record its beginning. Raises ``StoreError``."""
+    """Copy the shared files, and record the start of the run. Raises ``StoreError``."""
     shared_files(configuration).copy_to(folder / AT_START, durable=True)
     inputs.emit(started(configuration, parts, manifest, folder))
 
@@ -149,11 +150,11 @@ def assemble(
     copies: Path | None = None,
     asked: Asked = unwatched,
 ) -> Iterator[Run]:
-    """Put the parts of a run together.
+    """Assemble the parts of a run.
 
-    journal: ``None`` for a replay, which rebuilds every prompt, in a work folder of its own
-    copies: the shared files as they were before the recorded events that ``inputs`` repeats
-    asked: called before a model is asked
+    journal: ``None`` for a replay, which rebuilds every prompt in its own work folder
+    copies: folder of the shared files as they were before the recorded events that ``inputs`` repeats
+    asked: called before each model call
     """
     folder = journal.folder if journal else configuration.zork_game_workdir
     for place in {folder, configuration.zork_game_workdir}:
@@ -202,7 +203,7 @@ def assemble(
 
 
 def started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, folder: Path) -> RunStarted:
-    """Return the first event of the run in that folder."""
+    """Return the first event of a run in that folder."""
     return RunStarted(
         run_id=manifest.run_id,
         folder=str(folder),
@@ -217,7 +218,7 @@ def started(configuration: GameConfiguration, parts: Parts, manifest: Manifest, 
 
 
 def new_manifest(configuration: GameConfiguration, parts: Parts, episodes: int) -> Manifest:
-    """Return the manifest of a run that begins now; its episode numbers are its own. Raises ``StoreError``."""
+    """Return the manifest of a new run, with episode numbers that no other run has. Raises ``StoreError``."""
     facts = parts.game.facts
     seed = configuration.game.seed
     return Manifest(

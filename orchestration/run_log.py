@@ -1,4 +1,4 @@
-"""The log of a run: one JSON object a line, beside its journal; what a person must know is told by ``logging``."""
+"""The log of a run: one JSON object per line; errors also go to ``logging``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MODELS = logging.getLogger("zorkgpt.llm")
 
 
 class Activity(BaseModel):
-    """What an entry of the log says of what goes on: who is being asked, or why somebody is asked again."""
+    """A log entry about the current activity: which model is called, or why a call is retried."""
 
     timestamp: datetime
     event: str
@@ -34,7 +34,7 @@ class Activity(BaseModel):
 
 
 def logged(log: FilteringBoundLogger, asked: Asked) -> Asked:
-    """Return what writes down that a model is being asked, before it tells ``asked`` so."""
+    """Return a function that logs a model call, then calls ``asked``."""
 
     def tell(role: Role, prompt: Prompt) -> None:
         log.info("a model is asked", role=role)
@@ -44,7 +44,7 @@ def logged(log: FilteringBoundLogger, asked: Asked) -> Asked:
 
 
 def activity_in(line: bytes) -> Activity | None:
-    """Return what a line of the log says of what goes on, ``None`` where it is about something else."""
+    """Return the activity in a line of the log, ``None`` if it is about something else."""
     try:
         activity = Activity.model_validate_json(line)
     except ValidationError:
@@ -56,11 +56,11 @@ def activity_in(line: bytes) -> Activity | None:
 def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
     """Open a logger that appends its lines to ``path``. Raises ``StoreError``.
 
-    Its errors are told by ``logging`` too, in a line without particulars; warnings that the program tells by
-    ``logging`` meanwhile are in the file, and so is why a model is asked again.
+    Errors also go to ``logging``, as one line without details. The file also gets the program's warnings from
+    ``logging`` and the reasons for retries.
 
-    Once it is open, a line that the disk refuses is lost: what a run cannot do without is in its journal, whose
-    refusal does end the run, and logging often happens while another error is on its way.
+    Later write errors are ignored: everything that a run needs is in its journal, whose write errors end the run, and
+    logging often happens while another error is handled.
     """
     try:
         file = open_to_append(path)
@@ -95,7 +95,7 @@ def _tell_errors(_logger: object, level: str, event: EventDict) -> EventDict:
 
 
 class _Forward(logging.Handler):
-    """Writes what the program tells by ``logging`` into the run's log."""
+    """Writes the program's ``logging`` records to the run's log."""
 
     def __init__(self, log: FilteringBoundLogger) -> None:
         super().__init__(logging.INFO)
@@ -103,13 +103,13 @@ class _Forward(logging.Handler):
         self.addFilter(lambda record: record.name != _TOLD.name)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the message with the module that it comes from."""
+        """Write the message with the name of its module."""
         tell = self._log.info if record.levelno < logging.WARNING else self._log.warning
         tell(record.getMessage(), logger=record.name)
 
 
 class _LineWriter:
-    """Writes each message of structlog as a line of ``file``; what the disk refuses is lost."""
+    """Writes each structlog message as a line of ``file``, and ignores write errors."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

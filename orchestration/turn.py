@@ -1,4 +1,4 @@
-"""One turn: look, think, play, and a record of it all."""
+"""Plays one turn: prompt, proposals, verdicts, command, record."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ from zorkgpt.players.critic import Critic
 from zorkgpt.players.extractor import Extractor
 
 Review = Callable[[Proposal], ProposalReviewed | None]
-"""Returns what a person decides about a proposal, ``None`` for no decision."""
+"""Returns the user's decision on a proposal, ``None`` for none."""
 
 Offer = Callable[[tuple[str, ...], Callable[[str], int]], tuple[str, ...]]
-"""Chooses from the valid actions of a moment by how often each was played, and says in which order they are shown."""
+"""Selects and orders valid actions by the number of times that each was played."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """Plays turns.
 
-    extractor: reads the story's text where the agent does not; where it fails, only the reading is missing
-    max_rejections: how many proposals of one turn are sent back with a reason; the next one is played
-    offer: which of the valid actions the agent may choose from: assistance, and none without it
+    extractor: reads the story's text if the agent does not; if it fails, only the reading is missing
+    max_rejections: proposals of one turn that are rejected with a reason; the next one is played
+    offer: selects the valid actions that the agent chooses from; ``None`` without that assistance
         (docs/specification.md, Assistance)
-    vocabulary: tells where a line of several commands is parted; without it none is
-    circling: if play goes round in circles, the critic is consulted
-    routes: what the agent may follow; the commands of a route are played without asking anybody
-    is_persons: a person chooses the commands: nobody judges them
-    review: lets a person decide on each proposal, in the critic's place; ``None`` for nobody
-    limit: the turn with which an episode ends, if not before
+    vocabulary: for splitting a line into commands; ``None`` for no splitting
+    circling: makes the critic check proposals while play repeats itself
+    routes: the routes of the agent; their commands are played without a model call
+    is_persons: the user plays, without a critic
+    review: lets the user decide on each proposal instead of the critic; ``None`` for no review
+    limit: the last turn of an episode
     """
 
     game: RestoringGame
@@ -67,16 +67,16 @@ class Turn:
 
     @property
     def on_route(self) -> bool:
-        """Whether the next command is one of a route that is followed, so that nobody is asked for it."""
+        """Whether the next command is part of a route, so that no player is called."""
         return self.routes is not None and self.routes.next_proposal is not None
 
     def play(self, state: GameState, learnt: Sequence[PromptSection] = ()) -> TurnRecord:
-        """Play the next turn; nothing has learnt from it yet.
+        """Play the next turn and return its record; the managers have not learned from it yet.
 
-        learnt: what the managers have to say to the players
+        learnt: the managers' sections of the prompts
 
-        Where even the last proposal never reached the story, the turn passes with that refusal as its outcome.
-        Raises ``PlayerLeft`` or ``LanguageModelError`` with the story untouched, or ``GameError``.
+        If even the last proposal cannot reach the story, the outcome of the turn is that refusal.
+        Raises ``PlayerLeft`` or ``LanguageModelError`` with the story unchanged, or ``GameError``.
         """
         before, on_route = self.game.observation, self.on_route
         attempts = self._next_of_route() or list(self._attempts(before, learnt, state))
@@ -91,9 +91,9 @@ class Turn:
         )
 
     def repeat(self, recorded: TurnRecord, failures: Sequence[GameFailed]) -> None:
-        """Play the command of a recorded turn, as its prompts and answers led to it.
+        """Play the command of a recorded turn without its prompts.
 
-        failures: commands of this turn that the interpreter did not survive
+        failures: commands of this turn that crashed the interpreter
         """
         for proposal, verdict in zip(recorded.proposals, recorded.verdicts, strict=True):
             if self.routes is not None and proposal.wants_way and verdict.source != "person":
@@ -105,7 +105,7 @@ class Turn:
             self.game.step(recorded.action)
 
     def _next_of_route(self) -> list[_JudgedProposal]:
-        """Play the next command of the route that is followed; return nothing where none is."""
+        """Play the next command of the current route; return an empty list if there is none."""
         proposal = self.routes.next_proposal if self.routes else None
         if proposal is None:
             return []
@@ -117,9 +117,9 @@ class Turn:
     ) -> Iterator[_JudgedProposal]:
         """Yield proposals with their verdicts, up to the one that was played.
 
-        Of a line of several commands the first is judged and played: the next one is proposed by an agent that has seen
-        what came of it. A route or a location that cannot be reached is never played; if the last proposal was one, the
-        agent is asked once more, without these.
+        Only the first of several commands in a line is judged and played, since the agent should see its result before
+        the next. An unreachable route or location is never played; if the last proposal was one, the agent is called
+        once more without these options.
         """
         routes = self.routes.offers(before) if self.routes else ()
         valid_actions = self.offer(self.game.valid_actions(), partial(self._times, state)) if self.offer else None
@@ -162,7 +162,7 @@ class Turn:
         return self.review(proposal) if self.review else None
 
     def _times(self, state: GameState, action: str) -> int:
-        """Return how often the action was played here, in this episode and, as far as routes are learnt, earlier."""
+        """Return how often the action was played here, in this episode and, if routes are enabled, in earlier ones."""
         earlier = self.routes.times_tried(action) if self.routes else 0
         return len(state.tries.of(state.current_room_id, action)) + earlier
 
@@ -190,7 +190,7 @@ class Turn:
         return replace(context, routes=routes, may_travel=may_travel)
 
     def _led(self, proposal: Proposal, before: Observation) -> _JudgedProposal | None:
-        """Set out on the way that the agent wants, and propose its first command; ``None`` where it wants none."""
+        """Start the route or walk that the agent wants, and propose its first command; ``None`` if it wants none."""
         if self.routes is None or not proposal.wants_way:
             return None
         problem = self.routes.set_out(proposal, before)
@@ -206,7 +206,7 @@ class Turn:
         proposal: Proposal,
         review: ProposalReviewed | None,
     ) -> _JudgedProposal:
-        """Return what is to be played, and whether it is: as the person has decided, else as the critic judges."""
+        """Return the command and the verdict on it: by the user's decision, else by the critic."""
         if review is not None and not review.played:
             return _JudgedProposal(proposal, Verdict(accepted=False, reason=review.reason, source="person"))
         led = self._led(proposal, before)
@@ -215,9 +215,9 @@ class Turn:
     def _judge(
         self, before: Observation, learnt: Sequence[PromptSection], proposal: Proposal, *, is_wanted: bool
     ) -> Verdict:
-        """Return the critic's verdict; a command that cannot reach the story is refused without the critic.
+        """Return the critic's verdict; a command that cannot reach the story is rejected without the critic.
 
-        is_wanted: by a person, who has seen it
+        is_wanted: the user has confirmed the command
         """
         unfit = None if before.awaits_key else refusal(proposal.action)
         if unfit is not None:
@@ -242,7 +242,7 @@ class Turn:
 
 
 class PlayerLeft(ZorkGPTError):
-    """The person who plays wants to end the episode."""
+    """The user wants to end the episode."""
 
 
 class _JudgedProposal(NamedTuple):
@@ -251,12 +251,12 @@ class _JudgedProposal(NamedTuple):
 
 
 def freshest_first(actions: tuple[str, ...], times: Callable[[str], int]) -> tuple[str, ...]:
-    """Sort the actions, the least played here first: small models favour what a list begins with."""
+    """Sort the actions, the least played here first: small models prefer the beginning of a list."""
     return tuple(sorted(actions, key=times))
 
 
 def freshest(actions: tuple[str, ...], times: Callable[[str], int]) -> tuple[str, ...]:
-    """Return the actions that were played least here: small models do the same over and over."""
+    """Return the actions that were played least here: small models repeat themselves."""
     played = [times(action) for action in actions]
     return tuple(action for action, number in zip(actions, played, strict=True) if number == min(played))
 

@@ -30,7 +30,7 @@ from session.values import Observation, Seed, TurnRecord
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What to play: ``seeds`` has one seed for each episode, ``max_turns`` is the limit of each."""
+    """The episodes of a run: one seed for each, and the turn limit of each."""
 
     seeds: tuple[Seed, ...]
     max_turns: int
@@ -41,7 +41,7 @@ RunEnd = Literal["done", "interrupted", "paused"]
 
 
 class Episode:
-    """An episode being played: its state and its figures so far."""
+    """An episode in progress: its state and its figures."""
 
     def __init__(self, state: GameState, opening: Observation) -> None:
         self.state = state
@@ -49,11 +49,11 @@ class Episode:
         self._progress = EpisodeProgress(opening)
 
     def count(self, record: TurnRecord, seconds: float) -> None:
-        """Add a turn to the figures of the episode."""
+        """Add a turn to the figures of the episode. ``seconds``: of the turn."""
         self._progress.count(record, seconds)
 
     def ended(self, end: EpisodeEnd) -> EpisodeEnded:
-        """Return the event of this end, with the figures of the episode."""
+        """Return the event of the episode's end, with its figures."""
         progress = self._progress
         return EpisodeEnded(
             episode=self.state.episode,
@@ -69,13 +69,13 @@ class Episode:
 
 @dataclass(slots=True)
 class ZorkOrchestrator:
-    """Plays episodes; everything that happens goes to ``inputs`` as events.
+    """Plays episodes and records every event in ``inputs``.
 
-    stop: set from outside, pauses the run after the turn in flight
+    stop: when set by another thread, pauses the run after the current turn
     checkpoint: called after every episode, when its files are written
-    after_episode: called with the number of an episode when its managers have drawn their conclusions
-    players: called before each turn that is not only repeated; returns the turn with the players that are to play it
-    rebuilds_prompts: whether recorded turns are repeated with every prompt, to compare them
+    after_episode: called with the number of an episode after its managers have learned from it
+    players: called before each new turn; returns the ``Turn`` with its players
+    rebuilds_prompts: whether recorded turns are repeated with their prompts, to compare these
     """
 
     game: RestoringGame
@@ -91,9 +91,9 @@ class ZorkOrchestrator:
     _episode: Episode | None = None
 
     def play(self, first: int = 0) -> RunEnd:
-        """Play every episode of the plan from the index ``first`` on, or until the run has to pause.
+        """Play every episode of the plan from the index ``first`` on, until the run ends or pauses.
 
-        Raises ``StoreError`` if not even the pause can be recorded.
+        Raises ``StoreError`` if even the pause cannot be recorded.
         """
         try:
             for index in range(first, len(self.plan.seeds)):

@@ -148,8 +148,8 @@ def test_a_memory_of_this_episode_alone_can_be_taken_out(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("branch", "message"),
     [
-        (Branch(1, 6, ("Never heard of",)), "there is no memory of this title at that turn: Never heard of"),
-        (Branch(1, TURNS, ("Never heard of",)), "there is no memory of this title at that turn: Never heard of"),
+        (Branch(1, 6, ("Never heard of",)), "there is no memory with this title at that turn: Never heard of"),
+        (Branch(1, TURNS, ("Never heard of",)), "there is no memory with this title at that turn: Never heard of"),
         (Branch(1, TURNS + 1), f"the run has no turn {TURNS + 1} in episode 1; it has {2 * TURNS} turns in all"),
         (Branch(1, 0), f"the run has no turn 0 in episode 1; it has {2 * TURNS} turns in all"),
         (Branch(3, 1), f"the run has no turn 1 in episode 3; it has {2 * TURNS} turns in all"),

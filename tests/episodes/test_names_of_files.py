@@ -23,6 +23,6 @@ def test_no_name_in_a_work_folder_can_be_taken_by_something_else(own_story: Path
 
 def test_an_option_cannot_give_a_file_the_name_of_another(own_story: Path, tmp_path: Path) -> None:
     work = tmp_path / "work"
-    with pytest.raises(ConfigurationError, match=r"two files of the work folder would be called lexicon\.json"):
+    with pytest.raises(ConfigurationError, match=r"two files of the work folder would have the name lexicon\.json"):
         play_prompted(own_story, work, turns=1, knowledge_file="Lexicon.json")
     assert not work.exists()

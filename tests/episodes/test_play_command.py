@@ -93,5 +93,5 @@ def test_ctrl_c_pauses_and_resume_asks_the_person_again(tmp_path: Path) -> None:
 
 def test_what_asks_no_person_says_so(own_story: Path) -> None:
     configuration = GameConfiguration(game=GameOptions(file=own_story), agent=AgentOptions(player="person"))
-    with pytest.raises(ConfigurationError, match="here is no person"), open_parts(configuration):
+    with pytest.raises(ConfigurationError, match="no terminal input"), open_parts(configuration):
         pass

@@ -145,7 +145,7 @@ def test_a_flipped_byte_anywhere_in_the_story_is_found_and_the_file_named(record
 def test_a_checkpoint_of_a_journal_that_is_shorter_is_named(copied: Path) -> None:
     path = find_run(copied) / JOURNAL_FILE
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-3]))
-    with pytest.raises(StoreError, match="does not belong to the journal beside it"):
+    with pytest.raises(StoreError, match="does not match the journal in the same folder"):
         verify_run(STORY, copied)
 
 

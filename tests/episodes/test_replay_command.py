@@ -101,8 +101,8 @@ def test_a_run_that_would_go_on_differently_says_so_and_what_shows_it(here: Path
     changed_turn(here, lambda record: record["after"].update(text="The sky falls."))
     run = find_run(here / "work")
     told = (
-        f"run {run.name} cannot go on: this version, or a file of the work folder, makes it play differently from "
-        f"turn 2 of episode 1; zorkgpt replay {run} shows the difference\n"
+        f"run {run.name} cannot continue: with this version or these files it plays differently from "
+        f"turn 2 of episode 1 on; zorkgpt replay {run} shows the difference\n"
     )
     forked = replay(here, "--fork-at", "1:3")
     assert (forked.status, forked.err.decode()) == (1, f"zorkgpt: {told}")

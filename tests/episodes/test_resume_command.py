@@ -188,7 +188,10 @@ def test_a_run_that_has_ended_is_one_line(tmp_path: Path, server: MisbehavingSer
     play(tmp_path, server)
     before = contents_of(tmp_path)
     run = find_run(tmp_path / "work").name
-    assert refusal(resume(tmp_path)) == f"zorkgpt: run {run} has ended: there is nothing to resume"
+    assert (
+        refusal(resume(tmp_path))
+        == f"zorkgpt: run {run} has ended; only a run that was interrupted or paused can be resumed"
+    )
     assert contents_of(tmp_path) == before
 
 
@@ -238,7 +241,7 @@ def test_a_checkpoint_of_another_run_is_one_line_that_names_it(here: Path, serve
     shutil.copytree(find_run(here / "work") / CHECKPOINTS, older / CHECKPOINTS)
     line = refusal(resume(here, older.name))
     assert f"{older / CHECKPOINTS}/" in line
-    assert "does not belong to the journal beside it" in line
+    assert "does not match the journal in the same folder" in line
 
 
 def test_a_run_that_another_process_plays_is_left_alone(here: Path) -> None:

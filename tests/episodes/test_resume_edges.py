@@ -111,7 +111,7 @@ def test_a_run_folder_outside_of_a_work_folder_is_not_played_in(own_story: Path,
     stopped(own_story, tmp_path / "work", at=3)
     copied = tmp_path / "elsewhere" / "copied"
     shutil.copytree(find_run(tmp_path / "work"), copied)
-    with pytest.raises(ConfigurationError, match="is in no work folder"):
+    with pytest.raises(ConfigurationError, match="is not in a work folder"):
         configuration_of(read_manifest(copied), copied, GameConfiguration())
 
 

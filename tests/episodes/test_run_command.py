@@ -214,7 +214,7 @@ def test_a_model_that_fails_pauses_the_run_with_one_line_and_the_key_is_in_nothi
     [
         (("--game", "nowhere.z5"), "nowhere.z5"),
         (("--model", "nowhere.gguf"), "nowhere.gguf"),
-        (("--model", "some-model"), "no server is configured that could serve some-model"),
+        (("--model", "some-model"), "no server is configured for some-model"),
         (("--base-url", "no address"), "base_url"),
         (("--assist", "walkthrough"), "assist"),
     ],
@@ -252,4 +252,4 @@ def test_a_folder_that_was_named_for_another_story_is_a_mendable_error(tmp_path:
         played(tmp_path, server, "--max-turns", "1")
         result = played(tmp_path, server, "--max-turns", "1", "--game", str(copy))
     assert result.returncode == 2
-    assert "holds what was learnt of tidehouse" in result.stderr
+    assert "belongs to the story tidehouse" in result.stderr

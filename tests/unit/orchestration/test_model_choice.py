@@ -21,7 +21,7 @@ def test_a_server_without_a_named_model_plays_with_its_first_one() -> None:
 
 def test_a_key_without_a_model_is_a_mendable_error_and_no_model_is_picked_for_the_user() -> None:
     with (
-        pytest.raises(ConfigurationError, match="name one with --model"),
+        pytest.raises(ConfigurationError, match="set one with --model"),
         choose_model(GameConfiguration(llm={"api_key": "sk-planted"})),
     ):
         pass

@@ -30,14 +30,14 @@ def test_the_same_story_is_welcome_again_wherever_its_file_is(tmp_path: Path) ->
 
 def test_another_story_is_refused_with_both_names_and_the_mend(tmp_path: Path) -> None:
     bind_to_story(tmp_path, VATS)
-    with pytest.raises(ConfigurationError, match=r"learnt of vats, this is moor: .*--workdir DIR"):
+    with pytest.raises(ConfigurationError, match=r"the story vats, and this is moor: .*--workdir DIR"):
         bind_to_story(tmp_path, MOOR)
     bind_to_story(tmp_path, VATS)
 
 
 def test_another_release_of_the_same_name_is_another_story(tmp_path: Path) -> None:
     bind_to_story(tmp_path, VATS)
-    with pytest.raises(ConfigurationError, match="learnt of vats, this is another file of the same name"):
+    with pytest.raises(ConfigurationError, match="the story vats, and this is another file of the same name"):
         bind_to_story(tmp_path, replace(VATS, sha256="c" * 64))
 
 

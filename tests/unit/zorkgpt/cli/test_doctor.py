@@ -56,7 +56,7 @@ def test_a_run_that_cannot_be_put_together_is_status_1(server: MisbehavingServer
     result = _run("--base-url", server.base_url, "--model", "big", "--game", str(own_story))
     (failed,) = [line for line in result.output.splitlines() if line.startswith("✗")]
     assert failed.startswith("✗ Run ")
-    assert "two files of the work folder would be called lexicon.json" in failed
+    assert "two files of the work folder would have the name lexicon.json" in failed
     assert result.exit_code == 1
 
 
