@@ -1,4 +1,4 @@
-"""How commands are written, and which words a story knows."""
+"""Parses commands, and describes the vocabulary of a story."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Literal
 from session.text import one_line
 
 ParserFamily = Literal["infocom", "inform", "unknown"]
-"""Who wrote the parser of a story.
+"""The origin of a story's parser.
 
-Infocom's parser knows only nouns of its dictionary, and one noun is enough to name a thing. In Inform's parser each
-word of a phrase has to name the thing, and a story may read words in ways of its own.
+Infocom's parser accepts only nouns of its dictionary, and one noun is enough to name a thing. In Inform's parser each
+word of a phrase must name the thing, and a story may parse words by its own rules.
 """
 
 
@@ -21,14 +21,13 @@ word of a phrase has to name the thing, and a story may read words in ways of it
 class Vocabulary:
     """The words of a story, in lower case and cut to ``letters`` letters as its parser cuts them.
 
-    words: all words that the parser knows
+    words: all words of the dictionary
     verbs: words that a command may start with; some need more words after them
-    free_verbs: verbs that may be followed by words which name nothing at hand: speech, topics, far places
-    nouns: words that the tables mark as nouns, whether or not an object has them as a name
+    free_verbs: verbs whose objects need not be present: speech, topics, distant places
+    nouns: words that the dictionary marks as nouns, even if no object has them as a name
     directions: words that move the player by themselves
-    objects: for each word the Z-machine objects with it in their list of names; empty where no such list is known
-    mentions: for each word the objects that have it anywhere in their properties or in the routines there, and so may
-        have it as a name
+    objects: for each word the Z-machine objects with it in their list of names; empty if such lists are unknown
+    mentions: for each word the objects with it anywhere in their properties or routines, which may be a name
     """
 
     letters: int
@@ -72,7 +71,7 @@ class Command:
 
 
 def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
-    """Return the command in ``action``, or ``None`` for an empty one, a quotation, a list, or more than one command."""
+    """Return the command in ``action``, ``None`` for an empty text, a quotation, a list, or several commands."""
     text = action.lower().strip(" .!")
     if not text or _NOT_ONE_CLAUSE.search(text):
         return None
@@ -91,45 +90,45 @@ def read_command(action: str, vocabulary: Vocabulary) -> Command | None:
 
 
 def plain_command(action: str) -> str:
-    """Return the command in the one form in which two that differ by case, blanks or full stops are the same."""
+    """Return the command in a normal form, without differences in case, blanks and full stops."""
     return one_line(action).lower().strip(" .!")
 
 
 def is_waiting(command: str) -> bool:
-    """Tell whether a plain command only lets time pass."""
+    """Return whether a plain command only lets time pass."""
     return command in _WAITING
 
 
 def is_routine(command: str) -> bool:
-    """Tell whether a plain command only looks about or lets time pass, for which it is typed again and again."""
+    """Return whether a plain command only looks around or lets time pass, so that repeating it is normal."""
     return command in _ROUTINE
 
 
 def passes_time(command: str) -> bool:
-    """Tell whether a plain command only waits or looks, at whatever it may be: what happens then is not its doing."""
+    """Return whether a plain command only waits or looks at something, so that it causes no events."""
     return is_routine(command) or command.split(" ", 1)[0] in _WAITING | _LOOKING_AT
 
 
 def is_speech(command: str) -> bool:
-    """Tell whether a plain command speaks to somebody: by its verb, or as in "guard, open the gate"."""
+    """Return whether a plain command is speech: by its verb, or as in "guard, open the gate"."""
     return "," in command or command.split(" ", 1)[0] in _SPEECH
 
 
 def steps_of(line: str) -> list[str]:
-    """Return what a line holds between full stops, semicolons and "then"."""
+    """Split a line at full stops, semicolons and "then"."""
     return [step for step in _STOP.split(line) if step]
 
 
 def first_command(line: str, vocabulary: Vocabulary) -> str:
-    """Return the first command of a line of several, or all of a line that is one command."""
+    """Return the first command of a line, or the whole line if it is one command."""
     return commands_of(line, vocabulary)[0]
 
 
 def commands_of(line: str, vocabulary: Vocabulary) -> list[str]:
     """Return the commands of a line, in order.
 
-    After a stop only a verb or a direction of the story begins another command: "ask mrs. smith" is one. A line with a
-    quotation is never parted.
+    After a stop only a verb or a direction of the story begins another command: "ask mrs. smith" is one command. A line
+    with a quotation is not split.
     """
     starts = vocabulary.verbs | vocabulary.directions
     for stop in () if '"' in line else _STOP.finditer(line):
@@ -140,6 +139,6 @@ def commands_of(line: str, vocabulary: Vocabulary) -> list[str]:
 
 
 def words_of(text: str, vocabulary: Vocabulary) -> frozenset[str]:
-    """Return every word of a text as the dictionary cuts it; of a word with hyphens its parts, too."""
+    """Return every word of a text as the dictionary cuts it, and the parts of hyphenated words."""
     found = {part for word in _WORD.findall(text.lower()) for part in (word, *word.split("-"))}
     return frozenset(map(vocabulary.cut, found))

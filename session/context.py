@@ -1,4 +1,4 @@
-"""The sections of a prompt, and what the agent is shown."""
+"""The sections of a prompt, and the context of the agent."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from enum import IntEnum
 
 
 class Place(IntEnum):
-    """Where in a prompt a section stands.
+    """The position of a section in a prompt.
 
-    What changes least comes first, so that a server finds the beginning of a prompt in its cache
-    (docs/specification.md, Prompt order). What stands after ``HISTORY`` bears on the present moment; the critic is
-    shown it, too.
+    Sections that change least come first, so that a server has the beginning of a prompt in its cache
+    (docs/specification.md, Prompt order). Those after ``HISTORY`` are about the present moment, and are also part of
+    the critic's prompt.
     """
 
     PLAN = 0
@@ -34,7 +34,7 @@ class Place(IntEnum):
 class PromptSection:
     """A part of a prompt with its Markdown heading.
 
-    priority: the section with the greatest number is dropped first when there is no room; one with 0 is never dropped
+    priority: if the prompt is too long, the section with the highest number is dropped first; 0 is never dropped
         (docs/specification.md, Prompt budgets)
     """
 
@@ -52,8 +52,8 @@ class PromptSection:
 class OfferedRoute:
     """A route that can be followed at this moment.
 
-    choice: how it stands among commands to choose from
-    is_best: no other one can be expected to win more points, as far as it is trusted
+    choice: its text in a list of commands
+    is_best: no other route has a higher expected gain
     """
 
     number: int
@@ -63,12 +63,12 @@ class OfferedRoute:
 
 @dataclass(frozen=True, slots=True)
 class AgentContext:
-    """All that the agent may know when it chooses a command.
+    """Everything that the agent may know when it chooses a command.
 
     sections: those that change rarely come first (docs/specification.md, Prompt order)
-    valid_actions: the commands that the agent may choose from; ``None`` where it may choose any
-    routes: those that the agent may follow instead of typing a command
-    may_travel: whether the agent may name a location to walk to instead
+    valid_actions: the commands that the agent must choose from; ``None`` if any command is allowed
+    routes: those that the agent may follow instead
+    may_travel: whether the agent may instead name a location to walk to
     """
 
     sections: tuple[PromptSection, ...]

@@ -1,17 +1,17 @@
-"""Every error that ZorkGPT raises on purpose.
+"""The errors that ZorkGPT raises.
 
     ZorkGPTError
-      ConfigurationError        a wrong option or a missing key: which one, where, and what would be right
-      StoryError                not a story file, an unknown version, or a corrupt one
-      GameError                 the interpreter died, hung or refused
-      LanguageModelError        a model call that gave no usable answer
+      ConfigurationError        a wrong option or a missing key: its name, its source, and the expected value
+      StoryError                not a story file, an unknown version, or a corrupt file
+      GameError                 the interpreter crashed, hung or refused
+      LanguageModelError        a model call without a usable answer
         LanguageModelUnavailable    no server, no permission, or still failing after the retries
-        ResponseInvalid             answers came, but none that fits the schema
-      BudgetSpent               the run's own limit on tokens, money or time is reached
+        ResponseInvalid             no answer matches the schema
+      BudgetSpent               the run's limit on tokens, money or time is reached
       WaitInterrupted           the run was stopped while it waited for a model
       StoreError                memories, map, knowledge or journal cannot be read or written
 
-Foreign exceptions are translated where the foreign code is called, with ``raise ... from``.
+Exceptions of other libraries are converted at the call, with ``raise ... from``.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ if TYPE_CHECKING:  # --help prints errors, and need not wait for Pydantic
 
 
 class ZorkGPTError(Exception):
-    """The base of all errors of ZorkGPT: its message says in one line what went wrong."""
+    """The base of all errors of ZorkGPT; the message is one line."""
 
     exit_status = 1
 
 
 class ConfigurationError(ZorkGPTError):
-    """An option is wrong or missing; the message names it, where it was given and what would be right."""
+    """An option is wrong or missing; the message has its name, its source and the expected value."""
 
     exit_status = 2
 
 
 class StoryError(ZorkGPTError):
-    """The file is not a story this program can play; the message says what is wrong with it."""
+    """The file is not a playable story; the message has the reason."""
 
     exit_status = 2
 
 
 class GameError(ZorkGPTError):
-    """The interpreter died, hung or refused."""
+    """The interpreter crashed, hung or refused."""
 
 
 class LanguageModelError(ZorkGPTError):
     """A model call gave no usable answer.
 
-    model, usage: the model that gave an unusable answer, and its tokens; "" and zeros where none came
+    model, usage: the model that gave an unusable answer, and its tokens; "" and zeros if there was no answer
     """
 
     model = ""
@@ -57,25 +57,24 @@ class LanguageModelError(ZorkGPTError):
 
 
 class LanguageModelUnavailable(LanguageModelError):
-    """The model cannot be reached, or went on failing after the retries."""
+    """The model cannot be reached, or still fails after the retries."""
 
 
 class ResponseInvalid(LanguageModelError):
-    """The model answered, and the answer cannot be used."""
+    """The model's answers cannot be used."""
 
 
 class BudgetSpent(ZorkGPTError):
-    """The run's own limit on tokens, money or time is reached.
+    """The run's limit on tokens, money or time is reached.
 
-    It is no ``LanguageModelError``, because whoever can go on without an answer has to stop all the same.
+    It is not a ``LanguageModelError``, because callers that can continue without an answer must stop as well.
     """
 
 
 class WaitInterrupted(ZorkGPTError):
     """The run was stopped while it waited for a model.
 
-    Like ``BudgetSpent`` it is no ``LanguageModelError``: nobody goes on without the answer, which is asked for again
-    when the run is resumed.
+    Like ``BudgetSpent`` it is not a ``LanguageModelError``: the call is repeated when the run is resumed.
     """
 
 
@@ -84,9 +83,9 @@ class StoreError(ZorkGPTError):
 
 
 def problems_in(error: ValidationError, whole: str = "the file") -> list[str]:
-    """Return one line for each thing that did not validate: its place, a colon and what is wrong with it.
+    """Return one line for each validation error: its location, a colon and the message.
 
-    whole: what to call the place where the problem is with all of it
+    whole: the location to print for an error of the whole value
     """
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     return [f"{'.'.join(map(str, problem['loc'])) or whole}: {problem['msg']}" for problem in problems]

@@ -1,4 +1,4 @@
-"""The events of a run: each is a line of the journal, and is shown to whoever watches the run."""
+"""The events of a run: each is a line of the journal, and updates the displays of the run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from session.route import KnownRoute
 from session.values import Observation, Seed, StoryFacts, TurnRecord
 
 OptionValue = str | int | float | None
-"""Of an option that may change within a run."""
+"""The value of an option that may change within a run."""
 
 EpisodeEnd = Literal["won", "lost", "over", "crashed", "turn_limit", "left"]
 
@@ -22,8 +22,8 @@ class RunStarted:
     """A run begins.
 
     folder: the run folder
-    story_choice, model: which story and model are used, and why, in words
-    assistance: the kinds of help that the agent gets
+    story_choice, model: the story and the model with the reason for the choice, in words
+    assistance: the kinds of assistance that the agent has
     files: SHA-256 of the manifest and of the copies of the shared files, by their names in the run folder
     """
 
@@ -53,8 +53,8 @@ class EpisodeStarted:
 class ModelAnswered:
     """A model call gave a usable answer.
 
-    prompt_tokens, cached_tokens, completion_tokens: of all requests that the call took, as the server counted them
-    question_tokens: of the prompt of the one request that was answered; 0 where the server did not count it
+    prompt_tokens, cached_tokens, completion_tokens: of all requests of the call, as counted by the server
+    question_tokens: of the prompt of the request that was answered; 0 if the server did not count it
     prompt_characters: of the prompt; 0 in journals of earlier versions
     seconds: from the call to the answer
     """
@@ -76,7 +76,7 @@ class ModelAnswered:
 
 @dataclass(frozen=True, slots=True)
 class ModelFailed:
-    """A model call gave no usable answer after all retries; the tokens are those of the answers that came."""
+    """A model call gave no usable answer after all retries; the tokens are those of its answers."""
 
     role: str
     prompt_sha256: str
@@ -94,7 +94,7 @@ class TurnPlayed:
     """A turn was played.
 
     seconds: from the observation before it to the one after
-    memory_tokens: of the location memories that the agent was shown
+    memory_tokens: of the location memories in the agent's prompt
     """
 
     record: TurnRecord
@@ -107,8 +107,8 @@ class TurnPlayed:
 class EpisodeEnded:
     """An episode ended.
 
-    score, best_score, max_score: at its end, at best in it, and the most there is; ``None`` where the story keeps none
-    rooms: how many locations were seen in it
+    score, best_score, max_score: final, highest and maximum score; ``None`` if the story has no score
+    rooms: number of locations that were seen
     """
 
     episode: int
@@ -124,9 +124,9 @@ class EpisodeEnded:
 
 @dataclass(frozen=True, slots=True)
 class GameFailed:
-    """The interpreter crashed or hung over a command and was put back to the state before it.
+    """The interpreter crashed or hung on a command and was restored to the state before it.
 
-    command: "" where that happened while it looked ahead for valid actions
+    command: "" if it happened while valid actions were computed
     """
 
     command: str
@@ -136,11 +136,11 @@ class GameFailed:
 
 @dataclass(frozen=True, slots=True)
 class FileEdited:
-    """A person or another process was found to have written a shared file.
+    """A person or another process has changed a shared file.
 
     file: its name in the work folder
-    text: what it contains now; "" if it is gone
-    lacks: how many of the run's last changes the text lacks: it is an edit of an older version
+    text: its content now; "" if it is gone
+    lacks: how many of the run's last changes are missing, since an older version was edited
     """
 
     file: str
@@ -165,10 +165,10 @@ class FileWritten:
 
 @dataclass(frozen=True, slots=True)
 class OptionsChanged:
-    """The run goes on with other models, other servers or another sampling: it was resumed so.
+    """The run was resumed with other models, servers or sampling.
 
     options: the new values, by the options' names
-    model: which model plays from here on, in words
+    model: the new model, in words
     """
 
     options: Mapping[str, OptionValue]
@@ -178,11 +178,11 @@ class OptionsChanged:
 
 @dataclass(frozen=True, slots=True)
 class ProposalReviewed:
-    """A person was shown a proposal before it was played, and decided.
+    """The user has decided on a proposal before it was played.
 
-    action: the command that was proposed
-    played: the command that the person wants to be played, the proposed one or another; "" where it is refused
-    reason: why it is refused, for the agent
+    action: the proposed command
+    played: the command to play, the proposed one or another; "" if it is rejected
+    reason: of a rejection, for the agent
     """
 
     action: str
@@ -193,7 +193,7 @@ class ProposalReviewed:
 
 @dataclass(frozen=True, slots=True)
 class MemoryRemoved:
-    """The memories with that title were removed before the next turn: a fork was asked to go on without them."""
+    """The memories with that title were removed before the next turn, as the options of a fork require."""
 
     title: str
     kind: Literal["memory_removed"] = "memory_removed"
@@ -201,10 +201,10 @@ class MemoryRemoved:
 
 @dataclass(frozen=True, slots=True)
 class ProvenRoute:
-    """What came of trying out a route.
+    """The result of trying out a route.
 
-    key, number, commands: of the route as it was
-    forms: what takes its place: the shortest form, and the one that carries most where that is another one
+    key, number, commands: of the original route
+    forms: its replacements: the shortest form, and the one that carries most if it differs
     """
 
     key: str
@@ -215,7 +215,7 @@ class ProvenRoute:
 
 @dataclass(frozen=True, slots=True)
 class RoutesProven:
-    """Routes were tried out after an episode, from the opening, with several seeds: assistance."""
+    """Routes were tried out after an episode, from the opening, with several seeds."""
 
     episode: int
     routes: tuple[ProvenRoute, ...]
@@ -226,8 +226,8 @@ class RoutesProven:
 class RunPaused:
     """The run stopped and can be resumed.
 
-    reason: one line for a person
-    episode, turns: the episode that it stopped in, and how many turns of it were played
+    reason: one line for the user
+    episode, turns: the current episode and the number of its turns that were played
     """
 
     reason: str
@@ -240,7 +240,7 @@ class RunPaused:
 class RunEnded:
     """All episodes were played.
 
-    files: SHA-256 of what each shared file holds, by its name in the work folder
+    files: SHA-256 of each shared file, by its name in the work folder
     """
 
     episodes: int
@@ -267,4 +267,4 @@ Event = Annotated[
     Field(discriminator="kind"),
 ]
 EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
-"""Makes events into plain values for JSON, and plain values into events."""
+"""Converts events to and from plain values for JSON."""

@@ -57,10 +57,10 @@ FALLBACKS: Mapping[Role, Role] = {
 
 @dataclass(frozen=True, slots=True)
 class RoleOptions:
-    """The model of one role, where it is served and how it is sampled, after all fallbacks.
+    """The model of one role with its server and sampling, after all fallbacks.
 
     model: ``None`` means the first one that the server lists
-    base_url: ``None`` means the client's own default
+    base_url: ``None`` means the client's default
     """
 
     engine: Engine
@@ -133,10 +133,10 @@ class GameConfiguration(Options):
     )
 
     def __init__(self, config_dict: Mapping[str, Any] | None = None, /, **options: object) -> None:
-        """Take the options by name, or from a dictionary that is laid out as ``pyproject.toml`` is, or as its table.
+        """Set the options by name, or from a dictionary with the layout of ``pyproject.toml`` or of its table.
 
-        What is given by name stands above the dictionary. Raises ``ConfigurationError`` for an option in the dictionary
-        that does not exist, and ``ValidationError`` for all else.
+        Options by name override the dictionary. Raises ``ConfigurationError`` for an unknown option in the dictionary,
+        and ``ValidationError`` for all other errors.
         """
         document = config_dict or {}
         table = document.get("tool", {}).get("zorkgpt", {}) if "tool" in document else document
@@ -152,7 +152,7 @@ class GameConfiguration(Options):
         return self
 
     def file_names(self) -> Mapping[str, str]:
-        """Return the names of the files in the work folder that options give, by the options."""
+        """Return the file names in the work folder that options set, by the options' names."""
         return {
             "knowledge_file": self.knowledge_file,
             "the archive of knowledge_file": archive_name(self.knowledge_file),
@@ -162,7 +162,7 @@ class GameConfiguration(Options):
 
     @classmethod
     def from_toml(cls, path: Path | str) -> GameConfiguration:
-        """Return the options of that file's ``[tool.zorkgpt]``, or of a whole ``zorkgpt.toml``; the rest are defaults.
+        """Return the options in the file's ``[tool.zorkgpt]``, or in a whole ``zorkgpt.toml``, else defaults.
 
         Raises ``ConfigurationError`` with file and key, or with file and line for broken TOML.
         """
@@ -172,9 +172,8 @@ class GameConfiguration(Options):
     def role(self, role: Role) -> RoleOptions:
         """Return the role's model, server and sampling (docs/specification.md, Roles and fallbacks).
 
-        A role without a model of its own has the model of the role that it falls back to, and the server of that role
-        unless it has its own. A key is sent to no other address than the one it was given with. A role without a seed
-        of its own has the seed of the story.
+        A role without its own model uses the model of its fallback role, and that role's server unless it has its own.
+        A key is sent only to the URL that it was set with. A role without its own seed uses the seed of the story.
         """
         model, server = self._model_and_server(role)
         return RoleOptions(
@@ -211,13 +210,13 @@ class GameConfiguration(Options):
         return "embedded" if server.base_url is None and server.api_key is None else "openai"
 
     def without_keys(self) -> dict[str, Any]:
-        """Return the values of all options but keys, in nested groups, as JSON has them."""
+        """Return the values of all options except keys, in nested groups, as JSON values."""
         return self.model_dump(mode="json")
 
     def get_memory_history_window(self) -> int:
         """Return how many recent turns the memory prompt shows, at least 1.
 
-        Warns of a window that is too small to be used, or so wide that it costs many tokens.
+        Warns if the window is too small to be useful, or so large that it costs many tokens.
         """
         window = self.memory_sampling.memory_history_window
         if window < 1:

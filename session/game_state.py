@@ -1,4 +1,4 @@
-"""The state of an episode, and how far it has come."""
+"""The state and the progress of an episode."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from session.values import AgentNote, Location, Observation, TurnRecord
 
 @dataclass(frozen=True, slots=True)
 class NewBest:
-    """A score that was higher than any before it in the episode: points, and the turn that brought it."""
+    """A new maximum of the score in the episode, and its turn."""
 
     turn: int
     score: int
 
 
 class EpisodeProgress:
-    """Counts what an episode has come to so far.
+    """The figures of an episode.
 
-    latest: what was seen last
-    turns: how many were played
-    best_score: points; ``None`` where the story keeps none
-    new_bests: every new best score, first to last; that of the opening is none
+    latest: the last observation
+    turns: number of turns that were played
+    best_score: points; ``None`` if the story has no score
+    new_bests: every new maximum of the score, in order; the score of the opening does not count
     rooms: ids of the locations that were seen
     seconds: of its turns, from each observation to the next
     """
@@ -39,7 +39,7 @@ class EpisodeProgress:
         self._see(opening)
 
     def count(self, record: TurnRecord, seconds: float) -> None:
-        """Add a turn, which took so many seconds."""
+        """Add a turn. ``seconds``: its duration."""
         self.turns += 1
         self.seconds += seconds
         score = record.after.score
@@ -68,19 +68,19 @@ class PlayedAction(NamedTuple):
 
 @dataclass(slots=True)
 class GameState:
-    """One episode as it was played so far. Only :meth:`begin` and :meth:`record` change it.
+    """One episode so far. Only :meth:`begin` and :meth:`record` change it.
 
-    episode: its number, which goes up across the runs of a work folder
-    episode_id: its name; where none is given, its number as text
+    episode: its number, which increases across the runs of a work folder
+    episode_id: its name, by default its number as text
     turn_count: turns recorded so far; the turn being played is ``turn_count + 1``
-    current_room_id, current_room_name_for_map: where the player is; ``None`` and "" where that is not known
-    previous_zork_score: points after the last recorded turn; ``None`` where the story keeps no score
-    opening, opening_location: what the story printed before the first turn, and where the player was then
+    current_room_id, current_room_name_for_map: the player's location; ``None`` and "" if it is unknown
+    previous_zork_score: points after the last recorded turn; ``None`` if the story has no score
+    opening, opening_location: the story's text before the first turn, and the player's location then
     action_history: every command with its response, oldest first
     action_reasoning_history: dicts of turn, reasoning, action, timestamp (ISO 8601), oldest first
-    memory_log_history: always empty, kept because users of this class expect it; ``Memories.md`` has what was learnt
-    turn_locations: the name of the location in which each turn began, "" if it is not known
-    visited_locations: ids of the locations in which at least one turn was begun
+    memory_log_history: always empty, kept for compatibility; memories are in ``Memories.md``
+    turn_locations: the name of the location in which each turn began, "" if it is unknown
+    visited_locations: ids of the locations in which at least one turn began
     tries: its turns by location and command
     notes: at most ``MOST_NOTES`` lines that the agent keeps in view, oldest first
     last_room_description…: text, turn and location id of the last description of a room
@@ -116,13 +116,13 @@ class GameState:
         self.episode_id = self.episode_id or str(self.episode)
 
     def begin(self, opening: Observation) -> None:
-        """Take over the opening of the story, before any turn is played."""
+        """Start with the opening of the story."""
         self.opening, self.opening_location = opening.text, opening.location
         self._look_at(opening)
         self._find_description(opening, 0)
 
     def record(self, turn: TurnRecord) -> None:
-        """Add a played turn to the history, and take over what it led to."""
+        """Add a turn to the history, and update the state with its outcome."""
         self._believe_reading(turn)
         self.turn_count = turn.turn
         self.tries.add(turn)
@@ -139,13 +139,13 @@ class GameState:
         self._find_description(turn.after, turn.turn)
 
     def room_description(self, location_id: int) -> RoomDescription | None:
-        """Return the last full description of a room, ``None`` where the story has not given one in this episode."""
+        """Return the last full description of a room, ``None`` if the story has not printed one in this episode."""
         if location_id == self.last_room_description_location_id:
             return RoomDescription(self.last_room_description, self.last_room_description_turn)
         return self.room_descriptions.get(location_id)
 
     def turn_location(self, turn: int) -> str:
-        """Return the name of the location in which a turn began, "" if that is not known."""
+        """Return the name of the location in which a turn began, "" if it is unknown."""
         return self.turn_locations[turn - 1] if 0 < turn <= len(self.turn_locations) else ""
 
     def add_reasoning(self, turn: int, reasoning: str, action: str) -> None:
@@ -154,10 +154,10 @@ class GameState:
         self.action_reasoning_history.append({"turn": turn, "reasoning": reasoning, "action": action, "timestamp": now})
 
     def _find_description(self, seen: Observation, turn: int) -> None:
-        """Keep the description of the room if the text is sure to have it.
+        """Store the description of the room if the text certainly contains it.
 
-        It has on a first visit, and wherever what was known is told again. Where the player has not moved, it has if
-        the room's name stands over something that is about as long: a lamp was lit, or the room has changed.
+        It does on a first visit, and if it repeats the known description. If the player has not moved, it also does if
+        the room's name is followed by a text of about the same length: a lamp was lit, or the room has changed.
         """
         here = seen.location
         if here is None or seen.refusal is not None:
@@ -173,9 +173,9 @@ class GameState:
             self._keep_description(here.num, told or seen.text, turn)
 
     def _believe_reading(self, turn: TurnRecord) -> None:
-        """Keep what the last turn printed if a model read it as the room's description.
+        """Store the text of the last turn if the model read it as the room's description.
 
-        The model is asked for where the machine is not sure: no known description bears the room's name.
+        The model decides if no known description has the room's name.
         """
         here, text = turn.before.location, turn.before.text
         if here is None or not (turn.reading and turn.reading.is_room_description):
@@ -185,7 +185,7 @@ class GameState:
             self._keep_description(here.num, description_in(text, here.name) or text, turn.turn - 1)
 
     def _keep(self, note: AgentNote) -> None:
-        """Add, replace or drop a note; of too many the oldest goes."""
+        """Add, replace or drop a note; the oldest is dropped if there are too many."""
         text = cut_at(one_line(note.text), LONGEST_NOTE)
         place = (
             slice(note.number - 1, note.number)

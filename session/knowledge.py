@@ -1,4 +1,4 @@
-"""What the knowledge base is made of (docs/specification.md, Knowledge base)."""
+"""The lines and sections of the knowledge base (docs/specification.md, Knowledge base)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Final
 from session.text import one_line
 
 NEXT_EPISODE: Final = "NEXT EPISODE"
-"""The heading of the plan for the next episode. It may hold guesses, and is no part of what is known."""
+"""The heading of the plan for the next episode. The plan may contain guesses, and is not knowledge."""
 PLAN_LINES: Final = 5
 
 CROSS_EPISODE: Final = "CROSS-EPISODE INSIGHTS"
 COMMAND_SYNTAX: Final = "COMMAND SYNTAX"
-"""A heading that people may fill. No model does: what the parser takes is known from the story itself."""
+"""A section for people only: the program learns commands from the story, not from a model."""
 
 SECTIONS: Final[tuple[str, ...]] = (
     "DANGERS & THREATS",
@@ -38,7 +38,7 @@ INSIGHTS: Final[tuple[str, ...]] = (
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Turns in a row of one episode that a line comes from; ``first_turn`` equals ``last_turn`` for a single one."""
+    """Consecutive turns of one episode that a line cites; ``first_turn`` equals ``last_turn`` for a single one."""
 
     episode: int
     first_turn: int
@@ -49,8 +49,8 @@ class Source:
 class KnowledgeLine:
     """One thing that is known about the game.
 
-    text: one line; runs of white space become one space
-    sources: where it comes from, earliest first, turns in a row as one; none for what a person wrote
+    text: one line; each run of white space becomes one space
+    sources: its turns, earliest first, consecutive turns merged; empty for a line that a person wrote
     """
 
     text: str
@@ -63,7 +63,7 @@ class KnowledgeLine:
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeEntry:
-    """A line of knowledge in its section: one of ``SECTIONS``, of ``INSIGHTS``, or a heading of a person's own."""
+    """A line of knowledge in its section: one of ``SECTIONS`` or ``INSIGHTS``, or another heading."""
 
     section: str
     line: KnowledgeLine
@@ -75,7 +75,7 @@ class KnowledgeEntry:
 
 
 def as_sources(episode: int, turns: Iterable[int]) -> tuple[Source, ...]:
-    """Return the turns of an episode as sources, those in a row as one, earliest first."""
+    """Return the turns of an episode as sources, consecutive turns merged, earliest first."""
     return merged_sources(Source(episode, turn, turn) for turn in turns)
 
 

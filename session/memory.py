@@ -1,4 +1,4 @@
-"""A memory of one location, and the answer in which a model proposes one (docs/specification.md, Memory tiers)."""
+"""The memories of a location, and a model's proposal of one (docs/specification.md, Memory tiers)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PERSISTENCES: Final[tuple[Persistence, ...]] = get_args(Persistence)
 STATUSES: Final[tuple[MemoryStatusType, ...]] = get_args(MemoryStatusType)
 
 INVALIDATION_MARKER: Final = "INVALIDATED"
-"""What ``superseded_by`` holds for a memory that was proven false, so that no other took its place."""
+"""The value of ``superseded_by`` for a memory that was proven false and has no replacement."""
 
 DEFAULT_CATEGORY: Final = "NOTE"
 
 
 class MemoryStatus:
-    """The three words for how far a memory can be trusted; plain strings."""
+    """The three statuses of a memory, as plain strings."""
 
     ACTIVE: Final = "ACTIVE"
     TENTATIVE: Final = "TENTATIVE"
@@ -39,17 +39,17 @@ _NORMALISED_FIELDS: Final = ("category", "title", "turns", "superseded_by", "inv
 class Memory:
     """What was learned at one location.
 
-    category: SUCCESS, FAILURE, DISCOVERY, DANGER, NOTE or other words in capitals; becomes NOTE where it has no word
-        or is the name of a persistence or a status
-    title: one line, runs of white space made one space; so are ``superseded_by`` and ``invalidation_reason``
-    episode: 0 where it is not known
-    turns: "45", "12-14", or "" where they are not known
-    score_change: points won or lost, ``None`` where it is not known
-    text: as it was given, to the character
-    persistence: required, so that nobody forgets to choose
-    superseded_by: the title of the memory that took its place, or INVALIDATION_MARKER
+    category: SUCCESS, FAILURE, DISCOVERY, DANGER, NOTE or other words in capitals; becomes NOTE if it has no word or is
+        the name of a persistence or a status
+    title: one line with single spaces, like ``superseded_by`` and ``invalidation_reason``
+    episode: 0 if it is unknown
+    turns: "45", "12-14", or "" if they are unknown
+    score_change: points won or lost, ``None`` if it is unknown
+    text: not changed
+    persistence: required, so that the caller must choose
+    superseded_by: the title of the replacement, or INVALIDATION_MARKER
 
-    Raises ``ValueError`` for an empty title, for a persistence, status or turns that do not exist, for
+    Raises ``ValueError`` for an empty title, for an unknown persistence or status, for invalid turns, for
     ``superseded_…`` in a memory that is not superseded, and for an ``invalidation_reason`` in one not invalidated.
     """
 
@@ -92,12 +92,12 @@ class Memory:
 
     @property
     def span(self) -> range:
-        """The turns that the memory is about; none where they are not known."""
+        """The turns that the memory is about; empty if they are unknown."""
         numbers = [int(number) for number in _NUMBER.findall(self.turns)]
         return range(min(numbers), max(numbers) + 1) if numbers else range(0)
 
     def superseded(self, by: str, turn: int | None) -> Memory:
-        """Return the memory as one that was given up for the one titled ``by``."""
+        """Return the memory as superseded by the one with the title ``by``."""
         return replace(
             self,
             status=MemoryStatus.SUPERSEDED,
@@ -107,7 +107,7 @@ class Memory:
         )
 
     def invalidated(self, reason: str | None, turn: int | None) -> Memory:
-        """Return the memory as one that was proven false."""
+        """Return the memory as invalidated."""
         return replace(
             self,
             status=MemoryStatus.SUPERSEDED,
@@ -118,7 +118,7 @@ class Memory:
 
 
 class LocationMemories(Protocol):
-    """What others need of the memory manager.
+    """The part of the memory manager that other managers use.
 
     memory_cache: core and permanent memories by location id
     ephemeral_cache: this episode's own memories by location id
@@ -128,23 +128,23 @@ class LocationMemories(Protocol):
     ephemeral_cache: dict[int, list[Memory]]
 
     def consider(self) -> None:
-        """Remember what the visit that goes on has taught so far."""
+        """Learn from the current visit so far."""
         ...
 
     def shown_location(self, location_id: int) -> int | None:
-        """Return the id of the location whose memories are shown to a player who is there, ``None`` where none are."""
+        """Return the id of the location whose memories are shown at this one, ``None`` if none are."""
         ...
 
 
 @lru_cache(maxsize=1024)
 def normalised_category(category: str) -> str:
-    """Return the category in capitals with one space between its words; NOTE for what is none."""
+    """Return the category in capitals with single spaces; NOTE if it is not a valid category."""
     words = " ".join(_WORD.findall(category.upper()))
     return DEFAULT_CATEGORY if not words or words in MARKERS else words
 
 
 MARKERS: Final = frozenset((*STATUSES, *(persistence.upper() for persistence in PERSISTENCES)))
-"""The words that may stand behind a category in ``Memories.md``; no category is called so."""
+"""The words that may follow a category in ``Memories.md``, and that are not allowed as categories."""
 
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"[0-9]+")

@@ -1,4 +1,4 @@
-"""Objectives of an episode, and the evidence by which they are judged (docs/specification.md, Objectives)."""
+"""The objectives of an episode and the evidence for them (docs/specification.md, Objectives)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROGRESS: frozenset[EvidenceKind] = frozenset({"score_up", "new_room", "item_gai
 class Evidence:
     """A fact of one turn, read from the Z-machine's state and never from text (docs/specification.md, Evidence).
 
-    location_id: where it happened; for a new room, that room; ``None`` where the story does not say
+    location_id: of the fact; for a new room, of that room; ``None`` if it is unknown
     """
 
     turn: int
@@ -29,11 +29,11 @@ class Objective:
     """Something to achieve in this episode.
 
     id: counts from 1 within an episode
-    text: one line; names ``Location N`` where ``location_id`` is known
-    turn, found_at: when it was found, and the location id of the player then
-    evidence: what it was found from, in the model's words
-    location_id: the place it is about; ``None`` for none in particular
-    ended_turn, ending: when it was completed or dropped, and on what evidence or for what reason
+    text: one line; contains ``Location N`` if ``location_id`` is known
+    turn, found_at: the turn in which it was set, and the player's location id then
+    evidence: the source, in the model's words
+    location_id: of its place; ``None`` for no particular place
+    ended_turn, ending: the turn in which it was completed or dropped, and the evidence or reason
     """
 
     id: int
@@ -66,9 +66,9 @@ class Objective:
 class ObjectivesState:
     """The objectives of an episode with their evidence and counts.
 
-    asked_turn: the last turn at which the model was asked, whether it answered or not
-    updates, failures: calls that were answered, and calls that were not
-    refused: parts of answers that were not used because they made no sense
+    asked_turn: the turn of the last model call, successful or not
+    updates, failures: numbers of successful and failed calls
+    refused: number of unusable parts of answers
     """
 
     objectives: tuple[Objective, ...] = ()

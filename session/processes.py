@@ -1,4 +1,4 @@
-"""How this program was started, and how it starts other processes."""
+"""The command that started this program, and the commands and environment of child processes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def program() -> str:
-    """Return what to type in the current folder to run this program again, quoted for a shell."""
+    """Return the shell command that runs this program again from the current folder."""
     typed = Path(sys.argv[0])
     if (typed.parent.name, typed.name) == ("zorkgpt", "__main__.py"):
         return f"{_as_typed(Path(sys.executable))} -m zorkgpt"
@@ -19,7 +19,7 @@ def program() -> str:
 
 
 def _as_typed(path: Path) -> str:
-    """Return the name of a program if the shell finds it by that, else its path."""
+    """Return the name of a program if the shell finds it by its name, else its path."""
     found = shutil.which(path.name)
     return path.name if found is not None and Path(found).absolute() == path.absolute() else shlex.quote(str(path))
 
@@ -28,7 +28,7 @@ NETWORK_VARIABLES = (
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
 )
-"""What a child that talks to a server needs besides."""
+"""Additional variables for a child that connects to a server."""
 
 _PLAIN_VARIABLES = (
     *("HOME", "USER", "LOGNAME", "PATH", "TMPDIR", "TEMP", "TMP", "TZ", "LANG", "LANGUAGE"),
@@ -38,10 +38,10 @@ _MAIN = "import runpy, sys; sys.path[:] = {path!r}; runpy.run_module({module!r},
 
 
 def python_command(module: str, *arguments: str) -> list[str]:
-    """Return the command that runs ``module`` in a Python of its own, as ``python -m`` does, but isolated.
+    """Return the command that runs ``module`` in a new Python process, like ``python -m`` but isolated.
 
-    ``python -m`` would look for modules in the current folder first, and run what lies there under a name that the
-    module imports. The new Python looks where this one does, the current folder left out.
+    ``python -m`` searches the current folder first, and would run any file there with the name of an imported module.
+    The new process has this one's search path without the current folder.
     """
     ours = str(Path(__file__).resolve().parents[1])
     found = [str(Path(entry).absolute()) for entry in sys.path if not _is_current_folder(Path(entry))]
@@ -55,9 +55,9 @@ def python_command(module: str, *arguments: str) -> list[str]:
 
 
 def child_environment(*more: str) -> dict[str, str]:
-    """Return what a child process needs of the environment, which is nothing that holds a key.
+    """Return the environment of a child process, without variables that contain keys.
 
-    more: the names of further variables, or patterns of names such as ``LC_*``
+    more: the names of additional variables, or patterns such as ``LC_*``
     """
     patterns = (*_PLAIN_VARIABLES, *more)
     return {

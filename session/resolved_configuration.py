@@ -1,10 +1,10 @@
-"""The configuration with its sources, which of its options a run may change, and to which addresses keys are sent.
+"""Resolves the configuration, limits the options that a run may change, and the URLs that keys are sent to.
 
-Keys are sent to addresses that the user gave, or that come from a file with its own key or from a trusted file. A file
-may come with a folder, such as a clone or an archive: its owner is then the user, but its author is not.
+Keys are sent to URLs that the user gave, or that come from a file with its own key or from a trusted file. A file may
+be part of a downloaded folder, such as a clone or an archive: its owner is then the user, but its author is not.
 
-A run may change who answers, where, and how that is sampled, not what is asked or how the story is played. The one
-exception is a person's run that a model takes over.
+A run may change its models, servers and sampling, but not its prompts or the story. The one exception is a run of a
+human player that a model takes over.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ADDRESS = "llm.base_url"
 
 
 def is_loopback(host: str | None) -> bool:
-    """Return whether a host is this machine, which needs neither trust nor a proxy."""
+    """Return whether a host is this computer, which needs neither trust nor a proxy."""
     if host is None or host == "localhost":
         return True
     try:
@@ -46,12 +46,11 @@ def is_loopback(host: str | None) -> bool:
 
 
 def require_trusted(configuration: GameConfiguration, files: Mapping[str, Path], home: Path | None) -> None:
-    """Make sure that no key goes to an address from a file that the user may not have written.
+    """Raise ``ConfigurationError`` if a key would be sent to a URL from an untrusted file.
 
-    files: those that gave options, by the name of the option; other options come from the command line, the environment
-        or defaults
-    home: a file directly in this folder is the user's own configuration
-    Raises ``ConfigurationError`` in one line that names the file.
+    files: the file of each option that a file gives, by the option's name
+    home: a file directly in this folder is the user's own configuration and trusted
+    The message is one line with the name of the file.
     """
     for address, key in _pairs(configuration):
         file = files.get(address)
@@ -65,10 +64,9 @@ def require_trusted(configuration: GameConfiguration, files: Mapping[str, Path],
 
 
 def require_named(configuration: GameConfiguration, now: GameConfiguration, folder: Path) -> None:
-    """Make sure that the addresses of a run are ones that the present configuration names, too, if keys go there.
+    """Raise ``ConfigurationError`` if a key would be sent to a URL of a run that the present configuration lacks.
 
-    folder: of the run, which may have come with its work folder
-    Raises ``ConfigurationError`` in one line.
+    folder: of the run, which may be part of a downloaded work folder
     """
     named = {server.base_url for server in (now.llm, *(getattr(now.llm, role) for role in ROLES))}
     for address, _ in _pairs(configuration):
@@ -82,7 +80,7 @@ def require_named(configuration: GameConfiguration, now: GameConfiguration, fold
 
 
 def trust(file: Path) -> None:
-    """Let keys be sent to the addresses in a file, as long as its content stays the same. Raises ``StoreError``."""
+    """Trust the URLs in a file as long as its content does not change. Raises ``StoreError``."""
     store = _store()
     store.parent.mkdir(parents=True, exist_ok=True)
     trusted = {**_trusted(), str(file.resolve()): _digest(file)}
@@ -90,12 +88,12 @@ def trust(file: Path) -> None:
 
 
 def is_trusted(file: Path) -> bool:
-    """Return whether the user has trusted a file with its present content."""
+    """Return whether the user trusts a file with its present content."""
     return _trusted().get(str(file.resolve())) == _digest(file)
 
 
 def _pairs(configuration: GameConfiguration) -> Iterator[tuple[str, str]]:
-    """Yield each address that is not this machine's with each key that is sent to it, by the names of the options."""
+    """Yield each URL of another computer with each key for it, by the names of the options."""
     llm = configuration.llm
     for role in ROLES:
         own = getattr(llm, role)
@@ -154,12 +152,12 @@ EMBEDDED_PROFILE: Mapping[str, JsonValue] = {
     "memory_sampling.max_tokens": 150,
     "memory_sampling.memory_history_window": 1,
 }
-"""Defaults where the agent's model is embedded: it is small, and cannot phrase commands."""
+"""Defaults for the embedded model, which is too small to write commands of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownOption:
-    """An option as it may be shown. The value of a key is ``set`` or ``None``, never the key."""
+    """An option for display. The value of a key is ``set`` or ``None``, never the key."""
 
     name: str
     value: JsonValue
@@ -168,16 +166,16 @@ class ShownOption:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedConfiguration:
-    """A configuration, and where each of its options was given.
+    """A configuration with the source of each option.
 
-    origins: in words, by dotted name; an option that is not in it has its default
+    origins: the source in words, by dotted name; a missing option has its default
     """
 
     configuration: GameConfiguration
     origins: Mapping[str, str]
 
     def shown(self) -> Iterator[ShownOption]:
-        """Yield every option, in the order of their definition."""
+        """Yield every option in the order of definition."""
         values: Any = self.configuration.without_keys()
         for option in options_of(GameConfiguration):
             value: JsonValue
@@ -189,12 +187,12 @@ class ResolvedConfiguration:
 
 
 def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, str], cwd: Path) -> ResolvedConfiguration:
-    """Return the configuration that holds in the folder ``cwd``.
+    """Return the configuration for the folder ``cwd``.
 
     overrides: values by dotted name, from the command line; ``None`` means not given
-    Precedence: ``overrides``, ``environ``, ``.env`` in ``cwd``, the nearest ``zorkgpt.toml`` or ``pyproject.toml`` on
-    the way up from there, ``EMBEDDED_PROFILE`` where the agent's model is embedded, defaults.
-    Raises ``ConfigurationError``, also for a key that would be sent to an address from a file that is not trusted.
+    Precedence: ``overrides``, ``environ``, ``.env`` in ``cwd``, the nearest ``zorkgpt.toml`` or ``pyproject.toml`` in
+    ``cwd`` or a folder above, ``EMBEDDED_PROFILE`` if the agent's model is embedded, defaults.
+    Raises ``ConfigurationError``, also if a key would be sent to a URL from an untrusted file.
     """
     lowest_first = list(settings_from(overrides, environ, cwd))
     configuration, origins = resolve(GameConfiguration, lowest_first)
@@ -217,18 +215,18 @@ _IN_PROMPTS = frozenset({"memory_sampling.memory_history_window"})
 
 @cache
 def changeable_options() -> tuple[str, ...]:
-    """Return the names of the options that may change within a run. Keys are not among them: a run keeps none."""
+    """Return the names of the options that may change within a run. Keys are not among them: a run stores none."""
     options = (option.name for option in options_of(GameConfiguration) if not option.secret)
     return tuple(name for name in options if _says_who_answers(name) or name in _HANDED_OVER)
 
 
 def changes_between(before: GameConfiguration, after: GameConfiguration) -> dict[str, OptionValue]:
-    """Return the values that ``after`` has of the options that may change, where ``before`` has others."""
+    """Return the changeable options of ``after`` with other values than in ``before``."""
     return {name: _value(after, name) for name in changeable_options() if _value(before, name) != _value(after, name)}
 
 
 def changed(configuration: GameConfiguration, values: Mapping[str, OptionValue]) -> GameConfiguration:
-    """Return the configuration with these values of options, as :func:`changes_between` names them.
+    """Return the configuration with these options, as returned by :func:`changes_between`.
 
     Raises ``ValueError`` for an option that may not change.
     """
@@ -240,9 +238,9 @@ def changed(configuration: GameConfiguration, values: Mapping[str, OptionValue])
 
 
 def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str]) -> GameConfiguration:
-    """Return the configuration ``then`` of a run with the values that ``now`` has of these options, or of budgets.
+    """Return the configuration ``then`` of a run with the values of these options, and of budgets, in ``now``.
 
-    Raises ``ConfigurationError`` for an option that would make it another run.
+    Raises ``ConfigurationError`` for an option that may not change within a run.
     """
     chosen = [type(now).aliases.get(name, name) for name in names]
     for name in chosen:
@@ -257,10 +255,10 @@ def updated(then: GameConfiguration, now: GameConfiguration, names: Iterable[str
 
 
 def handed_over(then: GameConfiguration, now: GameConfiguration, turns: int) -> GameConfiguration:
-    """Return the configuration ``then`` of a person's run with a model in the place of the person.
+    """Return the configuration ``then`` of a human player's run with a model as the player.
 
-    now: says how the model reads, and for how many turns it may play on
-    turns: those of the episode that the person has played
+    now: contains the extractor mode of the model and the turn limit
+    turns: number of turns of the episode that were played already
     """
     values = {
         "agent.player": "model",
@@ -277,7 +275,7 @@ def before_hand_over(configuration: GameConfiguration, begun_with: GameConfigura
 
 
 def as_settings(values: Mapping[str, OptionValue]) -> str:
-    """Return values of options in words: ``agent_model = gpt-5, agent_sampling.top_k = unset``."""
+    """Return the values of options as text: ``agent_model = gpt-5, agent_sampling.top_k = unset``."""
     return ", ".join(f"{name} = {'unset' if value is None else value}" for name, value in values.items())
 
 

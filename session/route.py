@@ -1,4 +1,4 @@
-"""A route: commands from the story's opening that led somewhere, and what each of them led to."""
+"""Routes: commands from the story's opening to a goal, with the result of each."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from session.values import GameObject, Observation
 
 GoalKind = Literal["score", "room", "thing"]
 LEAST_TRUST = 0.3
-"""A route that worked more rarely is not offered any more."""
+"""A route with a lower share of successful tries is not offered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waypoint:
-    """What could be seen at one point of a route; ``None`` where the story does not tell, or nobody has looked.
+    """What was seen at one point of a route; ``None`` if it is unknown.
 
-    place: the location's name, for people
+    place: the location's name, for display
     carried, seen: the numbers of the objects that were carried and seen there, in order
-    mark: 16 hex digits, equal for two moments where place, score and all things in reach that the route has touched are
-        alike; "" where too little is known
-    is_described: the story printed the location's name above a description, as it does on arrival unless it is dark
+    mark: 16 hex digits, equal for two moments with the same place, score, and state of the touched things in reach; ""
+        if too little is known
+    is_described: the story printed the location's name above a description, as on arrival unless it is dark
     """
 
     location_id: int | None = None
@@ -40,7 +40,7 @@ class Waypoint:
 
     @classmethod
     def of(cls, observation: Observation, touched: Collection[int] = ()) -> Self:
-        """Return what an observation shows, on a route that touches the things of those numbers."""
+        """Return the waypoint of an observation, on a route that touches the things with those numbers."""
         location = observation.location
         return cls(
             location.num if location else None,
@@ -55,11 +55,11 @@ class Waypoint:
     def deviation(
         self, before: Observation, observation: Observation, touched: Collection[int], held: Collection[int]
     ) -> str:
-        """Return in a few words what an observation shows that is not as it was here; "" where nothing does.
+        """Return in a few words how an observation differs from this waypoint; "" if it does not.
 
-        before: what was seen a turn ago
-        touched: the things that the route needs where they were; what else it carried may be anywhere
-        held: the things that the player has had in this episode, which are no news wherever they lie now
+        before: the previous observation
+        touched: the things that the route needs in their place; other belongings may be anywhere
+        held: the things that the player has had in this episode, which are not new wherever they are now
         """
         if observation.refusal is not None:
             return "the command did not reach the story"
@@ -106,7 +106,7 @@ class Waypoint:
 
 @dataclass(frozen=True, slots=True)
 class RouteStep:
-    """A command of a route, and what it led to."""
+    """A command of a route and its result."""
 
     command: str
     leads_to: Waypoint
@@ -114,7 +114,7 @@ class RouteStep:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What a route is for: a score, the first sight of a room, or the first hold of a thing.
+    """The goal of a route: a score, a new room or a new thing.
 
     number: the score, or the object number of the room or the thing
     name: of the room or the thing
@@ -127,7 +127,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """How many of the seeds with which a route was tried brought it to its goal."""
+    """The number of seeds with which a route was tried, and with which it reached its goal."""
 
     worked: NonNegativeInt
     tried: PositiveInt
@@ -135,7 +135,7 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """The episodes in which a route was followed, and those in which it led to its end."""
+    """The number of episodes in which a route was followed, and in which it reached its end."""
 
     followed: NonNegativeInt = 0
     worked: NonNegativeInt = 0
@@ -143,15 +143,15 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class KnownRoute:
-    """Commands that led from the opening to a goal, with what came of them since.
+    """Commands that led from the opening to a goal, with their record since.
 
-    number: by which people and models call it; it is never given to another one
-    episode: in which it was played first
-    followed, worked: the episodes in which it was followed from the opening, and those in which it led to its end
-    joined: the same by the number of commands that were left out, when it was followed from a later point
-    stops: how often it stopped, by the number of the command (from 1) that led elsewhere
-    spare: the same with the commands that seemed to change nothing; empty where there were none
-    touched: the numbers of the things that its commands moved or changed, as far as could be seen
+    number: its name for people and models, which is never reused
+    episode: in which it was first played
+    followed, worked: numbers of episodes in which it was followed from the opening, and in which it reached its end
+    joined: the same for later starting points, by the number of commands that were skipped
+    stops: how often it stopped, by the number of the failed command, from 1
+    spare: its steps including commands without visible effect; empty if there were none
+    touched: the object numbers of the things that its commands visibly moved or changed
     """
 
     number: int
@@ -169,40 +169,40 @@ class KnownRoute:
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """What is to be typed."""
+        """The commands to type."""
         return tuple(step.command for step in self.steps)
 
     @property
     def key(self) -> str:
-        """16 hex digits that tell its commands from those of others, whatever its number."""
+        """16 hex digits that identify its commands, independent of its number."""
         return key_of(self.commands)
 
     @property
     def gain(self) -> int:
-        """The points that it wins; 0 where the story keeps no score."""
+        """The points that it wins; 0 if the story has no score."""
         return self.gain_after(0)
 
     def gain_after(self, done: int) -> int:
-        """Return the points that are left to win after so many of its commands."""
+        """Return the points that remain to be won after so many of its commands."""
         at = self.steps[done - 1].leads_to if done else self.start
         return (self.steps[-1].leads_to.score or 0) - (at.score or 0)
 
     def tries(self, done: int = 0) -> Tries:
-        """Return how often it was followed after so many of its commands, and with what success."""
+        """Return how often it was followed from the point after so many commands, and how often successfully."""
         return self.joined.get(done, Tries()) if done else Tries(self.followed, self.worked)
 
     def trust(self, done: int = 0) -> float:
-        """Return the share of tries after so many commands that led to its end, including the one that taught it."""
+        """Return the share of successful tries from the point after so many commands, including the original one."""
         worked, tried = (self.proof.worked, self.proof.tried) if self.proof else (1, 1)
         since = self.tries(done)
         return (worked + since.worked) / (tried + since.followed)
 
     def promise(self, done: int = 0) -> float:
-        """Return the points that it can be expected to win after so many of its commands."""
+        """Return the expected points after so many of its commands."""
         return self.gain_after(done) * self.trust(done)
 
     def with_try(self, done: int, *, worked: bool) -> Self:
-        """Return the route after one more try that began after so many of its commands."""
+        """Return the route with one more try from the point after so many of its commands."""
         old = self.tries(done)
         new = Tries(old.followed + 1, old.worked + worked)
         if done:
@@ -215,15 +215,14 @@ class KnownRoute:
 
     @property
     def carries(self) -> int:
-        """How many things are carried at its end."""
+        """The number of things that are carried at its end."""
         return len(self.steps[-1].leads_to.carried or ())
 
     def point_like(self, observation: Observation) -> int | None:
-        """Return after how many of its commands it stands as it does now; ``None`` where it never did.
+        """Return the number of its commands after which the state was as it is now; ``None`` if it never was.
 
-        That is where place and score are the same and every thing in reach that it has touched is as it was. Where that
-        is so at several points, it is the first one: what the others have done before is not in sight. At the end
-        nothing is left to follow.
+        The state is the same if place and score are, and every touched thing in reach. Of several such points it is the
+        first, since the effects of the later commands are not visible. The end of the route does not count.
         """
         mark = _mark(observation, self.touched)
         points = (self.start, *(step.leads_to for step in self.steps[:-1]))
@@ -231,27 +230,27 @@ class KnownRoute:
 
 
 def key_of(commands: Iterable[str]) -> str:
-    """Return 16 hex digits that tell these commands from others."""
+    """Return 16 hex digits that identify these commands."""
     return sha256("\n".join(commands).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def touched_in(moments: Iterable[Observation]) -> frozenset[int]:
-    """Return the things that were moved or changed between one moment and the next, as far as could be seen.
+    """Return the things that were visibly moved or changed between consecutive moments.
 
-    What is wherever the player is, as the sky, was not moved.
+    A thing that is always with the player, such as the sky, does not count as moved.
     """
     return frozenset(chain.from_iterable(_touched(before, after) for before, after in pairwise(moments)))
 
 
 def standings(observation: Observation) -> dict[int, Standing]:
-    """Return how each thing in reach stands, by its number."""
+    """Return the state of each thing in reach, by its number."""
     seen = {thing.num: Standing(False, thing.parent, thing.attributes) for thing in observation.visible or ()}
     carried = {thing.num: Standing(True, thing.parent, thing.attributes) for thing in observation.inventory or ()}
     return seen | carried
 
 
 class Standing(NamedTuple):
-    """Where a thing is and how; ``holder``: the number of the object that it is in."""
+    """The place and the attributes of a thing. ``holder``: the number of the object that it is in."""
 
     is_carried: bool
     holder: int

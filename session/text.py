@@ -1,7 +1,7 @@
-"""Plain functions on text: how it is cut, how many tokens it has, and which texts describe a room in full.
+"""Functions on text: cutting, counting tokens, and finding full descriptions of rooms.
 
-A story describes a room in full when the player first comes there and when it is looked at. When the player comes back,
-most stories print only its name and what lies there.
+A story describes a room in full on the first visit and after `look`. On later visits most stories print only its name
+and the things in it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 
 CUT_MARK = " […]"
 SHORTEST_WITH_END = 60
-"""Characters: of less room the beginning alone gets all."""
+"""Characters. A shorter text is cut to its beginning only."""
 
 _PADDING = re.compile(r"[ \t]{3,}")
 _SENTENCE_END = re.compile(r"[.!?…:][\"'\u2019\u201d)\]]*(?=\s)|(?=\n)")
@@ -24,17 +24,17 @@ _WORD_END = re.compile(r"(?=\s)")
 
 
 def one_line(text: str) -> str:
-    """Return the text on one line: each run of white space becomes one space, and none is left around it."""
+    """Return the text on one line, stripped, with each run of white space as one space."""
     return " ".join(text.split())
 
 
 def without_padding(text: str) -> str:
-    """Return the text as it is told in a prompt: the blanks with which stories lay out menus become two."""
+    """Return the text for a prompt, with long runs of blanks, as in menus, reduced to two."""
     return (_PADDING.sub("  ", text) if "  " in text or "\t" in text else text).strip()
 
 
 def first_line(text: str) -> str:
-    """Return the first line that is not blank; in a story's answer the lines below it are often others' doing."""
+    """Return the first line that is not blank; later lines of an answer are often about other events."""
     return one_line(text.strip().partition("\n")[0])
 
 
@@ -44,22 +44,22 @@ def sentences_of(text: str) -> list[str]:
 
 
 def text_key(text: str) -> str:
-    """Return a key that is equal for two texts with the same words, whatever their case and white space."""
+    """Return a key that is equal for two texts that differ only in case and white space."""
     return one_line(text).casefold()
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return the number with its noun, which gets an "s" unless the number is 1: "1 turn", "2 turns".
+    """Return the number with its noun, in the plural unless the number is 1: "1 turn", "2 turns".
 
-    plural: the noun of several, where it is another: "memories"
+    plural: an irregular plural: "memories"
     """
     return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def cut_at(text: str, characters: int, mark: str = CUT_MARK) -> str:
-    """Return a text of at most so many characters, or its beginning, which ends in ``mark``.
+    """Return the text, cut to at most so many characters including ``mark`` at its end.
 
-    Where there is no room for more, the mark alone is left.
+    If there is no room for more, only the mark is returned.
     """
     if len(text) <= characters:
         return text
@@ -67,10 +67,10 @@ def cut_at(text: str, characters: int, mark: str = CUT_MARK) -> str:
 
 
 def cut_middle(text: str, characters: int) -> str:
-    """Return a text of at most so many characters, or its beginning and its end with the mark of a cut between them.
+    """Return the text, or its beginning and its end with a mark between them, in at most so many characters.
 
-    What a story's text is about often stands at its end, so the middle can best be spared. The cut is made between
-    sentences where that leaves most of the room in use, else between words.
+    The end of a story's text is often the most important part, so the middle is cut. The cut is between sentences if
+    that uses most of the room, else between words.
     """
     room = characters - len(CUT_MARK)
     if len(text) <= characters or characters < SHORTEST_WITH_END:
@@ -81,10 +81,10 @@ def cut_middle(text: str, characters: int) -> str:
 
 
 def gist(text: str, characters: int) -> str:
-    """Return a text of at most so many characters: all of it, or the sentences that most often have its point.
+    """Return the text in at most so many characters: all of it, or its most informative sentences.
 
-    That is speech, then what says *you*, *must*, *need* or *without*, then the rest. They keep their order, with the
-    mark of a cut for what is left out. A first choice that is too long itself is cut in its middle.
+    These are speech, then sentences with *you*, *must*, *need* or *without*, then the rest, in their original order
+    with marks for the cuts. If the first choice alone is too long, its middle is cut.
     """
     text = one_line(text)
     if len(text) <= characters:
@@ -109,7 +109,7 @@ def _joined(sentences: Sequence[str], kept: Collection[int]) -> str:
 
 
 def shared_room(lengths: Sequence[int], characters: int) -> list[int]:
-    """Return how many of the characters each text gets: what a short one leaves of its share goes to longer ones."""
+    """Return the number of characters for each text: equal shares, with unused parts redistributed."""
     shares = [0] * len(lengths)
     left = max(0, characters)
     shortest_first = sorted(range(len(lengths)), key=lengths.__getitem__)
@@ -120,7 +120,7 @@ def shared_room(lengths: Sequence[int], characters: int) -> list[int]:
 
 
 def _break_before(text: str, at: int) -> int:
-    """Return the last place up to ``at`` where a sentence ends, else a word; ``at`` where neither does nearby."""
+    """Return the last end of a sentence up to ``at``, else of a word; ``at`` if neither is near."""
     nearby = at // 2
     for pattern in (_SENTENCE_END, _WORD_END):
         places = [found.end() for found in pattern.finditer(text, nearby, at + 1) if found.end() <= at]
@@ -130,7 +130,7 @@ def _break_before(text: str, at: int) -> int:
 
 
 def _break_after(text: str, at: int) -> int:
-    """Return the first place from ``at`` on where a sentence ends, else a word; ``at`` where neither does nearby."""
+    """Return the first end of a sentence from ``at`` on, else of a word; ``at`` if neither is near."""
     nearby = at + (len(text) - at) // 2
     for pattern in (_SENTENCE_END, _WORD_END):
         found = pattern.search(text, at - 1, nearby)
@@ -140,7 +140,7 @@ def _break_after(text: str, at: int) -> int:
 
 
 LONGEST_TITLE = 80
-"""Characters of a line right above the version of a story: shorter ones are its title, longer ones tell the story."""
+"""Characters. A shorter line directly above the version of a story is its title, a longer one is narration."""
 
 _SERIAL = re.compile(r"\bserial number \d", re.IGNORECASE)
 _ROOM_NUMBER = re.compile(r" \(#\d+\)$")
@@ -149,22 +149,22 @@ _FIRST_SENTENCE = re.compile(r".*?(?:[.!?][\"'\u2019\u201d)\]]*(?=\s)|$)", re.MU
 
 @dataclass(frozen=True, slots=True)
 class RoomDescription:
-    """The last full description of a room, word for word, and the turn in which the story printed it."""
+    """The last full description of a room, verbatim, and its turn."""
 
     text: str
     turn: int
 
     def is_repeated_in(self, text: str) -> bool:
-        """Tell whether ``text`` describes the room in full, too: it has the first sentence after the room's name."""
+        """Return whether ``text`` also describes the room in full: it has the first sentence after the room's name."""
         _, _, body = self.text.partition("\n")
         sentence = _FIRST_SENTENCE.match(body.lstrip())
         return sentence is not None and sentence[0] != "" and sentence[0] in text
 
 
 def description_in(text: str, name: str) -> str | None:
-    """Return the part of a text from the line on that bears the room's name; ``None`` where no line does.
+    """Return the part of a text from the line with the room's name on; ``None`` if there is no such line.
 
-    A name that is a heading itself, of a room whose object has none, has the room's number behind it.
+    The name of a room whose object has none is a heading of the text with the room's number appended.
     """
     place = 0
     heading = _ROOM_NUMBER.sub("", name)
@@ -178,9 +178,9 @@ def description_in(text: str, name: str) -> str | None:
 
 @lru_cache(maxsize=8)
 def prologue_of(opening: str, first_room: str) -> str:
-    """Return what a story tells before its first room, without the banner of its title, authors and version.
+    """Return the text before the first room, without the banner of title, authors and version.
 
-    first_room: the name of the room; where no line bears it, all of the opening is taken for the prologue
+    first_room: the name of the room; if no line has it, the whole opening is the prologue
     """
     room = description_in(opening, first_room)
     paragraphs = re.split(r"\n\s*\n", opening if room is None else opening.strip().removesuffix(room))
@@ -200,28 +200,27 @@ SHARE_OF_NEWEST = 0.2
 class TokenCounter:
     """Estimates tokens from characters, and learns the ratio from the counts of the server.
 
-    tokens_per_character: stays between what texts can have at least and at most, even where a server counts something
-        else, such as only the tokens that were not in its cache
+    tokens_per_character: limited to plausible values, since some servers count only the tokens that were not cached
     """
 
     tokens_per_character: float = FIRST_GUESS
 
     def estimate(self, text: str) -> int:
-        """Return how many tokens the text has, rounded up."""
+        """Return the estimated number of tokens of a text, rounded up."""
         return math.ceil(len(text) * self.tokens_per_character)
 
     def learn(self, characters: int, tokens: int) -> None:
-        """Move the ratio towards that of a prompt which the server has counted; 0 tokens say that it has not."""
+        """Move the ratio towards that of a prompt; 0 tokens mean that the server has not counted it."""
         if characters > 0 and tokens > 0:
             newest = min(max(tokens / characters, FEWEST_A_CHARACTER), MOST_A_CHARACTER)
             self.tokens_per_character += SHARE_OF_NEWEST * (newest - self.tokens_per_character)
 
     def characters(self, tokens: int) -> int:
-        """Return how many characters the longest text of at most so many tokens has."""
+        """Return the maximum number of characters in so many tokens."""
         length = max(0, int(tokens / self.tokens_per_character))
         is_too_long = math.ceil(length * self.tokens_per_character) > tokens  # by the rounding of floats
         return max(0, length - is_too_long)
 
     def cut(self, text: str, tokens: int) -> str:
-        """Return a text of at most so many tokens, or its beginning and its end with a mark between them."""
+        """Return the text in at most so many tokens, with its middle cut if necessary."""
         return cut_middle(text, self.characters(tokens))

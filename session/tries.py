@@ -1,4 +1,4 @@
-"""What was tried in an episode: the turns by location and command."""
+"""The turns of an episode by location and command."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from session.values import Observation, TurnRecord
 
 
 class Tries:
-    """The turns of an episode, for questions about earlier ones like the present one.
+    """The turns of an episode, for queries about earlier ones like the present one.
 
-    A turn whose command never reached the story is left out. Locations are ids, ``None`` where the place is not known.
+    Turns whose command never reached the story are omitted. Locations are ids, ``None`` if unknown.
     """
 
     def __init__(self) -> None:
@@ -39,18 +39,18 @@ class Tries:
         return reversed(self._turns[location_id].items())
 
     def has_new_text(self, turn: TurnRecord) -> bool:
-        """Return whether the turn's text had not been printed after any earlier turn."""
+        """Return whether no earlier turn had printed the turn's text."""
         return self._first_said.get(one_line(turn.after.text), turn.turn) == turn.turn
 
     def news(self, turns: Sequence[TurnRecord]) -> TurnRecord | None:
-        """Return the first of the turns whose text had not been printed before, ``None`` if each had."""
+        """Return the first of the turns with a text that was new then, ``None`` if there is none."""
         return next(filter(self.has_new_text, turns), None)
 
     def outcomes(self, now: Observation, command: str) -> list[str]:
-        """Return what the command had for an answer each time that all the player can notice was as it is now.
+        """Return the answers to the command in turns that began with the same perceptible state as now.
 
-        Moves are left out, because a way that leads on may be walked as often as it is needed. Nothing is returned
-        unless all out of sight was as it is now at least once.
+        Moves are omitted, because a way may be walked repeatedly. The list is empty unless the whole world state was
+        the same at least once.
         """
         here = None if now.location is None else now.location.num
         same = [

@@ -1,4 +1,4 @@
-"""The values that a turn is made of: what was seen, what was proposed and judged, what was played."""
+"""The values of a turn: observations, proposals, verdicts and records."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Ending = Literal["won", "lost", "over", "crashed"]
-"""``over``: the story ended and does not tell how. ``crashed``: the interpreter stopped at a fault of the story's."""
+"""``over``: the story ended neither in victory nor defeat. ``crashed``: the interpreter failed on the story's code."""
 
 Seed = int | Literal["jericho"]
-"""What a story's chance is drawn from: 1 or more. ``jericho``: what Jericho's walkthrough was played with."""
+"""The seed of a story's random numbers, 1 or more. ``jericho``: the seed of Jericho's walkthrough."""
 
 Role = Literal["agent", "critic", "info_ext", "analysis", "memory"]
 ROLES: tuple[Role, ...] = ("agent", "critic", "info_ext", "analysis", "memory")
@@ -20,8 +20,8 @@ ROLES: tuple[Role, ...] = ("agent", "critic", "info_ext", "analysis", "memory")
 class Location:
     """A room of the story.
 
-    num: the Z-machine's object number, the only thing that tells rooms apart
-    name: the room's short name in full; it may be empty, and several rooms may share one
+    num: the Z-machine's object number, the only identity of a room
+    name: the room's full short name; it may be empty, and several rooms may share it
     """
 
     num: int
@@ -29,7 +29,7 @@ class Location:
 
     @property
     def label(self) -> str:
-        """The room's name, or ``Location #ID`` where it has none (docs/specification.md, Rooms without a name)."""
+        """The room's name, or ``Location #ID`` if it has none (docs/specification.md, Rooms without a name)."""
         return self.name or f"Location #{self.num}"
 
 
@@ -37,8 +37,8 @@ class Location:
 class GameObject:
     """An object of the story at one moment.
 
-    num, parent: Z-machine object numbers: its own, and of what it is in (0: nowhere)
-    attributes: the numbers of the attributes that are set
+    num, parent: Z-machine object numbers of the object and its parent (0: none)
+    attributes: the numbers of its set attributes
     """
 
     num: int
@@ -49,24 +49,24 @@ class GameObject:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Everything that one step of the game shows.
+    """Everything that is known after one step of the game.
 
-    ``None`` means that the story does not tell; it never stands for zero or empty.
+    ``None`` means unknown, never zero or empty.
 
-    text: what the story printed in answer, without a status line
+    text: the story's answer, without a status line
     location: the room the player is in (for a vehicle: the room around it)
     inventory: what the player carries, one level deep, in the machine's order
-    visible: what can be seen here besides the inventory, open containers and surfaces looked into
+    visible: other visible objects, including those in open containers and on surfaces
     score, max_score: points
     moves: the story's own count of turns
-    world_hash: 8 hex digits, equal when all objects, their attributes and their properties are equal
-    died: the player died in this very step; some stories go on after that
-    ending: how the story ended; it stays set until a restart or a restore
-    refusal: why the command was not given to the story; nothing else changed then, and no turn of the story passed
-    parents: for each object number the object that it is in; empty where there is no object tree
+    world_hash: 8 hex digits, equal if all objects, their attributes and their properties are equal
+    died: the player died in this step; some stories continue after a death
+    ending: how the story ended, until a restart or a restore
+    refusal: why the command was not passed to the story; no turn of the story passed then
+    parents: for each object number the number of its parent; empty if there is no object tree
     awaits_key: the story waits for a single key, not for a command
-    attributes_hash: 8 hex digits, equal when all objects have the same attributes, wherever they are; "" in
-        observations that an earlier version recorded, which are equal to ours all the same
+    attributes_hash: 8 hex digits, equal if all objects have the same attributes, wherever they are; "" in observations
+        of earlier versions, and ignored when comparing with these
     """
 
     text: str
@@ -96,11 +96,11 @@ class Observation:
 
     @property
     def noticed(self) -> tuple[object, ...] | None:
-        """A value that is equal for two moments which the player cannot tell apart; ``None`` where too little is known.
+        """A value that is equal for two moments that look the same to the player; ``None`` if too little is known.
 
-        It is made of place, score, belongings, and the visible objects with their attributes, in any order. The hash of
-        the object tree would not do, for in many stories something out of sight moves in every turn; it is used only
-        where belongings or visible objects are not known.
+        It consists of place, score, belongings, and the visible objects with their attributes, in any order. The hash
+        of the object tree is used only if belongings or visible objects are unknown, because in many stories something
+        out of sight moves in every turn.
         """
         standing = (self.location.num if self.location else None, self.score)
         if self.inventory is not None and self.visible is not None:
@@ -110,9 +110,9 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model read out of the text of an observation (docs/specification.md, Reading the text).
+    """A model's reading of an observation's text (docs/specification.md, Reading the text).
 
-    exits: the ways out that the text names, in the model's words
+    exits: the ways out that the text mentions, in the model's words
     """
 
     is_room_description: bool = False
@@ -122,10 +122,10 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class ObjectiveNote:
-    """What the agent says of its objectives besides its command.
+    """A change of the agent's objectives that comes with its command.
 
-    done: the number of an objective that the text before the command shows to be achieved
-    new: an objective that it sets itself; "" for none
+    done: the number of an objective that the latest text shows to be achieved
+    new: a new objective; "" for none
     """
 
     done: int | None = None
@@ -136,7 +136,7 @@ class ObjectiveNote:
 class AgentNote:
     """A line that the agent keeps in view for the rest of the episode.
 
-    number: of the note that it replaces; ``None`` for one more
+    number: of the note to replace; ``None`` for an additional one
     text: "" drops the note of that number
     """
 
@@ -146,13 +146,13 @@ class AgentNote:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A command that the agent wants to play, why, and what the agent read out of the text before it.
+    """A command that the agent wants to play, with its reasoning and its reading of the text before it.
 
-    objective: what the agent says of its objectives, where it says anything
-    follow, go_to: the number of a route to play instead, or the id of a location to walk to; ``action`` is the first
-        command of these once they are being played
+    objective: a change of its objectives, if any
+    follow, go_to: the number of a route to follow instead, or the id of a location to walk to; ``action`` is then the
+        first command of the way
     until: the number of the route's last command to play, from 1 and counted from here; ``None``: all of them
-    note: what the agent wants to keep in view
+    note: a change of its notes, if any
     """
 
     action: str
@@ -166,12 +166,12 @@ class Proposal:
 
     @property
     def wants_way(self) -> bool:
-        """Whether the agent wants to be led along a route or to a location."""
+        """Whether the agent wants to follow a route or walk to a location."""
         return self.follow is not None or self.go_to is not None
 
     @property
     def wish(self) -> str:
-        """What the agent wants to play: the route or the location to walk to, or else the command."""
+        """The route or the location that the agent wants, or else its command."""
         if self.follow is not None:
             return f"follow {self.follow}" if self.until is None else f"follow {self.follow} until {self.until}"
         return self.action if self.go_to is None else f"go_to {self.go_to}"
@@ -179,10 +179,10 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the critic says about a proposal.
+    """The decision on a proposal.
 
-    source: who or what decided
-    confidence: of a model, 0 to 1; ``None`` where no model decided
+    source: what decided
+    confidence: of a model, 0 to 1; ``None`` if no model decided
     """
 
     accepted: bool
@@ -193,10 +193,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class TurnRecord:
-    """One whole turn: what was seen, what was proposed and judged, what was played and what came of it.
+    """One complete turn: the observations before and after it, the proposals and the verdicts.
 
     turn: its number within the episode, from 1; a rejected proposal takes no turn
-    proposals, verdicts: one verdict for each proposal, in the order they were made; the last proposal was played
+    proposals, verdicts: in their order, one verdict for each proposal; the last proposal was played
     """
 
     episode: int
@@ -213,56 +213,56 @@ class TurnRecord:
 
     @property
     def reasoning(self) -> str:
-        """Why the agent wanted to play it."""
+        """The agent's reasoning for it."""
         return self.proposals[-1].reasoning
 
     @property
     def is_of_route(self) -> bool:
-        """Whether the command was played because it stood on a route, and no model chose it."""
+        """Whether the command was part of a route, so that no model chose it."""
         return bool(self.verdicts) and self.verdicts[-1].accepted and self.verdicts[-1].source == "route"
 
     @property
     def reading(self) -> Reading | None:
-        """What was read out of the text before the turn; ``None`` where nobody read it."""
+        """The reading of the text before the turn; ``None`` if there is none."""
         return self.proposals[0].reading
 
     @property
     def is_in_fight(self) -> bool:
-        """Whether a model has read that somebody was fighting the player when the command was chosen."""
+        """Whether the player was being attacked when the command was chosen, according to a model's reading."""
         return self.reading is not None and self.reading.in_combat
 
     @property
     def objective_notes(self) -> tuple[ObjectiveNote, ...]:
-        """What the agent said of its objectives, once each, however often it proposed a command in this turn."""
+        """The agent's changes of its objectives in this turn, each once."""
         return tuple(dict.fromkeys(each.objective for each in self.proposals if each.objective is not None))
 
     @property
     def notes(self) -> tuple[AgentNote, ...]:
-        """What the agent wanted to keep in view, once each."""
+        """The agent's changes of its notes in this turn, each once."""
         return tuple(dict.fromkeys(each.note for each in self.proposals if each.note is not None))
 
     @property
     def score_change(self) -> int | None:
-        """The points won (or lost, below 0) in this turn; ``None`` where the score is not known."""
+        """The points won (or lost, below 0) in this turn; ``None`` if the score is unknown."""
         if self.before.score is None or self.after.score is None:
             return None
         return self.after.score - self.before.score
 
     @property
     def did_something(self) -> bool:
-        """Whether the machine shows that something was changed: what the player notices, or how any object is.
+        """Whether the command changed something: what the player notices, or the attributes of any object.
 
-        What is at hand need not be in sight of the object tree, such as a window between two rooms that is opened. That
-        something has moved elsewhere does not count, for in many stories somebody always walks about.
+        Attributes of all objects count, since a thing at hand, such as a window between two rooms, need not be visible
+        in the object tree. Movements elsewhere do not count, because in many stories characters always walk around.
         """
         before, after = self.before, self.after
         return before.noticed != after.noticed or before.attributes_hash != after.attributes_hash
 
     @property
     def came_to_light(self) -> tuple[GameObject, ...]:
-        """What is carried or seen now and was not before; nothing where the player moved or that is not known.
+        """The objects that are carried or visible now and were not before; empty if the player moved or it is unknown.
 
-        What was only picked up in the room had come to light before, though it may lie on something.
+        Things that were only picked up in the room do not count, even if they were on something.
         """
         known, before = _in_reach(self.before), self.before
         if self.moved or not known:
@@ -282,12 +282,12 @@ class TurnRecord:
 
 
 def _in_reach(observation: Observation) -> dict[int, GameObject]:
-    """Return what is carried or seen, by its number."""
+    """Return the carried and visible objects by number."""
     return {thing.num: thing for thing in (*(observation.inventory or ()), *(observation.visible or ()))}
 
 
 def _is_within(number: int, holder: int, parents: tuple[int, ...]) -> bool:
-    """Tell whether an object is in another, or in something that is."""
+    """Return whether an object is in another one, directly or not."""
     for _ in parents:  # a broken tree may have a circle
         number = parents[number] if number < len(parents) else 0
         if number in (0, holder):
@@ -297,12 +297,12 @@ def _is_within(number: int, holder: int, parents: tuple[int, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StoryFacts:
-    """What does not change about a story file.
+    """The constant facts of a story file.
 
-    sha256: of the story, which in an archive is a part of the file
-    known: whether Jericho has a profile of this very file
-    directions: the words of the story's dictionary that move the player, as far as they are known
-    attribute_names: the attribute numbers whose meaning is known, by a name for it
+    sha256: of the story, which may be part of an archive
+    known: whether Jericho has a profile of this file
+    directions: the known direction words of the story's dictionary
+    attribute_names: the numbers of the attributes with a known meaning, by its name
     """
 
     path: str
@@ -319,7 +319,7 @@ class StoryFacts:
 
 @dataclass(frozen=True, slots=True)
 class TokenUsage:
-    """The tokens of a model call as the server counted them; ``cached`` is the part of ``prompt`` in its cache."""
+    """The tokens of a model call as counted by the server; ``cached`` is the part of ``prompt`` from its cache."""
 
     prompt: int = 0
     completion: int = 0

@@ -1,4 +1,4 @@
-"""The groups of options that a ``GameConfiguration`` is made of, and the kinds of values in them."""
+"""The groups of options of a ``GameConfiguration``, and the types of their values."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from session.file_names import is_plain_name, is_reserved
 
 DEFAULT_MEMORY_HISTORY_WINDOW = 3
 HIGHEST_SEED = 2_000_000_000
-"""The interpreter takes seeds up to 2**31 - 1, and each further episode of a run takes the next one."""
+"""The interpreter accepts seeds up to 2**31 - 1, and each further episode of a run uses the next one."""
 SHORTEST_KEY = 4
-"""Characters. A shorter key is too common a word to hide it in every text."""
+"""Characters. A shorter key is too common as a word to be hidden in every text."""
 
 Default = TypeVar("Default")
 
@@ -98,7 +98,7 @@ Address = Annotated[str, AfterValidator(_check_address)]
 
 
 def _named_or_counted(value: object) -> object:
-    """Return the seed as it is, or as a number where it is text. Raises pydantic's own errors for anything else."""
+    """Return the seed, converted to a number if it is text. Raises pydantic's errors for anything else."""
     if value == "jericho":
         return value
     number = int(value) if isinstance(value, str) and value.isdecimal() else value
@@ -129,7 +129,7 @@ class Sampling(Options):
     seed: int | None = Field(None, description="the same seed requests the same answer; unset: game.seed")
 
     def get(self, name: str, default: Default) -> object | Default:
-        """Return the option of that name, or ``default`` where it is not set."""
+        """Return the option with that name, or ``default`` if it is not set."""
         value: object = getattr(self, name, None)
         return default if value is None else value
 

@@ -1,4 +1,4 @@
-"""Options in nested groups: a list of all of them, and groups filled with what the sources give."""
+"""Options in nested groups: listing them, and resolving them from their sources."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from session.errors import ConfigurationError
 
 
 class Options(BaseModel):
-    """A group of options, which cannot be changed and refuses options that it does not know.
+    """An immutable group of options that rejects unknown ones.
 
-    aliases: other dotted names under which sources may give an option, each with the option's own name
+    aliases: alternative dotted names of options, each with the option's own name
     """
 
     model_config = ConfigDict(
@@ -31,7 +31,7 @@ Group = TypeVar("Group", bound=Options)
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option as its group defines it.
+    """One option with its definition.
 
     name: with the names of its groups, as in ``llm.base_url``
     schema: the JSON schema of its values, with ``description`` and ``default``
@@ -52,10 +52,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What one source gives for one option, or, as a mapping, for a whole group.
+    """The value that one source has for one option, or, as a mapping, for a whole group.
 
     name: dotted
-    key, source: the name as the source spells it, and the source, as in ``ZORKGPT_SEED``, ``in the environment``
+    key, source: the name as spelled in the source, and the source, as in ``ZORKGPT_SEED``, ``in the environment``
     file: the source, if it is a file
     """
 
@@ -67,12 +67,12 @@ class Setting:
 
     @property
     def origin(self) -> str:
-        """Where the setting was given, in words."""
+        """The source of the setting, in words."""
         return f"{self.key} {self.source}"
 
 
 def options_of(group: type[Options], prefix: str = "") -> Iterator[Option]:
-    """Yield every option of the group and of the groups within it, in the order of their definition."""
+    """Yield every option of the group and of the groups in it, in the order of definition."""
     schemas = _schemas(group)
     for name, definition in group.model_fields.items():
         inner = definition.annotation
@@ -84,15 +84,15 @@ def options_of(group: type[Options], prefix: str = "") -> Iterator[Option]:
 
 @cache
 def _schemas(group: type[Options]) -> Mapping[str, Mapping[str, Any]]:
-    """Return the JSON schema of every option of the group; to make them takes milliseconds."""
+    """Return the JSON schema of every option of the group, which takes milliseconds to compute."""
     schemas: Mapping[str, Mapping[str, Any]] = group.model_json_schema()["properties"]
     return schemas
 
 
 def resolve(root: type[Group], settings: Iterable[Setting]) -> tuple[Group, dict[str, str]]:
-    """Return a ``root`` with the settings, later ones over earlier ones, and where each option in them was given.
+    """Return a ``root`` with the settings, where later ones override earlier ones, and the source of each option.
 
-    Raises ``ConfigurationError`` for an option that does not exist and for a value that does not fit.
+    Raises ``ConfigurationError`` for an unknown option and for an invalid value.
     """
     chosen = _chosen(root, settings)
     try:
@@ -103,21 +103,21 @@ def resolve(root: type[Group], settings: Iterable[Setting]) -> tuple[Group, dict
 
 
 def files_of(root: type[Options], settings: Iterable[Setting]) -> dict[str, Path]:
-    """Return the file that gives each option, for those that a file gives. Raises ``ConfigurationError``."""
+    """Return the file of each option that comes from a file. Raises ``ConfigurationError``."""
     return {name: leaf.file for name, leaf in _chosen(root, settings).items() if leaf.file}
 
 
 def values_given(root: type[Options], table: Mapping[str, object]) -> dict[str, object]:
-    """Return the values that a table gives for the options of ``root``, each in the group to which it belongs.
+    """Return the values of a table for the options of ``root``, each in its group.
 
-    Raises ``ConfigurationError`` for an option that does not exist.
+    Raises ``ConfigurationError`` for an unknown option.
     """
     chosen = _chosen(root, (Setting(name, value, name, "in the dictionary") for name, value in table.items()))
     return _nested({name: leaf.value for name, leaf in chosen.items()})
 
 
 def _chosen(root: type[Options], settings: Iterable[Setting]) -> dict[str, Setting]:
-    """Return the last setting of each option, by the option's own name."""
+    """Return the last setting of each option by the option's own name."""
     names = [option.name for option in options_of(root)]
     chosen: dict[str, Setting] = {}
     for setting in settings:

@@ -1,7 +1,7 @@
-"""The settings that the command line, the environment and files give, each with where it stands.
+"""Reads the settings from the command line, the environment and files, each with its source.
 
-The sources are read here rather than by a settings library because every value keeps its origin, and because
-an unknown name is an error in the environment too.
+A settings library is not used because every value keeps its origin, and because an unknown name is an error in the
+environment too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NOT_OPTIONS = frozenset({"ZORKGPT_MODEL_DIR", "ZORKGPT_STORIES"})
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file that was read. ``writers``: who besides the user may have written it, in words."""
+    """A configuration file. ``writers``: the other users who can write it, in words."""
 
     path: Path
     text: str
@@ -41,13 +41,13 @@ class _File:
 
 
 def settings_from(overrides: Mapping[str, object], environ: Mapping[str, str], cwd: Path) -> Iterator[Setting]:
-    """Yield what every source gives, those that count least first.
+    """Yield the settings of every source, those of the lowest precedence first.
 
-    That is: the nearest ``zorkgpt.toml`` or ``pyproject.toml`` on the way up from the folder ``cwd`` (side by side: the
-    first), ``.env`` in ``cwd``, ``environ``, and ``overrides``: values from the command line by dotted name, where
-    ``None`` means that the option was not given.
-    Raises ``ConfigurationError`` for a file that cannot be read, and for one with the address or the key of a server
-    that somebody else may have written: else whoever can write into a folder above would get the keys.
+    The sources are: the nearest ``zorkgpt.toml`` or ``pyproject.toml`` in the folder ``cwd`` or above (in one folder,
+    the former), ``.env`` in ``cwd``, ``environ``, and ``overrides``: values from the command line by dotted name, where
+    ``None`` means not given.
+    Raises ``ConfigurationError`` for a file that cannot be read, and for one with the URL or the key of a server that
+    another user can write: anyone who can write to a folder above could otherwise obtain the keys.
     """
     nearest = _nearest_file(cwd.absolute(), environ.get("HOME"))
     if nearest:
@@ -64,17 +64,17 @@ def settings_from(overrides: Mapping[str, object], environ: Mapping[str, str], c
 
 
 def from_toml_file(path: Path) -> Iterator[Setting]:
-    """Yield what ``[tool.zorkgpt]`` of that file gives, or else the whole file, unless it is a ``pyproject.toml``.
+    """Yield the settings in ``[tool.zorkgpt]`` of that file, or in the whole file if it is not a ``pyproject.toml``.
 
-    Raises ``ConfigurationError`` for a file that cannot be read, with the line where it is not TOML.
+    Raises ``ConfigurationError`` for a file that cannot be read, with the line if it is not valid TOML.
     """
     return _from_toml(_read(path))
 
 
 def _nearest_file(cwd: Path, home: str | None) -> Path | None:
-    """Return the nearest configuration file, looked for up to the root of the repository or to the home folder.
+    """Return the nearest configuration file, up to the root of the repository or the home folder.
 
-    Outside of both only ``cwd`` is looked into.
+    Outside of both only ``cwd`` is searched.
     """
     folders = [cwd, *cwd.parents]
     ends = {Path(home).resolve()} if home else set()
@@ -84,7 +84,7 @@ def _nearest_file(cwd: Path, home: str | None) -> Path | None:
 
 
 def _of_user(file: _File, settings: Iterable[Setting]) -> Iterator[Setting]:
-    """Yield the settings of a file. Raises ``ConfigurationError`` where others may have given an address or a key."""
+    """Yield the settings of a file. Raises ``ConfigurationError`` if another user may have set a URL or a key."""
     for setting in settings:
         key = next(_server_keys(setting.key, setting.name, setting.value), None)
         if key and file.writers:
@@ -96,7 +96,7 @@ def _of_user(file: _File, settings: Iterable[Setting]) -> Iterator[Setting]:
 
 
 def _server_keys(key: str, name: str, value: object) -> Iterator[str]:
-    """Yield the keys of all addresses and keys of servers in a setting, or in the tables within it."""
+    """Yield the names of all server URLs and keys in a setting, or in the tables in it."""
     if name.rpartition(".")[2] in OF_SERVERS:
         yield key
     if isinstance(value, dict):
