@@ -106,7 +106,7 @@ def given_up_after(turns: int) -> zorkgpt.api.Agent:
 
 
 def test_a_function_that_returns_no_text_is_told_so() -> None:
-    with pytest.raises(TypeError, match="returned None; expected a text"):
+    with pytest.raises(TypeError, match="returned None; expected a string"):
         play(agent=lambda _: None, max_turns=1)  # type: ignore[arg-type, return-value]  # what a type checker refuses
     with pytest.raises(ValueError, match="''"):
         play(agent=lambda _: "", max_turns=1)

@@ -164,7 +164,7 @@ def test_a_run_that_is_stopped_cancels_its_request_and_goes_on_later(
             interrupting.pid = process.pid
             output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "after 1 turn: interrupted while the model was asked" in output
+    assert "after 1 turn: interrupted during a model request" in output
     assert "zorkgpt resume" in output
     events = [line.event for line in read_journal(run_folder(tmp_path))]
     assert isinstance(events[-1], RunPaused)

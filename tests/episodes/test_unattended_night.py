@@ -88,7 +88,7 @@ def test_ctrl_c_ends_a_wait_and_nothing_is_lost_by_it(tmp_path: Path) -> None:
             interrupting.pid = process.pid
             out, _ = process.communicate(timeout=60)
         assert process.returncode == 130
-        assert b"after 1 turn: interrupted while waiting to ask again" in out
+        assert b"after 1 turn: interrupted while waiting to retry" in out
         events = [line.event for line in read_journal(find_run(tmp_path / "work"))]
         assert not [event for event in events if isinstance(event, ModelFailed)]
         server.script.append(NORTH)

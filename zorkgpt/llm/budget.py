@@ -1,6 +1,6 @@
-"""What a run has spent in dollars, tokens and time, the limits of its budget, and how long it waits for a model.
+"""A run's spending in dollars, tokens and seconds, the limits of its budget, and its pauses between model requests.
 
-Prices come from the configuration or from the list that ``genai-prices`` ships; nothing is fetched.
+Prices come from the configuration or from the list bundled with ``genai-prices``; nothing is fetched.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import cast
 
 from genai_prices import Usage, calc_price
 
-from session.configuration.option_groups import PriceOptions
 from session.errors import BudgetSpent, WaitInterrupted
 from session.events import Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.game_configuration import GameConfiguration
@@ -25,7 +24,6 @@ from zorkgpt.llm.stand_ins import PERSON
 
 _OPENAI = "https://api.openai.com/v1"
 _MILLION = 1_000_000
-_OVERTIME = 0.001  # seconds by which a limit in time is passed, so that rounding does not leave it just unreached
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,7 @@ class Limit:
 
     option: its name on the command line, without the dashes
     allowed, spent: US dollars, tokens or seconds
-    words: what was reached and what was spent, in one line
+    words: the limit and the amount spent, in one line
     """
 
     option: str
@@ -43,7 +41,7 @@ class Limit:
     words: str
 
     def raised(self) -> tuple[str, str]:
-        """Return the option and a value for it that lets the run go on: the limit, doubled as often as it takes."""
+        """Return the option and a value that lets the run continue: the limit, doubled until it exceeds ``spent``."""
         higher = self.allowed
         while higher <= self.spent:
             higher *= 2
@@ -52,13 +50,13 @@ class Limit:
 
 @dataclass(slots=True)
 class Spending:
-    """What a run has spent so far, summed from its events, so that a resumed run counts on from its journal.
+    """The amounts that a run has spent so far, summed from its events, so that a resumed run continues the sums.
 
-    begun_with: the configuration before all changes that events tell of; unless given, ``configuration``
-    in_force: the configuration at the event that was counted last, by which calls are priced
-    dollars: for the calls whose price is known
-    tokens: of prompts, cached or not, and of answers, usable or not
-    unpriced, uncounted: by model, how many calls had no known price, or no count of tokens
+    begun_with: the configuration before all recorded changes; ``configuration`` by default
+    in_force: the configuration at the latest counted event; it determines the price of a call
+    dollars: the cost of the calls that have a known price
+    tokens: of all prompts (cached or not) and all answers (usable or not)
+    unpriced, uncounted: the number of calls with no known price, or no token count, by model
     """
 
     configuration: GameConfiguration
@@ -77,11 +75,11 @@ class Spending:
 
     @property
     def seconds(self) -> float:
-        """Return the seconds of play: for each turn its own, or those of its model calls where these are more."""
+        """The seconds of play: for each turn its duration or that of its model calls, whichever is longer."""
         return self._turns_seconds + self._calls_seconds
 
     def reached(self) -> list[Limit]:
-        """Return the limits of the configuration's ``budgets`` that are reached."""
+        """Return the limits in the configuration's ``budgets`` that the run has reached."""
         limits = self.configuration.budgets
         found = []
         if limits.max_cost is not None and self.dollars >= limits.max_cost:
@@ -96,7 +94,7 @@ class Spending:
         return found
 
     def count(self, event: Event) -> None:
-        """Add what the event says was spent; most kinds of events add nothing."""
+        """Add the cost that the event records; most kinds of events have none."""
         if isinstance(event, ModelAnswered | ModelFailed):
             self._calls_seconds += event.seconds
             is_models = isinstance(event, ModelAnswered) and event.model != PERSON
@@ -117,27 +115,29 @@ class Spending:
             self._calls_seconds = 0.0
 
     def count_wait(self, seconds: float) -> None:
-        """Add a model call that no event tells of: it was waited for until the run had to stop."""
+        """Add the duration of a model call that has no event because the run had to stop during it."""
         self._calls_seconds += seconds
 
     def unseen(self) -> Iterator[str]:
-        """Yield a warning for each limit that does not apply to a model, whose price or tokens are not known."""
+        """Yield a warning for each limit and each model whose calls it cannot count: price or tokens are unknown."""
         limits = self.configuration.budgets
         if limits.max_cost is not None:
             for model in self.unpriced:
-                yield f"max-cost does not see the calls to {model!r}: their price is not known; prices can give it"
+                yield f"max-cost does not count the calls to {model!r}: their price is not known; set it in prices"
         if limits.max_tokens is not None:
             for model in self.uncounted:
-                yield f"max-tokens does not see the calls to {model!r}: its server does not count tokens"
+                yield f"max-tokens does not count the calls to {model!r}: its server does not report token counts"
 
 
 def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration) -> float | None:
-    """Return the dollars that a call cost, or ``None`` where that is not known.
+    """Return the cost of a call in dollars, or ``None`` if it is not known.
 
-    The user's own price is looked up first, by the model's name as the server gives it, then as it is configured; then
-    the list that ``genai-prices`` ships, by the server's address, since a model of the same name may cost nothing
-    elsewhere. The embedded model is free, and so is a person. The cost of a call whose tokens were not counted is not
-    known.
+    The price comes from the first of these that has one:
+
+    - the user's own prices, by the model name that the server returned, then by the configured name
+    - the list of ``genai-prices``, by the server's base URL too, because another server may offer the same model free
+
+    The embedded model and a person cost nothing. A call without a token count has no known cost.
     """
     if call.model == PERSON:
         return 0.0
@@ -147,36 +147,26 @@ def cost_of(call: ModelAnswered | ModelFailed, configuration: GameConfiguration)
         return 0.0
     if not call.prompt_tokens and not call.completion_tokens:
         return None
-    return _by_own(own, call) if own else _by_list(call, role.base_url or _OPENAI)
-
-
-def _by_own(price: PriceOptions, call: ModelAnswered | ModelFailed) -> float:
     cached = min(call.cached_tokens, call.prompt_tokens)
-    cached_price = price.input if price.cached is None else price.cached
-    dollars = (
-        (call.prompt_tokens - cached) * price.input + cached * cached_price + call.completion_tokens * price.output
-    )
-    return dollars / _MILLION
-
-
-def _by_list(call: ModelAnswered | ModelFailed, base_url: str) -> float | None:
-    try:
-        usage = Usage(
-            input_tokens=call.prompt_tokens,
-            cache_read_tokens=min(call.cached_tokens, call.prompt_tokens),
-            output_tokens=call.completion_tokens,
+    if own is not None:
+        cached_price = own.input if own.cached is None else own.cached
+        dollars = (
+            (call.prompt_tokens - cached) * own.input + cached * cached_price + call.completion_tokens * own.output
         )
-        return float(calc_price(usage, call.model, provider_api_url=base_url).total_price)
-    except (LookupError, ValueError):  # no such model there, or a count that makes no sense
+        return dollars / _MILLION
+    try:
+        usage = Usage(input_tokens=call.prompt_tokens, cache_read_tokens=cached, output_tokens=call.completion_tokens)
+        return float(calc_price(usage, call.model, provider_api_url=role.base_url or _OPENAI).total_price)
+    except (LookupError, ValueError):  # unknown model, or an impossible count
         return None
 
 
 @dataclass(slots=True)
 class Waits:
-    """Sleeps until it is time to ask again, the run is stopped, or its time is used up.
+    """Pauses between requests that end early if the run is stopped or its time is used up.
 
-    stop: set when the run is to stop
-    until: when the time of the run is used up, by ``clock`` (seconds, monotonic)
+    stop: set to stop the run
+    until: the time of ``clock`` (seconds, monotonic) at which the run's time is used up
     """
 
     stop: Flag = field(default_factory=Flag)
@@ -184,9 +174,9 @@ class Waits:
     until: float = math.inf
 
     def sleep(self, seconds: float) -> None:
-        """Sleep, or raise ``WaitInterrupted`` or ``BudgetSpent`` as soon as the run has to stop."""
+        """Sleep. Raises ``WaitInterrupted`` or ``BudgetSpent`` as soon as the run has to stop."""
         now = self.clock()
         if self.stop.wait(max(0.0, min(seconds, self.until - now))):
-            raise WaitInterrupted("interrupted while waiting to ask again")
+            raise WaitInterrupted("interrupted while waiting to retry")
         if now + seconds >= self.until:
-            raise BudgetSpent("the time of the run is used up while waiting to ask again")
+            raise BudgetSpent("the time of the run was used up while waiting to retry")

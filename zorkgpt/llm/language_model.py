@@ -1,4 +1,4 @@
-"""What a language model is asked, what it answers, and the one method by which it is asked."""
+"""The protocol of a language model, its prompts and its completions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["ROLES", "Answer", "Completion", "LanguageModel", "Prompt", "Role", "
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One question to a model, in two parts, so that servers can cache its beginning.
+    """One prompt, in two parts, so that servers can cache its beginning.
 
     system: never changes within a run
-    user: goes from what changes rarely to the present moment (docs/specification.md, Prompt order)
+    user: ordered from what changes rarely to the present moment (docs/specification.md, Prompt order)
     """
 
     system: str
@@ -28,17 +28,17 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Completion(Generic[Answer]):
-    """A usable answer and what it cost.
+    """A usable answer and its cost.
 
-    value: the answer, validated against the schema that was asked for
-    reasoning: what the model thought before it answered (``<think>`` and the like, or the server's own field)
-    text: the raw text of the answer, thoughts included
-    model: the model's name as the server gave it
+    value: the answer, validated against the requested schema
+    reasoning: the model's reasoning before the answer, from ``<think>`` or similar tags or the server's own field
+    text: the raw text of the answer, reasoning included
+    model: the model name that the server returned
     usage: tokens of all requests
     seconds: from the first request to the last byte, retries included
     requests: HTTP requests made, retries and repair included
-    question_tokens: tokens of the prompt alone, as the server counted it in the request that was answered; 0 where it
-        did not, or where the answer was a repaired one. Unlike ``usage`` it is the same however many requests failed.
+    question_tokens: tokens of the prompt alone, as the server counted them in the request that succeeded; 0 if it did
+        not count them or the answer was repaired. Unlike ``usage``, it does not depend on failed requests.
     """
 
     value: Answer
@@ -55,7 +55,7 @@ class LanguageModel(Protocol):
     """Answers prompts with validated values."""
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """Ask the model that plays ``role`` and return its answer as a valid ``schema``.
+        """Send the prompt to the model for ``role`` and return its answer as a valid ``schema``.
 
         Raises ``LanguageModelUnavailable``, ``ResponseInvalid``, ``BudgetSpent`` or ``WaitInterrupted``; never invents
         an answer.

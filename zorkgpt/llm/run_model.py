@@ -1,4 +1,4 @@
-"""The one door through which a run asks its language models (ADR 31)."""
+"""All model calls of a run: budget, recorded answers, circuit breakers and events (ADR 31)."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ from zorkgpt.llm.language_model import ROLES, Answer, Completion, LanguageModel,
 
 FAILURES_TO_OPEN = 3
 TURNS_REFUSED = 20
-_OVERTIME = 0.001  # seconds past the limit in time, so that rounding does not leave it just unreached
+_OVERTIME = 0.001  # seconds added to the time limit, so that rounding cannot stop the run just short of it
 _LOG = logging.getLogger(__name__)
 
 Asked = Callable[[Role, Prompt], None]
-"""Called before a model is asked."""
+"""Called before each model call."""
 
 PLAYING_ROLES = frozenset({"agent", "critic", "info_ext"})
-"""Roles that are asked before a turn is played; all others are asked about it afterwards."""
+"""Roles that are called before a turn is played; all others are called after it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenModel:
-    """A model for every role, and a description of it for the user: what it is and why it was chosen.
+    """A model for every role.
 
-    waits: its pauses before it asks again
-    try_out: makes sure that the agent's model can be used; raises ``LanguageModelUnavailable``
+    description: the model and the reason for the choice, shown to the user
+    waits: the pauses between its retries
+    try_out: checks that the agent's model can be used; raises ``LanguageModelUnavailable``
     """
 
     model: LanguageModel
@@ -48,9 +49,9 @@ class ChosenModel:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCall:
-    """A call as a repetition of a run makes it, and the recorded call in its place.
+    """A model call in a repetition of a run, with the recorded call at the same position.
 
-    turn: the turn that the call was for, or that was learnt from; 0 before an episode's first turn
+    turn: the turn that the call belongs to, or that was being learned from; 0 before an episode's first turn
     """
 
     episode: int
@@ -61,16 +62,16 @@ class RepeatedCall:
 
     @property
     def is_as_recorded(self) -> bool:
-        """Whether the same role was asked exactly this."""
+        """Whether role and prompt are those of the recorded call."""
         return (self.recorded.role, self.recorded.prompt_sha256) == (self.role, prompt_sha256(self.prompt))
 
 
 @dataclass(slots=True)
 class Circuit:
-    """The failures of one role.
+    """The circuit breaker of one role.
 
-    failures: how many in a row
-    open_until: the turn of the run, from 0, before which the role is not asked
+    failures: the number of consecutive failures
+    open_until: the turn of the run, from 0, before which the role's model is not called
     """
 
     failures: int = 0
@@ -78,17 +79,17 @@ class Circuit:
 
 
 class RunModel:
-    """Asks the models of a run: within its budget, recorded answers first, every call an event.
+    """Calls the models of a run within its budget. Recorded answers come first, and every call becomes an event.
 
-    A role that fails ``FAILURES_TO_OPEN`` times in a row is not asked for ``TURNS_REFUSED`` turns, except the agent:
-    nothing can be played without it.
+    After ``FAILURES_TO_OPEN`` consecutive failures, a role's model is not called for ``TURNS_REFUSED`` turns. The
+    agent is exempt, since a run cannot be played without it.
 
-    tokens: learns from the server's counts
-    spending: what the run has spent
+    tokens: the token counter, which learns from the server's counts
+    spending: the amounts that the run has spent
 
-    begun_with: the values of all options before the changes that the journal contains
+    begun_with: the values of all options before the changes in the journal
     chosen: the models; ``None`` for a replay
-    asked: called before each call
+    asked: called before each model call
     """
 
     def __init__(
@@ -113,10 +114,10 @@ class RunModel:
         self._warned: set[str] = set()
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """Return the recorded answer to the prompt, or the model's.
+        """Return the recorded answer to the prompt, or else the model's.
 
-        Raises ``LanguageModelUnavailable``, ``ResponseInvalid``, ``BudgetSpent`` or ``WaitInterrupted``; a replay
-        raises ``Diverged`` for a prompt that is not the recorded one and ``RecordingEnded`` after the last one.
+        Raises ``LanguageModelUnavailable``, ``ResponseInvalid``, ``BudgetSpent`` or ``WaitInterrupted``. A replay
+        raises ``Diverged`` if the prompt differs from the recorded one and ``RecordingEnded`` after the last one.
         """
         self._require_closed(role)
         while isinstance(change := self._inputs.next_event, OptionsChanged):
@@ -127,8 +128,10 @@ class RunModel:
             recorded = self._recorded(role, prompt)
             if recorded is not None:
                 return self._repeat(recorded, prompt, schema)
+            if self._chosen is None and self._inputs.is_repeating:
+                raise Diverged(self._inputs.difference(f"{role} is asked {prompt_sha256(prompt)}:\n{prompt.user}"))
             if self._chosen is None:
-                raise self._difference(role, prompt)
+                raise RecordingEnded("the recording ends here")
         chosen = self._chosen
         self._require_budget()
         self.take_changes()
@@ -143,23 +146,25 @@ class RunModel:
             self._require_budget()
             raise
         except LanguageModelError as error:
-            self._inputs.emit(_failed(role, prompt, error, round(time.monotonic() - start, 3)))
+            counts = error.usage.prompt, error.usage.cached, error.usage.completion
+            seconds = round(time.monotonic() - start, 3)
+            self._inputs.emit(ModelFailed(role, prompt_sha256(prompt), str(error), seconds, error.model, *counts))
             raise
         self._inputs.emit(_answered(role, prompt, completion))
         return completion
 
     @property
     def in_force(self) -> GameConfiguration:
-        """The configuration with the changes that were recorded or repeated so far."""
+        """The configuration with all changes recorded or repeated so far."""
         return self.spending.in_force
 
     def take_changes(self) -> None:
-        """Repeat recorded changes of options, or record the present ones. Raises ``RecordingEnded``, ``StoreError``."""
+        """Repeat recorded option changes, or record the current ones. Raises ``RecordingEnded`` or ``StoreError``."""
         while self._inputs.get(OptionsChanged, self._changes):
             pass
 
     def count(self, event: Event) -> None:
-        """Add up what the event cost, learn from its counts, and note whether its role answers."""
+        """Update spending, the token counter and the role's circuit breaker from an event."""
         self.spending.count(event)
         if isinstance(event, TurnPlayed):
             self._turns += 1
@@ -173,7 +178,7 @@ class RunModel:
                 circuit.open_until = self._turns + TURNS_REFUSED
             if circuit.failures == FAILURES_TO_OPEN and not self._inputs.is_repeating:
                 _LOG.warning(
-                    "the %s model failed %d times in a row: it is asked once in %d turns until it answers",
+                    "the %s model failed %d times in a row; it is now called once in %d turns until it answers",
                     event.role,
                     FAILURES_TO_OPEN,
                     TURNS_REFUSED,
@@ -185,11 +190,11 @@ class RunModel:
         circuit = self._circuits.get(role)
         if circuit and self._turns < circuit.open_until:
             raise LanguageModelUnavailable(
-                f"{role}: {circuit.failures} failures in a row; not asked for {circuit.open_until - self._turns} turns"
+                f"{role}: {circuit.failures} failures in a row; not called for {circuit.open_until - self._turns} turns"
             )
 
     def _recorded(self, role: Role, prompt: Prompt) -> ModelAnswered | ModelFailed | None:
-        """Return the next recorded event if it answers this prompt; a failure of the agent is asked again."""
+        """Return the next recorded event if it answers this prompt; a failed call of the agent is made again."""
         event = self._inputs.next_event
         if not isinstance(event, ModelAnswered | ModelFailed):
             return None
@@ -220,11 +225,6 @@ class RunModel:
             question_tokens=recorded.question_tokens,
         )
 
-    def _difference(self, role: Role, prompt: Prompt) -> Diverged | RecordingEnded:
-        if not self._inputs.is_repeating:
-            return RecordingEnded("the recording ends here")
-        return Diverged(self._inputs.difference(f"{role} is asked {prompt_sha256(prompt)}:\n{prompt.user}"))
-
     def _require_budget(self) -> None:
         for line in self.spending.unseen():
             if line not in self._warned:
@@ -234,7 +234,7 @@ class RunModel:
             raise BudgetSpent(limit.words)
 
     def _changes(self) -> OptionsChanged | None:
-        """Return the options that differ from those in force; ``None`` if there are none."""
+        """Return the options that differ from the configuration in force; ``None`` if none do."""
         if self._chosen is None or self._compared is self.in_force:
             return None
         changes = changes_between(self.in_force, self._configuration)
@@ -248,16 +248,11 @@ def prompt_sha256(prompt: Prompt) -> str:
 
 
 def unwatched(_role: Role, _prompt: Prompt) -> None:
-    """Ignore what a model is asked."""
+    """Ignore a model call."""
 
 
 def _length(prompt: Prompt) -> int:
     return len(prompt.system) + len(prompt.user)
-
-
-def _failed(role: Role, prompt: Prompt, error: LanguageModelError, seconds: float) -> ModelFailed:
-    counts = error.usage.prompt, error.usage.cached, error.usage.completion
-    return ModelFailed(role, prompt_sha256(prompt), str(error), seconds, error.model, *counts)
 
 
 def _answered(role: Role, prompt: Prompt, completion: Completion[Answer]) -> ModelAnswered:

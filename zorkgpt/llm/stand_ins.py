@@ -1,4 +1,4 @@
-"""What answers in the place of language models: a person, a Python function, chance, and prepared answers."""
+"""Stand-ins for language models: a person, a Python function, random answers and scripted answers."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from session.values import Observation
 from zorkgpt.llm.language_model import Answer, Completion, LanguageModel, Prompt, Role, TokenUsage
 
 PERSON = "a person"
-"""Takes the place of the model's name."""
+"""The name in place of a model's."""
 LEAVING = "quit"
-"""What a person types to end the episode. No story is given it."""
+"""The command by which a person ends the episode. It is never sent to a story."""
 _FUNCTION = "()"
-"""Ends the name that a function has in the place of a model's."""
+"""The suffix of a function's name in place of a model's."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 Choose = Callable[[Prompt, tuple[str, ...]], str]
-"""Returns the command to play. Takes the prompt and the commands to choose from; none if any may be played."""
+"""Returns the command to play. Takes the prompt and the commands to choose from, which are empty if any is allowed."""
 
 
 class AgentStandIn:
-    """Answers for the agent with what ``choose`` returns, and passes all other roles on to a model.
+    """Plays the commands that ``choose`` returns, and passes all roles other than the agent on to a model.
 
-    others: ``None`` if no model is configured; then all other roles fail
+    others: that model; ``None`` if none is configured, in which case all other roles fail
     """
 
     def __init__(self, name: str, choose: Choose, others: LanguageModel | None = None) -> None:
@@ -45,7 +45,7 @@ class AgentStandIn:
         self._others = others
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """Return an answer with the chosen command, or the model's answer. Raises what ``choose`` raises."""
+        """Return an answer with the chosen command, or the model's answer. Exceptions of ``choose`` propagate."""
         if role != "agent":
             if self._others is None:
                 raise LanguageModelUnavailable(f"{role}: no model is configured")
@@ -58,7 +58,7 @@ class AgentStandIn:
 
 
 def person(read_line: Callable[[], str], vocabulary: Vocabulary, others: LanguageModel | None = None) -> AgentStandIn:
-    """Return a stand-in that plays what a person types. A line of several commands is as many answers.
+    """Return a stand-in that plays the commands that a person types. Each command of a line is an answer of its own.
 
     read_line: waits until the person has typed a line, and returns it; raises ``WaitInterrupted``
     """
@@ -74,11 +74,11 @@ def person(read_line: Callable[[], str], vocabulary: Vocabulary, others: Languag
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a function is given to choose a command (docs/python.md).
+    """The argument of a function that chooses a command (docs/python.md).
 
-    observation: what the story shows, read from the machine
-    prompt: the same and all that was learned, in words: what a language model would read in the agent's place
-    choices: the commands to choose from; empty if any may be played
+    observation: the state of the story, read from the machine
+    prompt: the observation and everything learned, as the text that a language model would get as the agent
+    choices: the commands to choose from; empty if any is allowed
     """
 
     observation: Observation
@@ -91,18 +91,19 @@ Agent = Callable[[Situation], str]
 
 
 def function(agent: Agent, observe: Callable[[], Observation], others: LanguageModel | None = None) -> AgentStandIn:
-    """Return a stand-in that plays what a function returns.
+    """Return a stand-in that plays the commands that a function returns.
 
     observe: returns the latest observation
-    The stand-in raises what the function raises, ``TypeError`` if it does not return a text, and ``ValueError`` if that
-    is empty, cannot be encoded as UTF-8, or is not one of the commands to choose from.
+
+    Exceptions of the function propagate. The stand-in raises ``TypeError`` if the function does not return a string,
+    and ``ValueError`` if the string is empty, cannot be encoded as UTF-8, or is not one of the commands to choose from.
     """
     name = getattr(agent, "__name__", type(agent).__name__) + _FUNCTION
 
     def choose(prompt: Prompt, choices: tuple[str, ...]) -> str:
         command = agent(Situation(observe(), prompt.user, choices))
         if not isinstance(command, str):
-            raise TypeError(f"{name} returned {command!r}; expected a text")
+            raise TypeError(f"{name} returned {command!r}; expected a string")
         if _SURROGATE.search(command):
             raise ValueError(f"{name} returned {command!r}, which contains half a surrogate pair")
         if not command.strip() or (choices and command not in choices):
@@ -113,7 +114,7 @@ def function(agent: Agent, observe: Callable[[], Observation], others: LanguageM
 
 
 def function_in(description: str) -> str:
-    """Return the name of the function that played, by the description of a run's model; "" if none did."""
+    """Return the name of the function in the description of a run's model; "" if no function played."""
     name = description.partition(";")[0]
     return name if name.endswith(_FUNCTION) else ""
 
@@ -132,19 +133,20 @@ _TURN = re.compile(r"^\W*Turn (\d+)", re.MULTILINE)
 
 
 class RandomModel:
-    """Draws a command from those that the agent may choose from, and fills every other answer with words.
+    """Plays random commands, and fills all other answers with placeholder text.
 
-    It draws from those that it has chosen least at the place, in all episodes. A route is followed wherever one is the
-    first choice. Where the agent may type what it likes, it moves at random. A token is reckoned at four characters.
+    It draws from the commands that it has chosen least often at the location, in all episodes. If the first choice is
+    to follow a route, it takes that. If the agent may type any command, it moves at random. A token is estimated at
+    four characters.
     """
 
     def __init__(self, seed: int) -> None:
-        self._random = Random(seed)  # noqa: S311  nothing is kept secret by it
+        self._random = Random(seed)  # noqa: S311  not used for secrets
         self._numbers = count(1)
         self._tried: Counter[tuple[str, object]] = Counter()
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """Return an answer of that form. Raises ``ResponseInvalid`` where its form has rules that words do not keep."""
+        """Return an answer of that schema. Raises ``ResponseInvalid`` if placeholder text breaks a rule of it."""
         form = schema.model_json_schema()
         turns = _TURN.findall(prompt.user)
         places = _PLACE.findall(prompt.user)
@@ -171,9 +173,9 @@ class RandomModel:
 class _Filler:
     """Makes an instance of a JSON schema.
 
-    draw: chooses from several values
-    numbers: of texts, so that no two say the same
-    turn: the latest that the prompt tells of, which numbers in answers stand for
+    draw: chooses one of several values
+    numbers: the numbers of the texts, so that no two are equal
+    turn: the latest turn in the prompt; the value of every integer
     """
 
     def __init__(
@@ -189,7 +191,7 @@ class _Filler:
         self._turn = turn
 
     def fill(self, form: Mapping[str, Any], name: str = "") -> object:
-        """Return a value of that form; ``name`` is that of its field. A number that may be missing is."""
+        """Return a value of that schema; ``name`` is the name of its field. An optional integer is left out."""
         if "$ref" in form:
             return self.fill(self._definitions[form["$ref"].rpartition("/")[2]], name)
         if "anyOf" in form:
@@ -236,8 +238,8 @@ class ScriptedCall:
 class ScriptedLLM:
     """Answers from a list, in order, or with a function of role, prompt and schema.
 
-    A reply is validated as a real model's would be; a reply that is an error is raised. When the list is used up every
-    call raises ``LanguageModelUnavailable``. ``calls`` holds every call, answered or not.
+    A reply is validated like a real model's; a reply that is an error is raised. After the end of the list, every call
+    raises ``LanguageModelUnavailable``. ``calls`` contains every call, answered or not.
     """
 
     def __init__(
@@ -251,7 +253,7 @@ class ScriptedLLM:
         self._reply = replies if callable(replies) else _in_order(replies)
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """Return the next reply as a ``schema``, as if it had taken one request and no time."""
+        """Return the next reply as a ``schema``, counted as one request that took no time."""
         self.calls.append(ScriptedCall(role, prompt, schema))
         reply = self._reply(role, prompt, schema)
         if isinstance(reply, LanguageModelError | BudgetSpent):
@@ -260,7 +262,7 @@ class ScriptedLLM:
         return Completion(
             value=value,
             reasoning="",
-            text=json.dumps(value.model_dump(mode="json")),  # in ASCII: a reply may hold half a surrogate pair
+            text=json.dumps(value.model_dump(mode="json")),  # in ASCII: a reply may contain half a surrogate pair
             model="scripted",
             usage=self._usage,
             seconds=0.0,
@@ -284,4 +286,4 @@ def _validated(reply: BaseModel | Mapping[str, object], role: Role, schema: type
     try:
         return schema.model_validate(fields)
     except ValidationError as error:
-        raise ResponseInvalid(f"the script's reply for {role} is no {schema.__name__}: {error}") from error
+        raise ResponseInvalid(f"the script's reply for {role} is not a {schema.__name__}: {error}") from error

@@ -41,7 +41,7 @@ class ReadingAgentAnswer(BaseModel):
     @field_validator("reading", mode="wrap")
     @classmethod
     def _nothing_for_nonsense(cls, value: object, validate: ValidatorFunctionWrapHandler) -> ReadingAnswer:
-        """Take a reading that is wrong as none at all, which costs no turn."""
+        """Replace an invalid reading with an empty one, so that it costs no turn."""
         try:
             reading: ReadingAnswer = validate(value)
         except ValidationError:
@@ -56,7 +56,7 @@ class ObjectiveAnswer(BaseModel):
     new: str | None = Field(None, description="new objective in one sentence, or null")
 
     def note(self) -> ObjectiveNote | None:
-        """Return the answer as a value, ``None`` where it says nothing."""
+        """Return the answer as a value, ``None`` if it is empty."""
         note = ObjectiveNote(self.done, (self.new or "").strip())
         return None if note == ObjectiveNote() else note
 
@@ -97,13 +97,13 @@ _TOLD_WAYS = {
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Asks a model for the next command.
+    """Requests the next command from a model.
 
-    reads: the answer holds a reading of the latest text, too
-    notes_objectives: the answer may say that an objective is achieved, or set a new one
-    keeps_notes: the answer may have a line to keep in view
-    reasoning_length: the reasoning is one plain sentence of at most so many characters, for models that would ramble;
-        ``None``: free; 0: the answer has none
+    reads: the answer also contains a reading of the latest text
+    notes_objectives: the answer may mark an objective as achieved or set a new one
+    keeps_notes: the answer may contain a line to keep in view
+    reasoning_length: limits the reasoning to one plain sentence of at most this many characters, for models that would
+        ramble; ``None``: no limit; 0: no reasoning
     """
 
     model: LanguageModel
@@ -113,7 +113,7 @@ class Agent:
     reasoning_length: int | None = None
 
     def system_prompt(self, *, assisted: bool) -> str:
-        """Return the fixed instructions, which tell of the answer's fields in their order.
+        """Return the fixed instructions, which describe the answer's fields in their order.
 
         assisted: the agent chooses from valid actions
         """
@@ -127,9 +127,9 @@ class Agent:
         return "\n\n".join(fill_prompt(name) for name, is_part in parts.items() if is_part)
 
     def propose(self, context: AgentContext) -> Proposal:
-        """Return the command that the model wants to play now.
+        """Return the model's next command.
 
-        Raises ``LanguageModelError``: a command is never made up (docs/specification.md, No invented turns).
+        Raises ``LanguageModelError``; a command is never invented (docs/specification.md, No invented turns).
         """
         system = self.system_prompt(assisted=context.valid_actions is not None)
         prompt = Prompt(system=system, user=context.render())
@@ -159,13 +159,13 @@ class Agent:
 
 
 def told_ways(routes: Sequence[OfferedRoute], *, may_travel: bool) -> str:
-    """Return how the answer names a route to follow or a location to walk to; "" where there is neither."""
+    """Return the instructions for following a route or walking to a location; "" if neither is possible."""
     ways = [_TOLD_WAYS[way] for way in _ways(routes, may_travel=may_travel)]
     return fill_prompt("agent_routes", ways="\n".join(ways)) if ways else ""
 
 
 def _ways(routes: Sequence[OfferedRoute], *, may_travel: bool) -> tuple[str, ...]:
-    """Return the fields of an answer by which the agent may be led, of ``_WAYS``."""
+    """Return the keys of ``_WAYS`` that the agent may use in its answer."""
     offered = {"follow": bool(routes), "until": bool(routes), "go_to": may_travel}
     return tuple(way for way, is_offered in offered.items() if is_offered)
 
@@ -180,9 +180,9 @@ def _answer_schema(
     notes_objectives: bool,
     keeps_notes: bool,
 ) -> type[AgentAnswer | ReadingAgentAnswer]:
-    """Return the form of an answer that chooses from the valid actions, if there are any; the same one every time.
+    """Return the answer model, restricted to the valid actions if there are any; equal arguments give the same class.
 
-    ways: the fields, of ``_WAYS``, by which the agent may be led
+    ways: the keys of ``_WAYS`` that become fields
     """
     base: type[AgentAnswer | ReadingAgentAnswer] = ReadingAgentAnswer if reads else AgentAnswer
     fields: dict[str, Any] = {}
@@ -201,7 +201,7 @@ def _answer_schema(
 
 
 def _reasoning(length: int | None) -> Any:  # noqa: ANN401  what create_model takes
-    """Return the definition of a field for free words, or for one plain sentence about oneself, or of no field."""
+    """Return the definition of the reasoning field: free text, one plain sentence in the first person, or no field."""
     if length == 0:
         return (ClassVar[str], "")
     pattern = None if length is None else rf"^I [A-Za-z ,']{{8,{max(length, 12) - 3}}}\.$"

@@ -1,4 +1,4 @@
-"""The critic: judges a proposal before it is played (docs/specification.md, Critic)."""
+"""The critic: accepts or rejects a proposal before it is played (docs/specification.md, Critic)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from session.text import cut_at
 from session.tries import Tries
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
-from zorkgpt.players.object_check import LONGEST_OUTCOME, ObjectCheck, Opinion
+from zorkgpt.players.object_check import LONGEST_OUTCOME, ObjectCheck
 from zorkgpt.prompts.loader import fill_prompt
 
 _REPEATED = "With everything you can see as it is now, you have typed here, and each time this was the answer:"
@@ -31,17 +31,17 @@ class CriticAnswer(BaseModel):
 
 
 class Critic:
-    """Judges proposals: by the story's own tables first, and by a model where ``mode`` says so.
+    """Judges proposals by the story's own tables first, then by a model, depending on ``mode``.
 
-    object_tree: never asks a model
-    hybrid: asks if the tables have no opinion, if the same command failed before in the very same world, and if play
-        goes round in circles
-    llm: asks on every proposal that the tables do not refuse
+    - object_tree: never calls a model
+    - hybrid: calls it if the tables have no opinion, if the same command had one and the same outcome before in this
+      state of the world, or if play goes round in circles
+    - llm: calls it for every proposal that the tables do not refuse
 
-    A hybrid critic does not ask only because all that the player notices is as it was: a second blow in a fight, a
-    second coin in a slot, a second turn of waiting look the same, and win games.
+    A hybrid critic does not call the model merely because everything that the player notices is unchanged. A second
+    blow in a fight, a second coin in a slot and a second turn of waiting look unchanged, and they win games.
 
-    failures: model calls that gave no judgement; the proposal was played
+    failures: the number of failed model calls; their proposals were played
     """
 
     def __init__(
@@ -62,12 +62,12 @@ class Critic:
         return fill_prompt("critic")
 
     def reset(self, tries: Tries) -> None:
-        """Begin a new episode, whose turns ``tries`` will have."""
+        """Begin a new episode; ``tries`` will contain its turns."""
         self.tries = tries
         self._check.reset(tries)
 
     def learn(self, turn: TurnRecord) -> None:
-        """Let later judgements know of the turn."""
+        """Take the turn into account in later judgements."""
         self._check.learn(turn)
 
     def judge(
@@ -75,15 +75,17 @@ class Critic:
     ) -> Verdict:
         """Return whether the proposal should be played.
 
-        context: makes the text of what the model may know, the proposal included
+        context: returns the prompt's text, the proposal included
         circle: the warning that play goes round in circles; "" if it does not
-        Never raises ``LanguageModelError``: a critic that cannot be asked does not stop play.
+
+        Accepts the proposal if the model call fails, so that ``LanguageModelError`` never stops play.
         """
         opinion = self._check.opinion(observation, proposal.action)
         if opinion.kind == "refuse":
             return Verdict(accepted=False, reason=opinion.reason, source=opinion.source)
         repetition = self._repetition(observation, proposal.action) or circle
-        if self._asks(opinion, repetition):
+        is_doubtful = opinion.kind == "none" or bool(repetition)
+        if self._mode == "llm" or (self._mode == "hybrid" and is_doubtful):
             tried = f"\n\n{PromptSection('Tried before', repetition).render()}" if repetition else ""
             prompt = Prompt(system=self.system_prompt, user=context() + tried)
             try:
@@ -95,17 +97,12 @@ class Critic:
         return Verdict(accepted=True, reason=repetition, source=opinion.source)
 
     def _repetition(self, observation: Observation, action: str) -> str:
-        """Return a sentence on what came of the command before; "" if it was not typed with all as it is now.
+        """Return a sentence on the command's earlier outcome in this state of the world; "" if it was not tried in it.
 
-        If its outcomes differ, there is chance in it, and trying again may help: then it is "" as well.
+        Different outcomes are a sign of chance, and trying again may help, so they return "" as well.
         """
         outcomes = self.tries.outcomes(observation, action)
         if len(set(outcomes)) != 1:
             return ""
         times = "once" if len(outcomes) == 1 else f"{len(outcomes)} times"
         return f"{_REPEATED} `{plain_command(action)}` ({times}): {cut_at(outcomes[0], LONGEST_OUTCOME)}"
-
-    def _asks(self, opinion: Opinion, repetition: str) -> bool:
-        if self._mode == "hybrid":
-            return opinion.kind == "none" or bool(repetition)
-        return self._mode == "llm"

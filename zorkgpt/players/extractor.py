@@ -1,4 +1,4 @@
-"""The extractor: reads out of the story's prose what the machine does not know.
+"""The extractor: reads facts from the story's prose that the machine's memory does not contain.
 
 Source: docs/specification.md, Reading the text.
 """
@@ -28,7 +28,7 @@ class ReadingAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Extractor:
-    """Asks a model, in the role ``info_ext``, to read a text of the story."""
+    """Reads a text of the story with the model for the role ``info_ext``."""
 
     model: LanguageModel
 
@@ -38,6 +38,6 @@ class Extractor:
         return fill_prompt("extractor")
 
     def read(self, text: str) -> Reading:
-        """Return what the story's ``text`` says. Raises ``LanguageModelError``."""
+        """Return the model's reading of the story's ``text``. Raises ``LanguageModelError``."""
         prompt = Prompt(system=self.system_prompt, user=text)
         return self.model.complete("info_ext", prompt, ReadingAnswer).value.reading()

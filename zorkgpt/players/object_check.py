@@ -1,4 +1,4 @@
-"""Judges commands before they are played by what is certain: the story's own tables and the map.
+"""Judges commands before they are played by two certain sources: the story's own tables and the map.
 
 Source: docs/specification.md, Critic.
 """
@@ -21,20 +21,24 @@ from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 _NEVER_ABSENT = frozenset({"all", "everything", "it", "them", "him", "her", "me", "myself"})
 _ASKING = ("?", "?)", '?"', ":")
-"""How a text ends that wants an answer: then a word is read in the story's own way."""
+"""The ends of texts that request an answer, which the story reads in its own way."""
 _LISTED = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _TAKING = frozenset({"take", "get", "grab", "carry", "pick"})
 _FIXED = ("static", "scenery", "animate", "door")
 _TOPICS_FOLLOW = frozenset({"about", "for"})
 LONGEST_OUTCOME = 60
-"""Characters of an outcome that are shown."""
+"""The number of characters of an outcome that are shown."""
 TRIES_UNTIL_CERTAIN = 3
-"""So often an exit has to fail in one state of the world until it is certain that it leads nowhere in that state."""
+"""After this many failures in one state of the world it is certain that an exit leads nowhere in that state."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What is certain of a command: that the story refuses it, that all it names is at hand (accept), or nothing."""
+    """A certain judgement of a command, or ``none``.
+
+    refuse: the story does not carry it out
+    accept: everything that it names is at hand
+    """
 
     kind: Literal["refuse", "accept", "none"]
     reason: str = ""
@@ -46,13 +50,13 @@ ACCEPTED = Opinion("accept", source="object_tree")
 
 
 class ObjectCheck:
-    """Judges commands of one story by its ``vocabulary``, the object tree of the moment and the map's ``graph``.
+    """Judges commands of one story by its ``vocabulary``, the current object tree and the map's ``graph``.
 
-    It learns from each turn which words were told where, and in which state of the world an exit failed.
+    It learns from each turn which words appeared in which room, and in which state of the world an exit failed.
 
-    A failed exit says nothing of another state, even where no more has changed than what a story moves about by itself.
-    Nor does it where a walk was seen to lead back to the same place: then the story keeps there what no object shows,
-    as a maze does that is one room.
+    A failure of an exit is evidence for that state only, even if the story has merely moved something by itself since
+    then. It is no evidence at all in a room with a walk that led back to the same room: there, the story keeps state
+    that no object shows. A maze can be a single room of that kind.
 
     attribute_names: the numbers of the story's attributes by name; empty if they are not known
     """
@@ -71,7 +75,7 @@ class ObjectCheck:
         self.reset(Tries())
 
     def reset(self, tries: Tries) -> None:
-        """Begin a new episode, whose turns ``tries`` will have."""
+        """Begin a new episode; ``tries`` will contain its turns."""
         self.tries = tries
         self._told: defaultdict[int, set[str]] = defaultdict(set)
         self._echoed: frozenset[str] = frozenset()
@@ -79,9 +83,9 @@ class ObjectCheck:
         self._heard: Observation | None = None
 
     def learn(self, turn: TurnRecord) -> None:
-        """Note the words of the turn's texts where they were told, and whether an exit led back to where it began.
+        """Record the words of the turn's texts by room, and the room if an exit led back to it.
 
-        Words of an answer that only echo the command ("You see no loom here") are not noted.
+        Words that only echo the command ("You see no loom here") are not recorded.
         """
         self._hear(turn.before)
         self._echoed = words_of(turn.action, self._vocabulary)
@@ -137,7 +141,7 @@ class ObjectCheck:
         )
 
     def _hear(self, observation: Observation) -> None:
-        """Note the words of an observation where the player is then; what a turn ends with begins the next one."""
+        """Record the words of an observation for the player's room; the first one of a turn is recorded already."""
         if observation is not self._heard and observation.location is not None:
             self._told[observation.location.num] |= words_of(observation.text, self._vocabulary) - self._echoed
         self._heard = observation
@@ -178,7 +182,7 @@ class ObjectCheck:
         )
 
     def _is_fixed(self, thing: GameObject) -> bool:
-        """Return whether the story's attribute table says that a thing cannot be taken; false without a table."""
+        """Return whether a thing cannot be taken by the story's attribute table; false without a table."""
         names = self._attribute_names
         if "takeable" in names:
             return names["takeable"] not in thing.attributes
@@ -187,7 +191,7 @@ class ObjectCheck:
 
 @dataclass(frozen=True, slots=True)
 class _Scene:
-    """A moment of the story: where the player is, what is at hand, and where everything else is."""
+    """The player's location at one moment, the things at hand, and the location of everything else."""
 
     vocabulary: Vocabulary
     here: int
@@ -208,7 +212,7 @@ class _Scene:
         return False
 
     def absent_thing(self, command: Command) -> str:
-        """Return a phrase that can only name things in other rooms; "" where none is certain to."""
+        """Return a phrase that can only name things in other rooms; "" if there is no certain one."""
         needs = any if self.vocabulary.family == "inform" else all
         for phrase in command.phrases:
             nouns = self._nouns(phrase)
@@ -217,11 +221,11 @@ class _Scene:
         return ""
 
     def holds_all_of(self, phrases: Iterable[tuple[str, ...]]) -> bool:
-        """Return whether every noun of the phrases names something that is at hand or was told of here."""
+        """Return whether every noun of the phrases names something that is at hand or was mentioned here."""
         return all(self._is_here(noun) for phrase in phrases for noun in self._nouns(phrase))
 
     def _nouns(self, phrase: tuple[str, ...]) -> list[str]:
-        """Return the words of the phrase that can only name things: in some stories "with" names a thing, too."""
+        """Return the words of the phrase that can only name things; in some stories "with" names a thing as well."""
         words = [word for word in phrase if word not in self.vocabulary.prepositions]
         return [word for word in words if word in self.vocabulary.nouns or word in self.vocabulary.objects]
 
@@ -235,7 +239,7 @@ class _Scene:
         return noun not in self.told and noun not in _NEVER_ABSENT and self._all_elsewhere(noun)
 
     def _all_elsewhere(self, noun: str) -> bool:
-        """Return whether there are things of that name, all of them in other rooms, like all that mention it."""
+        """Return whether the noun names objects and all objects that mention it are in other rooms."""
         if noun not in self.vocabulary.objects:
             return False
         return all(self._room_of(num) not in {None, self.here} for num in self.vocabulary.mentions[noun])
@@ -244,20 +248,20 @@ class _Scene:
         return not self.carried.isdisjoint(self._around(num))
 
     def _room_of(self, num: int) -> int | None:
-        """Return the room that the object is in; ``None`` for a room, and where the tree does not lead to one."""
+        """Return the room that contains the object; ``None`` for a room, and if the tree does not lead to a room."""
         if self._is_room(num):
             return None
         return next((around for around in self._around(num) if self._is_room(around)), None)
 
     def _is_room(self, num: int) -> bool:
-        """Return whether it is a place where the player was, or, in an Infocom story, one beside the present room."""
+        """Return whether it is a visited location or, in an Infocom story, a sibling of the current room."""
         if num == self.here or num in self.rooms:
             return True
         beside = self._parent(self.here) if self.vocabulary.family == "infocom" else 0
         return beside != 0 and self._parent(num) == beside
 
     def _around(self, num: int) -> Iterator[int]:
-        """Yield what ``num`` is in, from the nearest on; a corrupt tree that runs in a circle is cut."""
+        """Yield the containers of ``num``, innermost first; a cycle in a corrupt tree ends after one round."""
         for _ in self.parents:
             num = self._parent(num)
             if not num:

@@ -1,4 +1,4 @@
-"""The answer in what a model wrote: its thoughts set aside, its JSON found and validated."""
+"""Reads a model's answer: separates its reasoning, finds its JSON and validates it."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from session.errors import ResponseInvalid, problems_in
 from zorkgpt.llm.language_model import Answer
 
 _MOST_TRIED = 100
-"""Objects of one answer that are held against its schema, the last ones first; and so many of the first and of the last
-braces are tried as beginnings of objects. More are not an answer, and each try may take as long as the text is."""
+"""The most objects of one answer that are validated, last ones first, and the most braces from the beginning and from
+the end that are tried as starts of objects. The time for each try may grow with the length of the text."""
 _MOST_PROBLEMS = 100
 _FENCE = "```"
 _BRACE = re.compile(r"""\{(?=[ \t\n\r]*(?:["}]|\Z))""")
-"""A brace that may begin an object."""
+"""A brace that may start an object."""
 _MARK = re.compile(rf"<(?P<closing>/?)(?:think|thinking|reflection)\s*>|(?P<brace>{_BRACE.pattern})", re.IGNORECASE)
 _DECODER = json.JSONDecoder()
 _TORN = re.compile(r"\s*|t|tr|tru|f|fa|fal|fals|n|nu|nul|-|\.\d*|(?:\.\d+)?[eE][+-]?\d*")
-"""What is left of a text that ends within an object, from the place on that is not JSON."""
+"""The rest of a truncated object, from the position of the JSON error on."""
 _LONGEST_ESCAPE = 5  # characters after the backslash, "u" among them
 
 
 class AnswerIncomplete(ResponseInvalid):
-    """The answer is empty or breaks off: another draw may be whole."""
+    """The answer is empty or truncated; another sample may be complete."""
 
 
 class SchemaIgnored(ResponseInvalid):
-    """The answer is one that a server which holds models to a schema would not have let pass."""
+    """The answer is one that a server with schema enforcement could not have returned."""
 
 
 @dataclass(frozen=True, slots=True)
 class SplitText:
-    """What a model wrote, in two parts.
+    """A model's text, in two parts.
 
-    answer: the text without its thoughts
-    reasoning: the thoughts, without their tags, a blank line between two of them
-    unclosed: that part of ``reasoning`` which no closing tag ended; an answer may be lost in it
+    answer: the text without the reasoning
+    reasoning: the contents of all reasoning tags, separated by blank lines
+    unclosed: the part of ``reasoning`` without a closing tag; it may contain the answer
     """
 
     answer: str
@@ -53,8 +53,8 @@ class SplitText:
 def read_answer(split: SplitText, schema: type[Answer]) -> Answer:
     """Return the last JSON object of the answer that fits ``schema``.
 
-    An answer at the end of thoughts that were never closed counts; a draft within thoughts does not.
-    Raises ``AnswerIncomplete`` for nothing or half an object, else ``ResponseInvalid`` with what is wrong.
+    An object at the end of unclosed reasoning counts as an answer; a draft within the reasoning does not.
+    Raises ``AnswerIncomplete`` for an empty or truncated answer, and ``ResponseInvalid`` with the problem otherwise.
     """
     spans = list(_spans(split.answer))
     objects = [split.answer[span.start : span.end] for span in spans if span.end] or _last_words(split.unclosed)
@@ -72,11 +72,11 @@ def read_answer(split: SplitText, schema: type[Answer]) -> Answer:
 
 
 def split_reasoning(text: str) -> SplitText:
-    """Set the thoughts in ``<think>``, ``<thinking>`` and ``<reflection>`` apart from the rest.
+    """Separate the reasoning in ``<think>``, ``<thinking>`` and ``<reflection>`` from the rest.
 
-    Tags may be nested, and any of them closes any other. An opening tag without an end holds all
-    the text after it, a closing tag without a beginning all the text before it. Tags within a JSON
-    object are part of that object.
+    Tags may be nested, and any closing tag closes any opening tag. An opening tag without a closing tag contains all
+    text after it; a closing tag without an opening tag contains all text before it. Tags within a JSON object are part
+    of that object.
     """
     answer: list[str] = []
     thoughts: list[str] = []
@@ -108,27 +108,27 @@ def split_reasoning(text: str) -> SplitText:
 
 
 def joined(thoughts: list[str]) -> str:
-    """Join the thoughts that are not blank, with a blank line between two."""
+    """Join the thoughts that are not blank, with blank lines between them."""
     return "\n\n".join(thought.strip() for thought in thoughts if thought.strip())
 
 
 def json_objects(text: str) -> Iterator[str]:
-    """Yield the outermost whole JSON objects of ``text`` as they are written, in their order.
+    """Yield the outermost complete JSON objects of ``text``, unchanged and in order.
 
-    Objects within one that the text breaks off are parts of it, and left out.
+    Objects within a truncated object are parts of it and are left out.
     """
     return (text[span.start : span.end] for span in _spans(text) if span.end is not None)
 
 
 class _Span(NamedTuple):
-    """Where an outermost object is; ``end`` is ``None`` where the text ends within it."""
+    """The position of an outermost object; ``end`` is ``None`` if the text ends within it."""
 
     start: int
     end: int | None
 
 
 def _spans(text: str) -> Iterator[_Span]:
-    """Yield where the outermost objects are, up to one that the text breaks off."""
+    """Yield the positions of the outermost objects, up to a truncated one."""
     starts = [brace.start() for brace in _BRACE.finditer(text)]
     if len(starts) > 2 * _MOST_TRIED:
         starts = starts[:_MOST_TRIED] + starts[-_MOST_TRIED:]
@@ -146,7 +146,7 @@ def _spans(text: str) -> Iterator[_Span]:
 
 
 def _object_end(text: str, start: int) -> int | None:
-    """Return the position after the object whose brace is at ``start``, ``None`` if it is not whole JSON."""
+    """Return the position after the object that starts at ``start``, ``None`` if it is not complete JSON."""
     try:
         return _DECODER.raw_decode(text, start)[1]
     except (ValueError, RecursionError):
@@ -154,7 +154,7 @@ def _object_end(text: str, start: int) -> int | None:
 
 
 def _is_torn(text: str) -> bool:
-    """Return whether the text is the beginning of an object."""
+    """Return whether the text is the start of a truncated object."""
     try:
         _DECODER.raw_decode(text)
     except json.JSONDecodeError as error:

@@ -1,4 +1,4 @@
-"""What a server sends as a chat completion, whole or in a stream of events, and the reply that it adds up to."""
+"""Reads a chat completion, sent whole or as a stream of events, and builds the reply from it."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from session.errors import ResponseInvalid
 from zorkgpt.llm.language_model import TokenUsage
 from zorkgpt.llm.openai.faults import ReplyUnreadable
 
-MOST_TOKENS = 10**9  # that any request can have
+MOST_TOKENS = 10**9  # in any request
 _WRITTEN = 8
-"""Bytes on the wire, at most, for a character of an answer: JSON may escape it, and has its own beside it."""
+"""The most bytes on the wire for one character of an answer, with JSON escapes and syntax."""
 _FIELDS = frozenset({b"", b"data", b"error", b"event", b"id", b"retry"})
-"""Of an event; a comment has no name, and ``error`` is llama.cpp's own."""
+"""Field names of an event. A comment has an empty name; ``error`` is an extension of llama.cpp."""
 
 
 class AnswerTooLong(ResponseInvalid):
-    """The answer is longer than may be: it was not read to its end."""
+    """The answer is longer than its limit and was not read to its end."""
 
 
-def _or_missing(told: object, validate: Callable[[object], object]) -> object:
+def _or_missing(value: object, validate: Callable[[object], object]) -> object:
     try:
-        return validate(told)
+        return validate(value)
     except ValidationError:
         return None
 
 
 _OrMissing = WrapValidator(_or_missing)
-"""Marks what no answer fails for: a value that makes no sense is as if it were not there."""
+"""Marks an optional field: an invalid value counts as missing and does not make the answer fail."""
 _Count = Annotated[int | None, _OrMissing]
 
 
@@ -59,7 +59,7 @@ class _Usage(BaseModel):
 
 
 class _Timings(BaseModel):
-    """llama.cpp's own count, sent even where ``usage`` is not."""
+    """llama.cpp's own token counts, sent even without ``usage``."""
 
     prompt_n: _Count = None
     predicted_n: _Count = None
@@ -67,7 +67,7 @@ class _Timings(BaseModel):
 
 
 class ChatChunk(BaseModel):
-    """One event of a streamed completion, or a whole completion; fields that nobody reads are ignored."""
+    """One event of a streamed completion, or a whole completion; unused fields are ignored."""
 
     model: str | None = None
     choices: list[_Choice] = []
@@ -78,12 +78,12 @@ class ChatChunk(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
-    """The text that one request brought.
+    """The result of one request.
 
-    text: as the model wrote it; a refusal counts as text
-    reasoning: from the server's own field, tags in ``text`` not looked at
-    cut: the server stopped the answer at a limit of tokens
-    usage: zeros where the server does not count
+    text: the model's text, unchanged; a refusal counts as text
+    reasoning: the server's own field; tags in ``text`` are not read
+    cut: the server stopped the answer at a token limit
+    usage: zeros if the server does not count tokens
     """
 
     text: str
@@ -95,9 +95,9 @@ class ChatReply:
 
 @dataclass(slots=True)
 class ReplyBuilder:
-    """Adds up the chunks of a reply.
+    """Builds a reply from its chunks.
 
-    longest: characters that it may have, thoughts included
+    longest: the most characters that the reply may have, reasoning included
     """
 
     longest: int
@@ -119,7 +119,7 @@ class ReplyBuilder:
             self._append(self.reasoning, message.reasoning_content or message.reasoning or "")
 
     def reply(self) -> ChatReply:
-        """Return the reply as far as it came."""
+        """Return the reply received so far."""
         return ChatReply(
             text="".join(self.text),
             reasoning="".join(self.reasoning).strip(),
@@ -141,13 +141,14 @@ def event_payloads(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
 
     Comments, which keep a connection alive, are left out (WHATWG HTML §9.2.6).
 
-    longest: characters that an answer may have; a line that must hold more raises ``AnswerTooLong``
-    Raises ``ReplyUnreadable`` for a line that is no part of an event: an answer that is no stream, or no text.
+    longest: the most characters that an answer may have; a line that must contain more raises ``AnswerTooLong``
+
+    Raises ``ReplyUnreadable`` for a line that is not part of an event, because the answer is not a stream or not text.
     """
     for line in _lines(chunks, longest):
         field_name, _, value = line.rstrip(b"\r").partition(b":")
         if field_name not in _FIELDS:
-            raise ReplyUnreadable("the server sent what is no stream of events")
+            raise ReplyUnreadable("the server's response is not an event stream")
         payload = value.strip() if field_name in {b"data", b"error"} else b""
         if payload == b"[DONE]":
             return
@@ -156,7 +157,7 @@ def event_payloads(chunks: Iterable[bytes], longest: int) -> Iterator[bytes]:
 
 
 def whole_payload(chunks: Iterable[bytes], longest: int) -> bytes:
-    """Return an answer that was not streamed. Raises ``AnswerTooLong`` where it must hold more characters."""
+    """Return an answer that was not streamed. Raises ``AnswerTooLong`` if it must contain more characters."""
     received = bytearray()
     for chunk in chunks:
         received += chunk
@@ -189,9 +190,9 @@ def _usage(chunk: ChatChunk) -> TokenUsage | None:
     return None
 
 
-def _count(told: int | None) -> int:
-    """Return the number of tokens that a server tells, 0 for one that is impossible and would spoil every sum."""
-    return told if told is not None and 0 <= told <= MOST_TOKENS else 0
+def _count(reported: int | None) -> int:
+    """Return the token count that a server reported, 0 if it is missing or impossible."""
+    return reported if reported is not None and 0 <= reported <= MOST_TOKENS else 0
 
 
 def _too_long(longest: int) -> AnswerTooLong:

@@ -1,6 +1,6 @@
-"""Connections to a model server that end with the time for a request, and at once when the run is stopped.
+"""Connections to a model server that end at a request's deadline, and immediately when the run is stopped.
 
-The client's own timeouts begin anew with every byte, so a server that drips its header would hold a run.
+The client's own timeouts restart with every byte, so a server that sends its header very slowly could block a run.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _Result = TypeVar("_Result", bound=httpcore2.NetworkStream | None)
 
 
 class RequestTime:
-    """The time that the request in flight has left.
+    """The time left for the request in flight.
 
     clock: seconds, monotonic
-    stop: set when the run is to stop
+    stop: set to stop the run
     deadline: of the request, by ``clock``
     """
 
@@ -42,20 +42,20 @@ class RequestTime:
     def left(self) -> float:
         """Return the seconds left. Raises ``RequestFailed`` after the deadline, ``WaitInterrupted`` after a stop."""
         if self._stop.is_set():
-            raise WaitInterrupted("interrupted while the model was asked")
+            raise WaitInterrupted("interrupted during a model request")
         left = self.deadline - self._clock()
         if left <= 0:
-            raise RequestFailed("the answer took longer than the time for one request")
+            raise RequestFailed("the answer took longer than the time limit for one request")
         return left
 
     def bound(self, client: httpx2.Client) -> None:
-        """Apply the limits to all connections of ``client``, also to those through a proxy."""
+        """Apply the limits to all connections of ``client``, including those through a proxy."""
         for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001  httpx has no option for it
             if isinstance(transport, httpx2.HTTPTransport):
                 transport._pool._network_backend = _Backend(self)  # noqa: SLF001  the same
 
     def call(self, blocking: Callable[[], _Result]) -> _Result:
-        """Return the result of ``blocking``, which runs in a thread; a result that comes too late is closed."""
+        """Return the result of ``blocking``, which runs in a thread; a result after the deadline is closed."""
         future: Future[_Result] = Future()
         Thread(target=_fulfil, args=(future, blocking), daemon=True).start()
         with ExitStack() as leaving:

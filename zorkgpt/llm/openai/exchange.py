@@ -1,4 +1,4 @@
-"""The conversation about one answer: the question, the replies so far, and what is asked next."""
+"""The conversation about one answer: the prompt, the replies so far, and the next request."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class AnswerUnfit(ResponseInvalid):
-    """A whole answer came, or as much as its limit of tokens allowed, but it does not fit: it is asked for at once."""
+    """The answer does not fit, complete or cut at its token limit; the next request needs no pause."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsableAnswer(Generic[Answer]):
-    """An answer that fits its schema, the thoughts that led to it, the raw text and the model that wrote it.
+    """An answer that fits its schema, with its reasoning, its raw text and the name of the model.
 
-    question_tokens: of the prompt as it was asked; 0 where it was not counted, or was asked with a rejected answer
+    question_tokens: tokens of the original prompt; 0 if not counted, or if the request contained a rejected answer
     """
 
     value: Answer
@@ -47,7 +47,7 @@ class UsableAnswer(Generic[Answer]):
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """An answer that did not fit, and why."""
+    """An answer that did not fit, and the reason."""
 
     answer: str
     problems: str
@@ -55,14 +55,15 @@ class Rejected:
 
 @dataclass(slots=True)
 class Exchange(Generic[Answer]):
-    """The questions and replies that one completion takes.
+    """The requests and replies of one completion.
 
-    option: the name of the one that limits the tokens of an answer
-    rejected: the answer that the next question asks to repair; there is one repair at most
-    repaired: there was a repair
-    schema_ignored: the server did not hold the repaired answer to the schema
-    usage, requests: summed over all replies, failed requests counted too
-    model: who wrote the latest reply, "" before the first
+    option: the name of the option that limits the tokens of an answer
+    rejected: the answer that the model must repair in the next request; there is at most one repair
+    enlarged: the token limit was doubled
+    repaired: a repair was requested
+    schema_ignored: the server did not enforce the schema on the answer that needed repair
+    usage, requests: sums over all replies, including failed requests
+    model: the model of the latest reply, "" before the first
     """
 
     prompt: Prompt
@@ -78,7 +79,7 @@ class Exchange(Generic[Answer]):
     schema_ignored: bool = False
 
     def messages(self, *, schema_in_prompt: bool) -> list[ChatCompletionMessageParam]:
-        """Return the prompt as messages; a rejected answer follows, with what is wrong with it."""
+        """Return the prompt as messages, followed by the rejected answer and its problems, if there is one."""
         instruction = schema_instruction(self.schema)
         user = f"{self.prompt.user}\n\n{instruction}" if schema_in_prompt else self.prompt.user
         messages: list[ChatCompletionMessageParam] = [
@@ -94,7 +95,7 @@ class Exchange(Generic[Answer]):
         return messages
 
     def count(self, reply: ChatReply) -> None:
-        """Add what the reply has cost, usable or not."""
+        """Add the tokens of the reply, usable or not."""
         usage, self.model = reply.usage, reply.model
         self.usage = TokenUsage(
             self.usage.prompt + usage.prompt,
@@ -103,15 +104,16 @@ class Exchange(Generic[Answer]):
         )
 
     def draw_anew(self) -> None:
-        """Take the next seed: the same one would bring the same answer."""
+        """Use the next seed, since the same seed would give the same answer."""
         if self.sampling.seed is not None:
             self.sampling = self.sampling.model_copy(update={"seed": self.sampling.seed + 1})
 
     def read(self, reply: ChatReply) -> UsableAnswer[Answer]:
-        """Return the answer in ``reply``; raise ``ResponseInvalid`` for an unusable one, and change the next question.
+        """Return the answer in ``reply``. Raises ``ResponseInvalid`` if it is unusable, and changes the next request.
 
-        Every new question has another seed. After an answer that was cut it allows twice the tokens, once; the first
-        answer that does not fit is shown to the model with what is wrong, in the one question that follows it.
+        - Every new request has another seed.
+        - After an answer that was cut, the next request allows twice the tokens, once.
+        - After the first answer that does not fit, the next request contains it with its problems.
         """
         was_repair, self.rejected = self.rejected is not None, None
         split = split_reasoning(reply.text)
@@ -128,9 +130,7 @@ class Exchange(Generic[Answer]):
                 self.schema_ignored = isinstance(problem, SchemaIgnored)
                 self.rejected = Rejected((split.answer or split.unclosed)[:_SHOWN_AGAIN], str(problem))
             start = split.answer[:_SHOWN]
-            raise AnswerUnfit(
-                f"the answer does not fit what was asked for: {problem}; it begins {start!r}"
-            ) from problem
+            raise AnswerUnfit(f"the answer does not fit its schema: {problem}; it begins with {start!r}") from problem
         reasoning = joined([reply.reasoning, split.reasoning])
         question_tokens = 0 if was_repair else reply.usage.prompt
         return UsableAnswer(value, reasoning, reply.text, reply.model, question_tokens)
@@ -138,7 +138,7 @@ class Exchange(Generic[Answer]):
     def _cut(self) -> AnswerUnfit:
         limit = self.sampling.max_tokens
         if limit is None:
-            return AnswerUnfit(f"the answer is cut at the server's own limit of tokens; set {self.option}")
+            return AnswerUnfit(f"the answer is cut at the server's own token limit; set {self.option}")
         if self.enlarged:
             return AnswerUnfit(f"the answer is still cut at {limit} tokens; raise {self.option}")
         self.enlarged = True

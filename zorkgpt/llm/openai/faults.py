@@ -1,11 +1,11 @@
-"""The errors of a request to a model server, and whether asking again can help.
+"""The errors of a request to a model server, and whether a retry can help.
 
 LanguageModelUnavailable
   RequestFailed     one request got no answer
     AnswerCutOff      the connection ended within the answer
-  ServerRefuses     the user can mend it (key, model, address): a ConfigurationError too
+  ServerRefuses     the user can fix it (key, model, URL); also a ConfigurationError
 ResponseInvalid
-  ReplyUnreadable   what came is in no form that a model server answers in
+  ReplyUnreadable   the response has no format that a model server uses
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _LONGEST = 100_000  # characters; far fewer are shown
 
 
 class ServerRefuses(LanguageModelUnavailable, ConfigurationError):
-    """The server refuses what the configuration makes us send: no retry can help, the user can."""
+    """The server refuses requests with this configuration; a retry cannot help, but the user can fix it."""
 
 
 class ReplyUnreadable(ResponseInvalid):
-    """What the server sent is no chat completion, or no list of models."""
+    """The response is not a chat completion, or not a list of models."""
 
 
 class RequestFailed(LanguageModelUnavailable):
-    """One request got no answer; the message says why.
+    """One request got no answer; the message is the reason.
 
-    status: of HTTP, where there was one
-    parameter: the field of the request that the server blames, where it names one
-    retry_after: seconds that the server asks us to wait
+    status: the HTTP status, if there was one
+    parameter: the request field that the server blames, if it names one
+    retry_after: the seconds to wait that the server requests
     transient: the same request may succeed later
     """
 
@@ -66,7 +66,7 @@ class AnswerCutOff(RequestFailed):
 
 
 def from_status(error: openai.APIStatusError) -> RequestFailed:
-    """Return the failure that an HTTP status of 400 and above stands for."""
+    """Return the failure for an HTTP status of 400 and above."""
     status = error.status_code
     return RequestFailed(
         f"{status}: {server_message(error.body) or 'no reason given'}",
@@ -78,12 +78,12 @@ def from_status(error: openai.APIStatusError) -> RequestFailed:
 
 
 def is_transient(status: int) -> bool:
-    """Tell whether the same request may get another status later."""
+    """Return whether the same request may get another status later."""
     return (status >= _SERVERS_OWN and status != HTTPStatus.NOT_IMPLEMENTED) or status in _TRANSIENT
 
 
 def server_message(body: object) -> str:
-    """Return the words of a server's error in one line, from any of the shapes in use; "" where there are none."""
+    """Return a server's error message in one line, from any of the JSON shapes in use; "" if there is none."""
     return " ".join(_words(body, _MOST_NESTED)[:_LONGEST].split())
 
 
@@ -95,29 +95,25 @@ def _words(body: object, depth: int) -> str:
     if isinstance(body, list):
         return "; ".join(_words(each, depth - 1) for each in body[:_LONGEST])
     if isinstance(body, Mapping):
-        where = body.get("loc")
-        place = ".".join(map(str, where)) + ": " if isinstance(where, list) else ""
+        location = body.get("loc")
+        place = ".".join(map(str, location)) + ": " if isinstance(location, list) else ""
         found = (body[key] for key in ("error", "message", "detail", "msg") if body.get(key))
         return place + _words(next(found, ""), depth - 1)
     return ""
 
 
 def _seconds(retry_after: str | None) -> float | None:
-    """Return the seconds from now that a ``Retry-After`` of either form means (RFC 9110 §10.2.3)."""
+    """Return the seconds from now that a ``Retry-After`` header specifies, as a number or a date (RFC 9110 §10.2.3)."""
     if retry_after is None:
         return None
     try:
         seconds = float(retry_after)
     except ValueError:
-        seconds = _until(retry_after)
+        try:
+            moment = parsedate_to_datetime(retry_after)
+        except ValueError:
+            return None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=timezone.utc)
+        seconds = (moment - datetime.now(timezone.utc)).total_seconds()
     return max(seconds, 0.0) if math.isfinite(seconds) else None
-
-
-def _until(date: str) -> float:
-    try:
-        moment = parsedate_to_datetime(date)
-    except ValueError:
-        return math.nan
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=timezone.utc)
-    return (moment - datetime.now(timezone.utc)).total_seconds()

@@ -1,4 +1,4 @@
-"""Hides keys in what a server says: it may repeat them in an error, in an answer, in the name of a model."""
+"""Hides keys in a server's texts, which may repeat them in an error, an answer or the name of a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SHORTEST_UNIQUE = 8
 
 
 class Secrets:
-    """Keys that must not be shown, in every form in which a text may contain them."""
+    """Keys that must not be shown, in every encoding that a text may use."""
 
     def __init__(self, keys: Iterable[str | None]) -> None:
         given = {key for key in keys if key}
@@ -24,7 +24,7 @@ class Secrets:
         self._in_texts = [*self._in_names, *words]
 
     def hidden(self, text: str) -> str:
-        """Return ``text`` with ``[key]`` for every key, whether plain, percent-encoded, in Base64 or JSON escapes."""
+        """Return ``text`` with ``[key]`` for every key: plain, percent-encoded, in Base64 or in JSON escapes."""
         return _replaced(self._in_texts, text)
 
     def hidden_in_name(self, name: str) -> str:
@@ -40,7 +40,7 @@ def _forms(key: str) -> Iterator[str]:
     yield key
     yield quote(key, safe="")
     for before in range(3):
-        # What stands before it moves the key within the groups of three bytes; those it has to itself are the same.
+        # The text before the key shifts it within Base64's groups of three bytes; only whole groups are predictable.
         encoded = b64encode(bytes(before) + key.encode()).decode().rstrip("=")
         whole = encoded[-(-before * 8 // 6) : (before + len(key.encode())) * 8 // 6]
         yield whole

@@ -1,4 +1,4 @@
-"""One OpenAI-compatible server, asked over HTTP. No other module sees the HTTP client and its exceptions."""
+"""Requests to one OpenAI-compatible server over HTTP. No other module sees the HTTP client and its exceptions."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionMessageParam
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
-BASE_URL_MEND = "base URLs mostly end in /v1"
-_NO_KEY = "none"  # the client insists on a key, and would otherwise send another server's from the environment
+BASE_URL_MEND = "base URLs usually end in /v1"
+_NO_KEY = "none"  # the client requires a key, and would otherwise send another server's from the environment
 _CONNECT_SECONDS = 10.0
 _LISTING_SECONDS = 10.0
 _SHORTEST_SECONDS = 0.001
 _SHOWN = 400
 _LONGEST_BODY = 16_000_000
-"""Bytes, decompressed, of a response that is read as a whole without being an answer: an error, a list of models."""
+"""The most bytes, decompressed, of a response that is not an answer: an error or a list of models."""
 _PIECE = 1 << 20  # bytes that are decompressed at a time
 
 
@@ -55,11 +55,11 @@ class _ModelList(BaseModel):
 
 
 class ModelServer:
-    """A server's address and key, and the connections to it.
+    """A server's base URL and key, and the connections to it.
 
-    stop: set when the run is to stop; cancels the request in flight
-    address: the base URL fit to be shown, without a user's name and password
-    other_keys: keys of other servers, hidden in what this one says, too: it may know them
+    stop: set to stop the run; cancels the request in flight
+    address: the base URL for display, without user name and password
+    other_keys: keys of other servers, also hidden in this server's texts, since it may know them
     """
 
     def __init__(
@@ -105,12 +105,13 @@ class ModelServer:
         stall: float,
         deadline: float,
     ) -> ChatReply:
-        """Return the model's reply, read as it streams in or whole, with the keys in it hidden.
+        """Return the model's reply, streamed or whole, with keys hidden.
 
-        fields: of the request, beside model and messages
-        longest: characters that the reply may have
-        stall: seconds of silence that are too many; an answer that does not stream is silent while it is written
+        fields: the fields of the request other than model and messages
+        longest: the most characters that the reply may have
+        stall: the longest silence, in seconds; without streaming, only ``deadline`` limits the silence
         deadline: by ``clock``
+
         Raises ``RequestFailed``, ``ServerRefuses``, ``ReplyUnreadable``, ``AnswerTooLong`` or ``WaitInterrupted``.
         """
         self._time.deadline = deadline
@@ -138,7 +139,7 @@ class ModelServer:
 
     @contextmanager
     def _without_keys(self) -> Iterator[None]:
-        """Hide keys in a failure, and do not chain it to its cause, which may hold them, too."""
+        """Hide keys in a failure, and drop its cause, which may contain them as well."""
         try:
             yield
         except (RequestFailed, ReplyUnreadable) as failure:
@@ -149,12 +150,13 @@ class ModelServer:
 def served_models(
     base_url: str | None, api_key: SecretStr | None, other_keys: Iterable[SecretStr | None] = ()
 ) -> tuple[str, ...]:
-    """Return the names of the models that a server lists, asked once and waited for ten seconds.
+    """Return the names of the models that a server lists, with one request and a timeout of ten seconds.
 
     base_url: ``None`` is the client's own default
-    other_keys: keys of other servers, hidden in what this one says, too
-    Raises ``ConfigurationError`` for an address or a key that cannot be sent, ``LanguageModelUnavailable`` with
-    the address and the reason where no list comes.
+    other_keys: keys of other servers, also hidden in this server's texts
+
+    Raises ``ConfigurationError`` for an invalid base URL or key, and ``LanguageModelUnavailable`` with the URL and the
+    reason if the request fails.
     """
     hidden = [key.get_secret_value() for key in other_keys if key]
     server = ModelServer(base_url, api_key.get_secret_value() if api_key else None, time.monotonic, hidden)
@@ -167,7 +169,7 @@ def served_models(
 
 
 class _Body(httpx2.SyncByteStream):
-    """The bytes of a response, decompressed in small pieces, up to ``most`` of them; then ``RequestFailed``."""
+    """The bytes of a response, decompressed in small pieces. Raises ``RequestFailed`` after ``most`` bytes."""
 
     def __init__(self, inner: httpx2.SyncByteStream, most: float, *, is_compressed: bool) -> None:
         self._inner = inner
@@ -179,7 +181,7 @@ class _Body(httpx2.SyncByteStream):
             for piece in self._pieces(chunk):
                 self._left -= len(piece)
                 if self._left < 0:
-                    raise RequestFailed("the server sends more than an error or a list of models can be")
+                    raise RequestFailed("the response is too large for an error or a list of models")
                 yield piece
 
     def close(self) -> None:
@@ -195,11 +197,14 @@ class _Body(httpx2.SyncByteStream):
                 yield (piece := self._unzip.decompress(chunk, _PIECE))
                 chunk, is_full = self._unzip.unconsumed_tail, len(piece) == _PIECE
         except zlib.error as error:
-            raise RequestFailed("the server's compressed answer cannot be read") from error
+            raise RequestFailed("the server's compressed response cannot be decompressed") from error
 
 
 def _stay_with_host(response: httpx2.Response) -> None:
-    """Follow a redirect only to the host that was asked, or to its HTTPS: with it go the prompts."""
+    """Follow a redirect only to the same origin or its HTTPS port, because the prompts are sent along.
+
+    Raises ``ServerRefuses`` for any other redirect.
+    """
     if not response.has_redirect_location:
         return
     asked = response.request.url
@@ -208,8 +213,8 @@ def _stay_with_host(response: httpx2.Response) -> None:
     is_upgrade = asked.host == other.host and (asked.scheme, asked.port, other.scheme) == ("http", None, "https")
     if not is_same and not (is_upgrade and other.port is None):
         raise ServerRefuses(
-            f"{_place(asked)} redirects to {_place(other)}, which was not chosen: nothing is sent there; "
-            "if it is the one to ask, set its base URL"
+            f"{_place(asked)} redirects to {_place(other)}, which is not the configured server, so nothing is sent; "
+            "to use that server, set its base URL"
         )
 
 
@@ -218,14 +223,14 @@ def _place(url: httpx2.URL) -> str:
 
 
 def _bound_body(response: httpx2.Response) -> None:
-    """Decompress a response piece by piece, and bound one that is no answer: an answer has a bound of its own.
+    """Decompress a response piece by piece, and limit its size unless it is an answer, which has its own limit.
 
-    The client would decompress each chunk whole, to a thousand times its size. Raises ``RequestFailed`` for a
-    compression other than gzip and deflate; none was requested.
+    The client would decompress each chunk as a whole, up to a thousand times its size. Raises ``RequestFailed`` for a
+    compression other than gzip and deflate; none is requested.
     """
     encoding = response.headers.pop("content-encoding", "identity").strip().lower()
     if encoding not in {"identity", "gzip", "x-gzip", "deflate"}:
-        raise RequestFailed(f"the server compresses its answer with {encoding}, which was not requested")
+        raise RequestFailed(f"the server compresses its response with {encoding}, which was not requested")
     is_answer = response.request.method != "GET" and response.is_success
     assert isinstance(response.stream, httpx2.SyncByteStream)
     most = inf if is_answer else _LONGEST_BODY
@@ -236,20 +241,20 @@ def _content_type(headers: Mapping[str, str]) -> str:
     """Return the content type of a response. Raises ``RequestFailed`` for that of a web page."""
     kind = headers.get("content-type", "")
     if "html" in kind:
-        raise RequestFailed(f"a web page answers, no model; {BASE_URL_MEND}", transient=False)
+        raise RequestFailed(f"the response is a web page, not a model's answer; {BASE_URL_MEND}", transient=False)
     return kind
 
 
 @contextmanager
 def _translated(expected: str) -> Iterator[None]:
-    """Translate what the client raises where the server was asked for what is ``expected``."""
+    """Translate the client's exceptions during a request for what ``expected`` names."""
     try:
         yield
     except openai.APIStatusError as error:
         raise from_status(error) from error
     except (openai.APITimeoutError, httpx2.TimeoutException) as error:
         has_connected = not isinstance(error.__cause__ or error, httpx2.ConnectTimeout)
-        raise RequestFailed("the server fell silent" if has_connected else "nobody answered there in time") from error
+        raise RequestFailed("the server stopped sending" if has_connected else "the connection timed out") from error
     except openai.APIConnectionError as error:
         cause = error.__cause__
         if isinstance(cause, RequestFailed | ServerRefuses | WaitInterrupted):
@@ -259,7 +264,7 @@ def _translated(expected: str) -> Iterator[None]:
     except httpx2.RequestError as error:
         raise AnswerCutOff(f"the connection broke within the answer ({error})") from error
     except (openai.OpenAIError, ValueError) as error:
-        raise ReplyUnreadable(f"the server's answer cannot be read: it is no {expected}") from error
+        raise ReplyUnreadable(f"the server's response cannot be read: it is not a {expected}") from error
 
 
 def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> ChatReply:
@@ -267,11 +272,11 @@ def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> ChatReply:
         try:
             chunk = ChatChunk.model_validate_json(payload)
         except ValidationError as error:
-            raise ReplyUnreadable("the server sent what is no chat completion") from error
+            raise ReplyUnreadable("the server's response is not a chat completion") from error
         if chunk.error is not None:
             code = chunk.error.get("code") if isinstance(chunk.error, dict) else None
             status = code if isinstance(code, int) else None
-            message = f"within the answer: {server_message(chunk.error) or 'an error without words'}"
+            message = f"within the answer: {server_message(chunk.error) or 'an error without a message'}"
             raise RequestFailed(message, status=status, transient=status is None or is_transient(status))
         builder.add(chunk)
     return builder.reply()
@@ -290,5 +295,5 @@ def _parsed(base_url: str) -> SplitResult:
 
 def _sendable(api_key: str | None) -> str | None:
     if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
-        raise ConfigurationError("the API key has characters that no key has (a blank, a line break?)")
+        raise ConfigurationError("the API key contains invalid characters (a space or a line break?)")
     return api_key

@@ -186,13 +186,13 @@ class TestRolesThatKeepFailing:
         asked = door(journal, always(DOWN))
         asked.fail("critic", FAILURES_TO_OPEN)
         asked.play(1)
-        assert asked.fail("critic", 1) == ["critic: 3 failures in a row; not asked for 19 turns"]
+        assert asked.fail("critic", 1) == ["critic: 3 failures in a row; not called for 19 turns"]
 
     def test_it_follows_from_the_recorded_events_alone(self, journal: Journal) -> None:
         asked = door(journal, always(WAIT))
         for _ in range(FAILURES_TO_OPEN):
             asked.model.count(failed("critic"))
-        assert "not asked" in asked.fail("critic", 1)[0]
+        assert "not called" in asked.fail("critic", 1)[0]
 
     def test_the_agent_is_always_asked(self, journal: Journal) -> None:
         live = always(DOWN)
@@ -224,7 +224,7 @@ class TestRolesThatKeepFailing:
             asked.fail("critic", FAILURES_TO_OPEN)
             asked.play(TURNS_REFUSED)
         assert caplog.messages == [
-            "the critic model failed 3 times in a row: it is asked once in 20 turns until it answers"
+            "the critic model failed 3 times in a row; it is now called once in 20 turns until it answers"
         ]
 
     def test_a_person_who_plays_alone_has_no_other_models(self, journal: Journal) -> None:
@@ -284,8 +284,8 @@ class TestBudgets:
         for _ in range(5):
             asked.ask()
         assert caplog.messages == [
-            "max-cost does not see the calls to 'scripted': their price is not known; prices can give it",
-            "max-tokens does not see the calls to 'scripted': its server does not count tokens",
+            "max-cost does not count the calls to 'scripted': their price is not known; set it in prices",
+            "max-tokens does not count the calls to 'scripted': its server does not report token counts",
         ]
 
     def test_a_limit_in_time_ends_a_wait_for_a_model_that_is_down(self, journal: Journal) -> None:

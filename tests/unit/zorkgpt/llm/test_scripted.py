@@ -41,5 +41,5 @@ def test_a_reply_that_is_an_error_is_raised() -> None:
 
 
 def test_a_reply_that_does_not_fit_is_invalid() -> None:
-    with pytest.raises(ResponseInvalid, match="no Move"):
+    with pytest.raises(ResponseInvalid, match="not a Move"):
         ScriptedLLM([{"action": "wait"}]).complete("agent", PROMPT, Move)

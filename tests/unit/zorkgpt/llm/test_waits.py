@@ -28,5 +28,5 @@ def test_a_pause_ends_as_soon_as_the_run_is_stopped() -> None:
 def test_a_pause_ends_when_the_time_of_the_run_is_used_up() -> None:
     waits = Waits()
     waits.until = time.monotonic() + 0.05
-    with pytest.raises(BudgetSpent, match="time of the run is used up"):
+    with pytest.raises(BudgetSpent, match="time of the run was used up"):
         waits.sleep(600.0)

@@ -392,8 +392,11 @@ def test_finding_names_gives_a_model_without_one_the_servers_first_one() -> None
 @pytest.mark.parametrize(
     ("listing", "words"),
     [
-        (Says(200, "<html>", {"Content-Type": "text/html; charset=utf-8"}), "a web page answers, no model; base URLs"),
-        (Says(200, {"models": []}), "the server's answer cannot be read: it is no list of models"),
+        (
+            Says(200, "<html>", {"Content-Type": "text/html; charset=utf-8"}),
+            "the response is a web page, not a model's answer; base URLs",
+        ),
+        (Says(200, {"models": []}), "the server's response cannot be read: it is not a list of models"),
     ],
 )
 def test_finding_names_says_what_answers_in_place_of_a_list(listing: Says, words: str) -> None:
