@@ -16,8 +16,8 @@ from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from session.game_configuration import GameConfiguration
 from tests.fixtures.command_line import COMMAND, Ran, environment, typed_on_a_terminal
-from tests.fixtures.misbehaving_server import MisbehavingServer
-from tests.fixtures.troubled_server import Answers
+from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams
+from tests.fixtures.troubled_server import answer_to
 from tests.fixtures.typed_command import typed
 
 PATIENCE = 60.0  # seconds
@@ -68,8 +68,16 @@ def test_what_was_learnt_so_far_is_of_all_sittings(tmp_path: Path) -> None:
     assert "Learnt so far: 3 locations, " in resumed
 
 
+class Lasting:
+    """Answers with memories for the file, whatever tier the prompt draws."""
+
+    def play(self, handler: Handler) -> None:
+        answer = answer_to(handler.server.asked[-1].body).replace('"ephemeral"', '"permanent"')
+        Streams((answer,)).play(handler)
+
+
 def test_a_configured_model_learns_from_what_a_person_does(tmp_path: Path) -> None:
-    with MisbehavingServer(Answers()) as server:
+    with MisbehavingServer(Lasting()) as server:
         played = entered(tmp_path, "n\nn\ntake lamp\nn\n", "play", "--base-url", server.base_url)
     assert played.status == 0
     answers = [event for event in events(tmp_path) if isinstance(event, ModelAnswered)]

@@ -90,7 +90,7 @@ _WAYS = {
 }
 _TOLD_WAYS = {
     "follow": "- `follow`: number of a route under ROUTES. To win more than last time, follow a good one first.",
-    "until": "- `until`: number of the route's last command to play; null for all.",
+    "until": "- `until`: number of its last command to play.",
     "go_to": "- `go_to`: number of a known location to walk to.",
 }
 

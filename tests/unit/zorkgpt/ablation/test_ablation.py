@@ -115,7 +115,9 @@ def test_with_more_pairs_the_new_ones_alone_are_played(plan: AblationPlan, playe
     assert [run.journal_sha256 for run in runs[:2]] == [run.journal_sha256 for run in played.runs()]
 
 
-def test_a_run_ends_with_whoever_asked_for_it(plan: AblationPlan, tmp_path: Path) -> None:
+def test_a_run_ends_with_whoever_asked_for_it(own_story: Path, tmp_path: Path) -> None:
+    """The run is long, so that it cannot have come to its end before it notices."""
+    plan = scripted_plan(own_story, "full,no-memory", pairs=PAIRS, episodes=100, turns=1_000)
     run = RunProcess(next(plan.tasks()), tmp_path)
     run.close()
     assert finished_run(tmp_path) is None
