@@ -120,7 +120,7 @@ def test_a_run_of_a_function_is_not_gone_on_with_by_a_model_that_nobody_named() 
     with pytest.raises(ConfigurationError, match=r"played by agent\(\), a function of a Python program"):
         resume()
     typed = CliRunner().invoke(app, ["resume"])
-    assert "zorkgpt.api.resume goes on with one, --model M with a model in its place" in str(typed.exception)
+    assert "continue with zorkgpt.api.resume and a function, or with --model M and a model" in str(typed.exception)
     typed = CliRunner().invoke(app, ["replay", "--fork-at", "1"])
     assert "played by agent(), a function of a Python program" in str(typed.exception)
     with MisbehavingServer(Answers()) as server:
