@@ -14,7 +14,7 @@ from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from managers.memory.outcome import SUBSTANTIAL
 from managers.prompting import as_many_as_fit
-from session.commands import Command, Vocabulary, passes_time, read_command, words_of
+from session.commands import Command, Vocabulary, is_speech, passes_time, read_command, words_of
 from session.errors import StoreError, first_problem
 from session.text import cut_at, one_line
 from session.values import Observation, TurnRecord
@@ -23,11 +23,14 @@ from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, repeated
 OBJECT, DIRECTION, WORDS = "OBJECT", "DIRECTION", "WORDS"
 """What stands in a form for words that name a thing, for a direction, and for words that the story does not know."""
 SLOTS = (OBJECT, DIRECTION, WORDS)
+LIST = "LIST"
+"""The last part of a form whose command names several things at once, such as "wear hat and boots"."""
 
 LONGEST_FORM = 50  # characters
 LONGEST_ANSWER = 60  # characters
 
 _WORD = re.compile(r"[\w'-]+")
+_AND = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+")
 _BLANK = "…"
 
 
@@ -47,10 +50,13 @@ def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementA
     action = repeated(turn.action, "")
     exit_ = movements.exit_of(action)
     is_left_out = movements.is_direction(exit_) or (passes_time(exit_) and not wins)
-    command = None if is_left_out else read_command(action, vocabulary)
+    first, *more = _AND.split(action.lower())
+    verbs = [part for part in (first, *more) if _has_verb(part, vocabulary)]
+    is_list = bool(more) and verbs == [first] and not is_speech(first)
+    command = None if is_left_out else read_command(" ".join((first, *more)) if is_list else action, vocabulary)
     if command is None or _is_answer(command, before, vocabulary):
         return None
-    form = form_of(command, before, vocabulary)
+    form = form_of(command, before, vocabulary) + f" {LIST}" * is_list
     if len(form) > LONGEST_FORM:
         return None
     return FormTrial(
@@ -58,7 +64,7 @@ def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementA
         location_id=before.location.num if before.location else 0,
         changed=after.refusal is None and turn.did_something,
         words=_answer(after, command),
-        command="" if form == form.lower() else " ".join(command.words),
+        command="" if form == form.lower() else action.lower() if is_list else " ".join(command.words),
         took_turn=after.refusal is None
         and (before.moves is None or after.moves is None or after.moves != before.moves),
     )
@@ -89,6 +95,12 @@ def _slots(phrase: tuple[str, ...], vocabulary: Vocabulary, named: frozenset[str
             yield OBJECT
         else:
             yield words[0] if len(words) == 1 and words[0] in vocabulary.words else WORDS
+
+
+def _has_verb(part: str, vocabulary: Vocabulary) -> bool:
+    """Return whether a part of a line is a command of its own, as in "take lamp and go north"."""
+    verb = vocabulary.cut(part.split(" ", 1)[0])
+    return verb in vocabulary.verbs and verb not in vocabulary.objects
 
 
 def _is_answer(command: Command, before: Observation, vocabulary: Vocabulary) -> bool:
@@ -238,18 +250,24 @@ class WorkingForms:
     That is what has most objects and prepositions; of forms alike in this, the one that worked most often.
 
     learnt: the same in the order in which the forms were tried first
+    single: the verbs that the story refused to apply to several things at once
     """
 
     examples: tuple[str, ...] = ()
     learnt: tuple[str, ...] = ()
+    single: tuple[str, ...] = ()
 
     def text(self, characters: int) -> str:
-        """Return the examples on a line of at most so many characters; "" if there are none or no room for any.
+        """Return the examples on a line, and the verbs that take no list; "" if there are none or no room for any.
 
-        Of those that have room, the one that was learnt last comes last, so that a line begins as it did before.
+        The text has at most ``characters`` characters. Of the examples that fit, the one learnt last comes last, so
+        that a line begins as it did before.
         """
-        kept = as_many_as_fit(self.examples, lambda examples: len(_line(examples)) <= characters)
-        return _line(each for each in self.learnt if each in kept) if kept else ""
+        refused = f"One thing at a time: {', '.join(self.single)}" if self.single else ""
+        room = characters - len(refused) - 1
+        kept = as_many_as_fit(self.examples, lambda examples: len(_line(examples)) <= room)
+        worked = _line(each for each in self.learnt if each in kept) if kept else ""
+        return "\n".join(line for line in (worked, refused) if line and len(line) <= characters)
 
 
 def working_forms(lexicon: Lexicon) -> WorkingForms:
@@ -259,7 +277,24 @@ def working_forms(lexicon: Lexicon) -> WorkingForms:
     working = {form: record for form, record in found.items() if record.works}
     hardest_first = sorted(working, key=lambda form: (-_difficulty(form), -working[form].changed, form))
     examples, learnt = (tuple(working[form].example or form for form in each) for each in (hardest_first, working))
-    return WorkingForms(examples, learnt)
+    return WorkingForms(examples, learnt, _single(lexicon))
+
+
+def _single(lexicon: Lexicon) -> tuple[str, ...]:
+    """Return the verbs of which every list took no turn, with an answer that commands without a list never had."""
+    lists = {form: places for form, places in lexicon.forms.items() if form.endswith(LIST)}
+    others = (places for form, places in lexicon.forms.items() if form not in lists)
+    usual = {words for places in others for tally in places.values() for words in tally.answers}
+    return tuple(
+        form.split(" ", 1)[0]
+        for form, places in lists.items()
+        if not any(tally.changed or tally.told for tally in places.values())
+        and all(
+            lexicon.asked.get(words) == "" and not answered.changed and words not in usual
+            for tally in places.values()
+            for words, answered in tally.answers.items()
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +344,7 @@ class _Refusals:
 def _difficulty(form: str) -> int:
     """Return how many parts a form has besides its verb, what stands for an object counting twice."""
     _, *parts = form.split()
-    return sum(2 if part in SLOTS else 1 for part in parts)
+    return sum(2 if part in SLOTS else 1 for part in parts if part != LIST)
 
 
 def _line(examples: Iterable[str]) -> str:

@@ -51,6 +51,22 @@ class TestWhatIsShown:
         assert shown(manager) == "Worked in this story: take basket; dip banner in basket; light banner; dip in loom"
         assert manager.text(14) == "Worked in this story: dip banner in basket; dip in loom"
 
+    def test_verbs_that_take_no_list(self, tmp_path: Path) -> None:
+        """What the story says to any command that names a thing that is not there is no word about lists."""
+        manager = manager_in(tmp_path)
+        for record in (
+            changing("take basket"),
+            unread("take river", "No such thing."),
+            unread("take spool and river", "No such thing."),
+            unread("dip banner and spool in loom", "One at a time, please."),
+            unread("light basket, banner and spool", "One at a time, please."),
+            changing("take banner and spool"),
+        ):
+            manager.learn(record)
+        assert shown(manager) == (
+            "Worked in this story: take basket; take banner and spool\nOne thing at a time: dip, light"
+        )
+
     def test_nothing_known_is_nothing_shown(self, tmp_path: Path) -> None:
         assert shown(manager_in(tmp_path)) == ""
 
