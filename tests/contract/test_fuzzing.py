@@ -19,7 +19,7 @@ from session.errors import GameError, StoryError
 
 SEED = 20_240_229
 MOST_TURNS = 300
-LIMIT = 0.4
+LIMIT = 0.2
 """Seconds: one in fifty mangled files never ends, and costs a core for as long."""
 ROOT = Path(__file__).parents[2]
 STORIES = [

@@ -42,6 +42,7 @@ def test_two_episodes_write_a_memory_and_the_second_is_shown_it_at_its_location(
     configuration = load_configuration(overrides, {}, tmp_path).configuration
     after_first: dict[int, list[Memory]] = {}
     visited: set[int] = set()
+    stop = Flag()
 
     with open_parts(configuration) as parts:
         assert parts.model is not None
@@ -55,10 +56,12 @@ def test_two_episodes_write_a_memory_and_the_second_is_shown_it_at_its_location(
                 after_first.update(parse_memories(file.read_text(encoding="utf-8")).memories())
             elif isinstance(event, TurnPlayed) and event.record.episode == EPISODES and not event.record.is_of_route:
                 visited.update([event.record.before.location.num] if event.record.before.location else [])
+                if visited & after_first.keys():
+                    stop.set()
 
         overheard = replace(parts, model=replace(parts.model, model=model))
-        with open_run(configuration, overheard, episodes=EPISODES, show=watch, stop=Flag()) as run:
-            assert run.play() == "done"
+        with open_run(configuration, overheard, episodes=EPISODES, show=watch, stop=stop) as run:
+            assert run.play() != "paused"
 
     assert sum(map(len, after_first.values())) >= 1
     seen_again = [memory for num in visited for memory in after_first.get(num, ())]
