@@ -238,7 +238,7 @@ class ContextManager(BaseManager):
         if here:
             facts.append(f"Here: {cut_at(here, LONGEST_LIST)}")
         if observation.inventory is not None:
-            carried = ", ".join(thing.name or f"object #{thing.num}" for thing in observation.inventory)
+            carried = self._things_here.carried(observation.inventory)
             facts.append(f"Inventory: {cut_at(carried, LONGEST_LIST) or 'nothing'}")
         if observation.score is not None:
             of = "" if observation.max_score is None else f" of {observation.max_score}"

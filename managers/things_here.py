@@ -1,16 +1,19 @@
-"""Lists visible objects from the object tree whose names the story has printed."""
+"""Lists visible and carried objects from the object tree for prompts."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from session.game_state import GameState
-from session.values import Observation
+from session.values import GameObject, Observation
 
 NOT_LISTED = ("not_described", "scenery")
 """Attributes of objects that the story describes within the description of a room, if at all."""
+
+MARKED = ("worn", "lit")
+"""Attributes that are shown with the name of a carried object."""
 
 _WORD = re.compile(r"\w+")
 
@@ -30,6 +33,7 @@ class ThingsHere:
 
     def __init__(self, attribute_names: Mapping[str, int] = MappingProxyType({})) -> None:
         self._not_listed = scenery_of(attribute_names)
+        self._marks = {attribute_names[name]: name for name in MARKED if name in attribute_names}
         self.reset()
 
     def reset(self) -> None:
@@ -45,6 +49,14 @@ class ThingsHere:
         self._printed += [_words(response) for _, response in state.action_history[len(self._printed) - 1 :]]
         in_sight = (thing for thing in observation.visible or () if not thing.attributes & self._not_listed)
         return ", ".join(filter(None, dict.fromkeys(self._printed_name(thing.name) for thing in in_sight)))
+
+    def carried(self, inventory: Iterable[GameObject]) -> str:
+        """Return the names of the carried objects, with "(worn)" or "(lit)" if the attributes are known."""
+        labels = []
+        for thing in inventory:
+            marks = (f" ({mark})" for number, mark in self._marks.items() if number in thing.attributes)
+            labels.append("".join((thing.name or f"object #{thing.num}", *marks)))
+        return ", ".join(labels)
 
     def _printed_name(self, name: str) -> str:
         """Return the name or its last word if the story has printed it, otherwise ""."""

@@ -240,6 +240,18 @@ def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
     assert "Here:" not in context.get_agent_context(hall).render()
 
 
+def test_what_is_worn_or_lit_is_marked_in_the_inventory() -> None:
+    things = ThingsHere({"lit": 9, "worn": 27, "open": 18})
+    carried = (
+        GameObject(3, "hat", 0, frozenset({27})),
+        GameObject(4, "lamp", 0, frozenset({9, 18})),
+        GameObject(5, ""),
+    )
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), GameState(), things_here=things)
+    rendered = context.get_agent_context(replace(MILL, inventory=carried)).render()
+    assert "\nInventory: hat (worn), lamp (lit), object #5\n" in rendered
+
+
 def test_a_description_that_is_the_present_text_is_not_said_twice() -> None:
     context = manager(1)
     state = context.game_state
