@@ -1,4 +1,4 @@
-"""Sums episodes up, asks a model what they teach, and tells the next episode how the last one went."""
+"""Sums up episodes, has a model find what they teach and plan the next one, and reports the last one to the next."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many toke
 
 @dataclass(frozen=True, slots=True)
 class SynthesizerState:
-    """What the synthesizer knows of an episode besides its file.
+    """The synthesizer's state in an episode, in addition to its file.
 
     notes: the facts of the episode so far
-    handover: what the player is told of the last episode
+    handover: the report of the last episode for the player
     plan: for this episode
     summary: ``None`` until the episode has ended
-    updates, failures, refused: answers taken, calls that gave none, and parts of answers that made no sense
+    updates, failures, refused: answers used, calls without an answer, and parts of answers that made no sense
     """
 
     notes: EpisodeNotes = field(default_factory=EpisodeNotes)
@@ -73,14 +73,14 @@ class SynthesizerState:
 
 
 class EpisodeSynthesizer(BaseManager):
-    """Knows how the present episode goes, and how those before went from ``episode_summaries.jsonl``.
+    """Follows the current episode, and owns ``episode_summaries.jsonl`` with the earlier ones.
 
-    knowledge_manager: keeps the lessons, and lends its model
+    knowledge_manager: keeps the lessons and provides the model
     state_manager: shows how an episode ended
-    others: managers that know what a plan should take into account
-    tokens: estimates how many tokens a prompt has
+    others: managers that contribute to the plan's question
+    tokens: estimates the tokens of a prompt
 
-    Raises ``StoreError`` where the file cannot be read.
+    Raises ``StoreError`` if the file cannot be read.
     """
 
     def __init__(
@@ -149,10 +149,10 @@ class EpisodeSynthesizer(BaseManager):
         self._state = replace(self._state, notes=self._state.notes.with_turn(record))
 
     def handover(self) -> str:
-        """Return what the player is told of the last episode, in the past tense.
+        """Return the report of the last episode for the player, in the past tense.
 
-        It is "" before the first episode, and where ``knowledge.enabled`` is false. It does not change during an
-        episode, so that the beginning of a prompt stays in the server's cache.
+        It is "" before the first episode, and if ``knowledge.enabled`` is false. It does not change during an
+        episode, so that the server can cache the beginning of a prompt.
         """
         return self._state.handover if self.config.knowledge.enabled else ""
 
@@ -169,10 +169,11 @@ class EpisodeSynthesizer(BaseManager):
         return summary
 
     def synthesize_inter_episode_wisdom(self) -> bool:
-        """Add what the episode teaches to the knowledge, and plan the next one; return whether anything new was learnt.
+        """Add what the episode teaches to the knowledge, and plan the next one. Returns whether anything new was
+        learnt.
 
-        The model is asked once (docs/specification.md, Episode synthesis). If it gives no answer, or is too small to be
-        asked, deaths are told in the story's own words. Raises ``BudgetSpent``.
+        The model is called once (docs/specification.md, Episode synthesis). If it does not answer or is too small,
+        deaths are reported in the story's own words. Raises ``BudgetSpent``.
         """
         summary = self._state.summary
         if summary is None or not summary.is_worth_a_question or not self.config.knowledge.enabled:

@@ -48,13 +48,12 @@ COUNTED = ("updates", "failures", "trivial", "refused", "ephemeral", "taken", "a
 class KnowledgeManager(BaseManager):
     """Owns ``knowledgebase.md`` and its archive.
 
-    model: asked, in the role ``analysis``, what turns have taught; other managers ask it in that role, too
-    memory_manager: tells which turns are true of this episode alone; without it none are
-    map_manager: names the locations of memories
+    model: finds out what turns have taught, in the role ``analysis``; other managers use it too
+    memory_manager: provides the turns that are true only in this episode; without it there are none
+    map_manager: provides the names of the locations of memories
     tokens: counts the tokens of prompts
 
-    Where its stores do not hold changes, every change is on the disk at once. Raises ``StoreError``, when made, for a
-    file that cannot be read.
+    Outside a run, every change is written at once. Raises ``StoreError`` if a file cannot be read.
     """
 
     def __init__(
@@ -84,7 +83,7 @@ class KnowledgeManager(BaseManager):
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self:
-        """Make the manager, with the memories, and with the map where maps are shown."""
+        """Build the manager with the memories, and with the map if maps are shown."""
         return cls(
             parts.logger,
             parts.config,
@@ -117,10 +116,10 @@ class KnowledgeManager(BaseManager):
         return PromptSection(KNOWLEDGE_TITLE, text, 7, Place.KNOWLEDGE)
 
     def text(self, tokens: int) -> str:
-        """Return the most useful lines within so many tokens, "" where there are none.
+        """Return the most useful lines within ``tokens`` tokens, or "" if there are none.
 
-        They only change at updates and with a new episode, so that the beginning of a prompt stays in the model's
-        cache (docs/specification.md, Prompt order).
+        They change only at updates and between episodes, so that the server can cache the beginning of a prompt
+        (docs/specification.md, Prompt order).
         """
         if not self.config.knowledge.enabled:
             return ""
@@ -130,11 +129,11 @@ class KnowledgeManager(BaseManager):
         return self._told[2]
 
     def full_text(self) -> str:
-        """Return all of ``knowledgebase.md``, with what is not written yet; "" where this run has no knowledge base."""
+        """Return all of ``knowledgebase.md`` including pending changes, or "" if this run has no knowledge base."""
         return self._base.document.render() if self.config.knowledge.enabled else ""
 
     def entries(self) -> tuple[KnowledgeEntry, ...]:
-        """Return every line that is known, in the order of the file; none where this run has no knowledge base."""
+        """Return every line in the order of the file, or nothing if this run has no knowledge base."""
         return self._base.document.entries() if self.config.knowledge.enabled else ()
 
     def plan(self) -> tuple[str, ...]:
@@ -158,10 +157,10 @@ class KnowledgeManager(BaseManager):
         return {title: tuple(entry.line for entry in entries if entry.section == title) for title in INSIGHTS}
 
     def learn(self, record: TurnRecord) -> None:
-        """Let the turn wait for the next update, and make that where it is due: see :meth:`process_periodic_update`.
+        """Add the turn to the next update, and make the update if it is due: see :meth:`process_periodic_update`.
 
-        Memories of the visit that goes on are made first: they tell what is this episode's alone. On a route nobody is
-        asked.
+        Memories of the current visit are made first, because they show what is true only in this episode. On a route
+        no model is called.
         """
         if self.config.knowledge.enabled:
             turn = learnt_turn(record, self.game_state.visited_locations)
@@ -174,10 +173,10 @@ class KnowledgeManager(BaseManager):
         self.process_periodic_update()
 
     def process_periodic_update(self) -> bool:
-        """Update the knowledge if that is due, and return whether it was changed.
+        """Update the knowledge if that is due. Returns whether it changed.
 
-        Every ``config.knowledge_update_interval`` turns the model is asked once, unless those were trivial, and once
-        more where the knowledge has grown too long. Where it gives no answer the turns wait for the next interval.
+        Every ``config.knowledge_update_interval`` turns the model is called once, unless the turns were trivial, and
+        once more if the knowledge has grown too long. If it does not answer, the turns wait for the next interval.
         """
         return self._is_time() and self._update()
 
@@ -195,9 +194,9 @@ class KnowledgeManager(BaseManager):
         return self._update() or is_changed
 
     def admits(self, line: KnowledgeLine) -> bool:
-        """Return whether the line may be added; where it may not, count and log it.
+        """Return whether the line may be added. A refusal is counted and logged.
 
-        It needs a source, none of a turn that was not played, and one that is not ephemeral.
+        The line needs a source that is not ephemeral, and no source may be a turn that was not played.
         """
         episode = self.game_state.episode
         if not line.text or not line.sources or cites_unplayed(line, episode, self.game_state.turn_count):
@@ -222,10 +221,10 @@ class KnowledgeManager(BaseManager):
         return taken
 
     def replace_insights(self, insights: Mapping[str, Sequence[KnowledgeLine]]) -> None:
-        """Replace what the program wrote below these headings of ``CROSS-EPISODE INSIGHTS`` by these lines.
+        """Replace the program's lines below these headings of ``CROSS-EPISODE INSIGHTS``.
 
-        What people wrote there stays; what is replaced goes to the archive. New lines that may not be added are left
-        out, but those that were there before stay whatever they cite, for an older file may number its episodes alike.
+        Users' lines stay, and replaced lines go to the archive. New lines that may not be added are left out. Lines
+        that were there before stay regardless of their sources, because an older file may number its episodes alike.
         """
         given = [KnowledgeEntry(title, line) for title, lines in insights.items() for line in lines]
         known = [entry for entry in self._base.document.entries() if entry.section in insights and entry.is_ours]
@@ -307,7 +306,7 @@ class KnowledgeManager(BaseManager):
         return is_changed
 
     def _consolidate(self) -> None:
-        """Let the model merge and cut lines of the program's where the knowledge is too long."""
+        """Have the model merge and cut the program's lines if the knowledge is too long."""
         entries = self._known()
         excess = size(entries) - self.config.knowledge.max_tokens * CHARACTERS_PER_TOKEN
         if excess <= 0 or not any(entry.is_ours for entry in entries):
@@ -342,7 +341,7 @@ class KnowledgeManager(BaseManager):
         return ephemeral_turns(self.memory_manager, self.game_state.episode, self._evidence)
 
     def _known(self) -> tuple[KnowledgeEntry, ...]:
-        """Return all lines but those of the plan, which is no knowledge."""
+        """Return all lines except those of the plan."""
         return tuple(entry for entry in self._base.document.entries() if entry.section != NEXT_EPISODE)
 
     def _most_useful(self) -> tuple[KnowledgeEntry, ...]:
@@ -350,7 +349,7 @@ class KnowledgeManager(BaseManager):
         return tuple(within(entries, self.config.knowledge.max_tokens * CHARACTERS_PER_TOKEN))
 
     def _refresh(self) -> None:
-        """Read what others wrote; where the file cannot be read, go on with what was known before."""
+        """Read changes by others. If the file cannot be read, the previous content remains."""
         try:
             self._base.refresh()
         except StoreError as error:

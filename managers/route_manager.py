@@ -36,16 +36,16 @@ RouteStore = DocumentStore[RouteBook, RouteEdit]
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """A way that is being played.
+    """A route or walk that is being followed.
 
-    name: in words, as in ``Route 3``
-    aim: what it is for, in a word or two
-    key: of the route; "" for a walk to a location
-    skipped: how many commands of the route were left out at its beginning
-    is_part: the agent wished to follow it up to a command before its end
-    done: how many of the others were played
-    steps: what is left of it
-    touched: the things that it needs where they were
+    name: its name, such as ``Route 3``
+    aim: its goal, in one or two words
+    key: the key of the route; "" for a walk to a location
+    skipped: how many commands at the beginning of the route were skipped
+    is_part: the agent chose to follow it only up to a command before its end
+    done: how many of the other commands have been played
+    steps: the remaining steps
+    touched: the objects that must be at their recorded places
     """
 
     name: str
@@ -73,11 +73,11 @@ class FailedStep:
 
 @dataclass(frozen=True, slots=True)
 class RoutesState:
-    """Where the player is on a way.
+    """The progress on a route or walk.
 
-    news: what the next prompt says of the last one
-    has_stopped: it stopped in the last turn, short of its end
-    failed: the steps of this episode that are no beginning of a way while all stands as it did then
+    news: what the next prompt reports about the last route
+    has_stopped: whether it stopped in the last turn, before its end
+    failed: the steps of this episode that must not begin a route until something changes
     """
 
     under_way: UnderWay | None = None
@@ -93,14 +93,14 @@ def open_routes(workdir: Path) -> RouteStore:
 
 
 class RouteManager(BaseManager):
-    """Keeps ``routes.json`` in the work folder: commands from the opening that led to points, rooms and things.
+    """Keeps ``routes.json`` in the work folder: commands from the opening that led to points, rooms and objects.
 
-    What an episode taught goes to the file at its end. While a route is followed, ``next_proposal`` is what to play
-    in place of asking a model; each turn is compared with what the route says, and the first difference ends it.
+    At the end of an episode, its routes are written to the file. While a route is followed, ``next_proposal``
+    replaces the question to a model. Each turn is compared with the route, and the first difference ends it.
 
-    game_map: shows ways between locations
+    game_map: provides ways between locations
 
-    Raises ``StoreError`` where the file cannot be read.
+    Raises ``StoreError`` if the file cannot be read.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class RouteManager(BaseManager):
 
     @property
     def next_proposal(self) -> Proposal | None:
-        """What to play now without asking a model; ``None`` where no route is followed."""
+        """The next command without a question to a model, or ``None`` if no route is followed."""
         under_way = self._state.under_way
         if under_way is None:
             return None
@@ -211,7 +211,7 @@ class RouteManager(BaseManager):
         return self._map is not None and self._map.leads_farther
 
     def set_out(self, proposal: Proposal, observation: Observation) -> str:
-        """Follow a route, or walk to a location, as the agent wishes; return why that cannot be, "" where it can."""
+        """Follow a route or walk to a location, as the agent chose. Returns why that is impossible, or ""."""
         if proposal.follow is None:
             return self._walk(observation, proposal.go_to)
         if proposal.until is not None and proposal.until < 1:
@@ -304,12 +304,12 @@ class RouteManager(BaseManager):
         return [route for route in self.book.routes if len(route.steps) > self.config.routes.shuffled]
 
     def _from_here(self, observation: Observation | None) -> list[tuple[KnownRoute, int]]:
-        """Return the routes that begin or pass here, each with the number of commands that are done.
+        """Return the routes that begin at or pass the current moment, each with the number of commands already done.
 
-        Those that can be expected to win most points per turn come first.
+        Routes with the highest expected gain per turn come first. A route whose next command stopped a route here is
+        left out until something changes.
 
-        One whose next command has stopped a way here is not among them until something has changed.
-        observation: ``None`` stands for the opening
+        observation: the current one; ``None`` for the opening
         """
         mark = "" if observation is None else mark_of(observation)
         in_vain = {step.command for step in self._state.failed if step.mark == mark}
@@ -328,8 +328,8 @@ class RouteManager(BaseManager):
     def _worth_telling(self, observation: Observation) -> list[tuple[KnownRoute, int]]:
         """Return the best routes from here.
 
-        Those to whose goal a shorter one leads with the same things are left out, and those to a room to which a known
-        way leads in as few commands.
+        A route is left out if a shorter one leads to the same goal with the same objects, or if a known way leads to
+        its room in as few commands.
         """
         found = self._from_here(observation)
         ways = [(route.goal, len(route.steps) - done, route.steps[-1].leads_to.carried_set) for route, done in found]
@@ -390,9 +390,9 @@ class RouteManager(BaseManager):
         return next((each for each in sentences_of(record.after.text) if not digests_of(each) <= known), "")
 
     def _after(self, under_way: UnderWay, record: TurnRecord, news: str) -> RoutesState:
-        """Return where the player is after the next step of the way, which ends if it leads elsewhere.
+        """Return the state after the next step of the route. The route ends if the step leads elsewhere.
 
-        news: a sentence that was never printed before; it interrupts the way, which may be followed on from there
+        news: a sentence that was never printed before; it interrupts the route, which can be continued from there
         """
         step, *left = under_way.steps
         played = replace(under_way, done=under_way.done + 1, steps=tuple(left))

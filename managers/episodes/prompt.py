@@ -35,7 +35,7 @@ OUTCOMES: Final[Mapping[EpisodeEnd, str]] = {
 
 
 def handover_text(summary: EpisodeSummary) -> str:
-    """Return what the player of the next episode is told of this one, in at most ``LONGEST_HANDOVER`` characters."""
+    """Return the report of this episode for the next one, in at most ``LONGEST_HANDOVER`` characters."""
     outcome = [f"{outcome_line(summary)} The story has begun anew since: nothing done then is done now."]
     found = [scored for scored in summary.scored if scored.change > 0][:GAINS_SHOWN]
     gains = [f"Points came in episode {summary.episode} by {'; '.join(map(points_text, found))}."] if found else []
@@ -44,19 +44,19 @@ def handover_text(summary: EpisodeSummary) -> str:
 
 
 def outcome_line(summary: EpisodeSummary) -> str:
-    """Return a sentence that says how the episode ended."""
+    """Return a sentence about how the episode ended."""
     return (
         f"Episode {summary.episode} {OUTCOMES[summary.end]} after {counted(summary.turns, 'turn')}{_figures(summary)}."
     )
 
 
 def points_text(scored: Scored) -> str:
-    """Return where, when and by which command the score changed."""
+    """Return the location, turn and command of each change of the score."""
     return f"`{_short(scored.action)}` at {place(scored.location)} ({scored.change:+d}, turn {scored.turn})"
 
 
 def place(location: Location | None) -> str:
-    """Return the name of a location with its id, so that a model can tell rooms of one name apart."""
+    """Return the name of a location with its id, because rooms may share a name."""
     return "an unknown place" if location is None else f"{_short(one_line(location.label))} ({location.num})"
 
 
@@ -70,9 +70,10 @@ def plain_lesson(death: Death, episode: int) -> KnowledgeLine:
 
 
 def death_lines(summary: EpisodeSummary, most: int, characters: int) -> list[str]:
-    """Return a sentence for each of the latest deaths: where, on which command, after which commands, in which words.
+    """Return a sentence for each of the latest deaths: the location, the command, the commands before it, the story's
+    words.
 
-    The story's words share what is left of the characters, of which each has some at least.
+    The story's words share the remaining characters, with a minimum for each.
     """
     deaths = summary.deaths[-most:]
     heads = [f"In turn {death.last.turn} of episode {summary.episode}: {_deadly(death)}" for death in deaths]
@@ -112,12 +113,12 @@ LEAST_TOLD: Final = 80  # characters of an answer of the story's, before an earl
 
 
 def has_room(budget: int, tokens: TokenCounter) -> bool:
-    """Tell whether a model with prompts of ``budget`` tokens is asked; a small one would invent lessons."""
+    """Return whether a model with prompts of ``budget`` tokens is called. A small one would invent lessons."""
     return not is_for_a_small_model(budget, "episode", tokens, share=INSTRUCTIONS_SHARE)
 
 
 def nameable(insights: Sequence[KnowledgeEntry]) -> list[KnowledgeEntry]:
-    """Return the insights that a model can name by their number, the first of which is 1: the program's own."""
+    """Return the insights that a model can refer to by number, starting with 1: the program's own."""
     return [entry for entry in insights if entry.is_ours]
 
 
@@ -132,11 +133,11 @@ def episode_prompt(
     budget: int,
     tokens: TokenCounter,
 ) -> Prompt:
-    """Return the question what the episode taught, in at most ``budget`` tokens where ``has_room``.
+    """Return the question about what the episode taught, in at most ``budget`` tokens if ``has_room``.
 
-    insights: those that are known; the model can name those in :func:`nameable` by their number
+    insights: the known ones; the model can refer to those in :func:`nameable` by number
     earlier: the episodes before, oldest first
-    plan: the one that this episode was given
+    plan: the plan for this episode
     outlook: what a plan for the next one should take into account
     """
     fields = {"insights": numbered_list(insights, nameable(insights)), "episode": outcome_line(summary)}
@@ -223,8 +224,8 @@ class EpisodeLessons:
     ) -> None:
         """Begin with the insights that are ``known``.
 
-        numbered: those that the model can name; the first has the number 1
-        admits: tells whether a line may be known, by its sources
+        numbered: those that the model can refer to by number, starting with 1
+        admits: returns whether a line may be added, by its sources
         """
         self._summary = summary
         self._numbered = numbered
@@ -255,9 +256,9 @@ class EpisodeLessons:
         return True
 
     def _take_insight(self, insight: ProposedInsight) -> bool:
-        """Take an insight, with the sources of those that it replaces; return whether it makes sense.
+        """Take an insight, with the sources of those that it replaces. Returns whether it makes sense.
 
-        The turns that the model names for it have to be admitted by themselves, not only with the inherited ones.
+        The turns that the model names for it must be admissible themselves, without the inherited ones.
         """
         heading, text = _HEADINGS.get(text_key(insight.heading)), proposed_text(insight.text)
         is_played = all(1 <= turn <= self._summary.turns for turn in insight.turns)

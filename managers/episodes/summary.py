@@ -22,10 +22,10 @@ class EpisodeNotes:
     """The facts of an episode so far.
 
     turns: how many were played
-    score, best_score, max_score: points; ``None`` where the story keeps none
+    score, best_score, max_score: points; ``None`` if the story keeps no score
     rooms: ids of the locations, in the order in which they were seen
     scored, deaths: oldest first
-    recent: the turns since the latest death, of which at most the last six are kept
+    recent: the turns since the latest death, at most the last six
     critic_total, critic_turns: the sum of the critic's scores, and how many turns have one
     """
 
@@ -86,7 +86,7 @@ def notes_of_opening(state: GameState) -> EpisodeNotes:
 
 
 def critic_score(verdict: Verdict) -> float | None:
-    """Return the confidence of a verdict, as a negative number where it refuses; ``None`` where it has none."""
+    """Return the confidence of a verdict, negative if it refuses; ``None`` if it has none."""
     if verdict.confidence is None:
         return None
     return verdict.confidence if verdict.accepted else -verdict.confidence
@@ -141,14 +141,13 @@ class Death:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSummary:
-    """How an episode went.
+    """The results of an episode.
 
     turns: how many were played
-    score, best_score, max_score: points; ``None`` where the story keeps none
+    score, best_score, max_score: points; ``None`` if the story keeps no score
     rooms: how many were seen
     scored, deaths: oldest first
-    critic_score: how sure the critic was on average that the commands were good ones, from -1 to 1; ``None`` where it
-        never said how sure it was
+    critic_score: the critic's average confidence in the commands, from -1 to 1; ``None`` if it gave none
     """
 
     episode: int
@@ -164,7 +163,7 @@ class EpisodeSummary:
 
     @property
     def is_worth_a_question(self) -> bool:
-        """Whether a model is asked about it (docs/specification.md, Episode synthesis)."""
+        """Whether to call a model about it (docs/specification.md, Episode synthesis)."""
         return self.is_instructive or self.turns >= PLANNED_TURNS
 
     @property
@@ -183,7 +182,7 @@ _SUMMARIES: TypeAdapter[EpisodeSummary] = TypeAdapter(EpisodeSummary)
 
 @dataclass(frozen=True, slots=True)
 class SummaryLine:
-    """A line of the file. ``summary``: ``None`` where the line is not understood."""
+    """A line of the file. ``summary``: ``None`` if the line is not understood."""
 
     text: str
     summary: EpisodeSummary | None = None
@@ -221,7 +220,7 @@ class KeepSummary:
     summary: EpisodeSummary
 
     def apply_to(self, document: Summaries) -> Summaries:
-        """Return the document with the summary, or the same document where it has it already."""
+        """Return the document with the summary, or the same document if it already has it."""
         new = _parsed(_written(self.summary))
         lines = tuple(new if self._is_its(line) else line for line in document.lines)
         if new not in lines:

@@ -1,4 +1,4 @@
-"""Asks a model what turns have taught and which lines of knowledge can go, and decides what of the answer is taken."""
+"""Questions a model about what turns have taught and which lines can go, and checks its answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _as_turns(value: object) -> object:
 
 
 def _spelt_out(part: str) -> Iterator[int]:
-    """Yield the turns of ``12``, ``T12`` or ``12-14``, and none for anything else."""
+    """Yield the turns of ``12``, ``T12`` or ``12-14``, or nothing for any other text."""
     span = _SPAN.fullmatch(part.strip())
     if span is not None:
         first, last = int(span[1]), int(span[2] or span[1])
@@ -119,10 +119,10 @@ class KnowledgeUpdate:
 def ask_what_is_new(
     model: LanguageModel, played: Played, entries: Sequence[KnowledgeEntry], budget: int, tokens: TokenCounter
 ) -> KnowledgeUpdate | None:
-    """Ask the model what the turns add to these lines of knowledge.
+    """Return what the model adds to these lines of knowledge, or ``None`` if there is no question.
 
-    Returns ``None`` where there is nothing to ask about. A small model, whose prompts may have few tokens, only chooses
-    a turn, and the words are the story's. Raises ``LanguageModelError``.
+    A small model, whose prompts have few tokens, only chooses a turn; the words are the story's. Raises
+    ``LanguageModelError``.
     """
     if wants_brief_prompt(budget, tokens):
         question = brief_question(played, budget, tokens)
@@ -136,7 +136,7 @@ def ask_what_is_new(
 def ask_what_can_go(
     model: LanguageModel, entries: Sequence[KnowledgeEntry], excess: int, budget: int, tokens: TokenCounter
 ) -> KnowledgeEdit:
-    """Ask the model which lines to merge and which to cut, so that about ``excess`` characters less remain.
+    """Return which lines the model would merge and cut, so that about ``excess`` characters less remain.
 
     Raises ``LanguageModelError``.
     """
@@ -178,10 +178,10 @@ def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: Collection[int]) 
 def ephemeral_entries(
     entries: Iterable[KnowledgeEntry], learnt: Collection[str], episode: int, ephemeral: Collection[int]
 ) -> tuple[KnowledgeEntry, ...]:
-    """Return the program's lines that rest on ephemeral turns alone and were learnt in this episode.
+    """Return the program's lines that were learnt in this episode from ephemeral turns only.
 
-    learnt: the keys of the lines that were. Without it a line of an older file, whose episodes may have the same
-        numbers, would be taken for one.
+    learnt: the keys of the lines learnt in this episode; without it, a line of an older file whose episodes have the
+        same numbers would be included
     """
     return tuple(
         entry
@@ -191,7 +191,7 @@ def ephemeral_entries(
 
 
 def _brief_answer(model: LanguageModel, played: Played, question: Question) -> KnowledgeAnswer:
-    """Return the turn that the model chose as an answer of one line; where there is only one, nobody is asked."""
+    """Return the turn that the model chose as an answer of one line. A single turn needs no call."""
     shown = {turn.turn: turn for turn in played.turns if turn.turn in question.turns}
     turn = next(iter(shown.values()))
     if len(shown) > 1:
@@ -214,10 +214,10 @@ def _section(turn: LearntTurn) -> FilledSection:
 
 
 def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> KnowledgeUpdate:
-    """Take the lines of the answer that cite turns which were shown, and not only ephemeral ones.
+    """Take the lines of the answer that cite turns which were shown and are not all ephemeral.
 
-    A line takes the place of those that it replaces, except for a line on points or a danger about something else: the
-    model may have given a wrong number, and then both stay.
+    A line replaces those that it names. If one of these is about points or a danger and the new line is about something
+    else, both stay, because the model may have given a wrong number.
     """
     removed: list[KnowledgeEntry] = []
     added: list[KnowledgeEntry] = []
@@ -258,7 +258,7 @@ def _named(text: str) -> tuple[set[str], set[str]]:
 
 
 def _refusal(proposed: ProposedLine, line: KnowledgeLine, turns: Collection[int]) -> str:
-    """Return why the line may not be known, or "" where it may. ``turns``: those that the model was shown."""
+    """Return why the line may not be added, or "". ``turns``: the turns in the prompt."""
     if not line.text:
         return "no text"
     if not proposed.turns:
@@ -278,6 +278,6 @@ def entries_numbered(numbers: Iterable[int], known: Sequence[KnowledgeEntry]) ->
 
 
 def with_sources_of(replaced: Iterable[KnowledgeEntry], line: KnowledgeLine) -> KnowledgeLine:
-    """Return the line with the sources of the entries that it replaces, besides its own."""
+    """Return the line with its own sources and those of the entries that it replaces."""
     inherited = (source for entry in replaced for source in entry.line.sources)
     return replace(line, sources=(*line.sources, *inherited))

@@ -31,12 +31,12 @@ class KnowledgeEdit:
         object.__setattr__(self, "removed", tuple(entry for entry in self.removed if _key(entry) not in kept))
 
     def new_keys(self, known: Iterable[KnowledgeEntry]) -> tuple[str, ...]:
-        """Return the keys of the added lines whose words none of the known lines has."""
+        """Return the keys of the added lines whose words are new."""
         standing = {text_key(entry.line.text) for entry in known}
         return tuple(key for _, key in map(_key, self.added) if key not in standing)
 
     def apply_to(self, document: KnowledgeDocument) -> KnowledgeDocument:
-        """Return the document with the edit, as its file reads back; the very same where there is nothing to do."""
+        """Return the document with the edit, as its file will be read back, or the same document if nothing changes."""
         edited = document
         for entry in self.removed:
             edited = edited.remove(entry)
@@ -58,14 +58,14 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveEdit:
-    """Lines that the knowledge has given up, and in which turn of which episode."""
+    """Adds removed lines of knowledge to the archive, with the episode and turn in which they were removed."""
 
     entries: tuple[KnowledgeEntry, ...]
     episode: int
     turn: int
 
     def apply_to(self, archive: Archive) -> Archive:
-        """Return the archive with those of the lines that it lacks; the very same where it has all of them."""
+        """Return the archive with the lines that it lacks, or the same archive if it has all of them."""
         known = {line.strip() for line in archive.text.splitlines()}
         new = [line for line in map(self._written, self.entries) if line not in known]
         if not new:
@@ -80,10 +80,10 @@ class ArchiveEdit:
 
 
 class KnowledgeBase:
-    """Two files: the knowledge, and beside it ``NAME.archive.md`` with every line that it gave up.
+    """Two files: the knowledge, and ``NAME.archive.md`` with every line removed from it.
 
-    Where the stores do not hold changes, every change is on the disk at once. Raises ``StoreError`` when made, when it
-    reads and when it writes.
+    Outside a run, every change is written at once. All methods raise ``StoreError`` if a file cannot be read or
+    written.
     """
 
     def __init__(self, path: Path) -> None:

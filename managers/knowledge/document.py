@@ -1,10 +1,10 @@
-r"""``knowledgebase.md`` as a document: read from any text, and edited without losing a byte of what people wrote.
+"""``knowledgebase.md`` as a document: read from any text, and edited without losing a byte of what users wrote.
 
     - Fumes kill within two turns without the smoke hood. *(Ep1, T12-14; Ep2, T3)*
 
-Every heading, of whatever level, begins a section. A list item or a paragraph is a line of knowledge. What stands in
-the brackets are the turns that it comes from: a line that ends with them is the program's, all else is people's, and no
-edit touches it (docs/specification.md, Knowledge base).
+Every heading, of any level, begins a section. A list item or a paragraph is a line of knowledge. The brackets contain
+the turns that the line comes from. A line that ends with them is the program's. All other lines are users' lines,
+which no edit changes (docs/specification.md, Knowledge base).
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
         return self._marked(message)
 
     def add(self, entry: KnowledgeEntry) -> KnowledgeDocument:
-        """Return the document with the line as the last of its section, which is made where there is none.
+        """Return the document with the line at the end of its section, which is added if it is missing.
 
-        Where the same words stand already, in any section of its kind, the line there gets the new sources instead.
-        Where they are a person's, or have the sources, this very document is returned.
+        If a section of the same kind already has a line of these words, that line gets the new sources instead. If it
+        is a user's line or already has the sources, the same document is returned.
         """
         key = text_key(entry.line.text)
         alone = entry.section in (NEXT_EPISODE, *INSIGHTS)
@@ -96,7 +96,10 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
         return document.with_last_block(at, written, is_item=True)
 
     def remove(self, entry: KnowledgeEntry) -> KnowledgeDocument:
-        """Return the document without the program's line of these words in that section; itself where it has none."""
+        """Return the document without the program's line of these words in the section.
+
+        Returns the same document if it has no such line.
+        """
         key = text_key(entry.line.text)
 
         def kept(block: KnowledgeBlock) -> KnowledgeBlock | None:
@@ -123,7 +126,7 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
 
 
 def parse_knowledge(text: str) -> KnowledgeDocument:
-    """Return the document whose ``render()`` is ``text`` again, whatever it is."""
+    """Return the document whose ``render()`` is ``text`` again, for any text."""
     reader = _KnowledgeReader(text, "")
     return KnowledgeDocument(reader.sections(), reader.line_end)
 
@@ -140,7 +143,7 @@ def write_line(line: KnowledgeLine) -> str:
 
 
 def read_line(markdown: str) -> KnowledgeLine:
-    """Return what a list item or a paragraph says, given all its lines without the mark of the list."""
+    """Return the content of a list item or a paragraph, given all its lines without the list marker."""
     sources = _SOURCES.search(markdown)
     text = markdown if sources is None else markdown[: sources.start()]
     return KnowledgeLine(unescape(one_line(text)), () if sources is None else _read_sources(sources[0]))
@@ -186,7 +189,7 @@ def _has_key(block: KnowledgeBlock, key: str) -> bool:
 
 
 def _with_more_sources(block: KnowledgeBlock, line: KnowledgeLine) -> KnowledgeBlock:
-    """Return the block with the sources of ``line`` too; the very same where it is a person's or has them."""
+    """Return the block with the sources of ``line`` added, or the same block if it is a user's or already has them."""
     if block.content is None or not block.content.sources:
         return block
     more = replace(block.content, sources=(*block.content.sources, *line.sources))

@@ -34,10 +34,10 @@ class LearntTurn:
     """The facts of a turn. Its command and response are in the game state.
 
     place: name and id of the location in which it began
-    facts: points, belongings, a first visit, a death
-    score_change: points, 0 where they are not known
-    destination: name and id of the location to which it led, "" where the player stayed
-    revealed: something came to light that was neither seen nor carried before
+    facts: points, possessions, a first visit, a death
+    score_change: points, 0 if they are unknown
+    destination: name and id of the location to which it led, "" if the player stayed
+    revealed: an object appeared that was neither seen nor carried before
     """
 
     turn: int
@@ -78,12 +78,12 @@ def _place(location: Location | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What was played and remembered in this episode, as far as a model is asked about it.
+    """What was played and remembered in this episode, for questions to a model.
 
     turns: those played since the knowledge was last updated, oldest first
-    history: every command of the episode with its response; the first is that of turn 1
+    history: every command of the episode with its response, starting with turn 1
     ephemeral, persistent: the memories made in this episode, each with the label of its location
-    ephemeral_turns: the turns that showed nothing but what the player did in this episode
+    ephemeral_turns: the turns whose effects end with this episode
     """
 
     episode: int
@@ -95,9 +95,9 @@ class Played:
 
 
 def is_trivial(turns: Sequence[LearntTurn]) -> bool:
-    """Tell whether nothing is to be learnt from the turns.
+    """Return whether nothing can be learnt from the turns.
 
-    That is so where none has a fact, or where they are few and none changed the score or ended in death.
+    That is the case if none has a fact, or if they are few and none changed the score or ended in death.
     """
     if any(turn.is_telling for turn in turns):
         return False
@@ -105,11 +105,11 @@ def is_trivial(turns: Sequence[LearntTurn]) -> bool:
 
 
 def ephemeral_turns(memories: LocationMemories | None, episode: int, evidence: Collection[int]) -> frozenset[int]:
-    """Return the turns of an episode that showed nothing but what the player did in it.
+    """Return the turns of an episode whose effects end with it.
 
-    An ephemeral memory is about them, superseded since or not, and no permanent one is; a core memory tells what was
-    there before anything was done. None of them is among the turns that are ``evidence`` by their own facts. Without
-    memories there are no such turns.
+    These are the turns of an ephemeral memory, superseded or not, that no permanent memory covers. A core memory does
+    not count, because it describes the place before any action. Turns in ``evidence`` are excluded because of their
+    own facts. Without memories there are no such turns.
     """
     if memories is None:
         return frozenset()
@@ -172,10 +172,10 @@ BRIEF_ACTION, BRIEF_RESPONSE = 80, 160  # characters
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt, and what an answer to it may refer to.
+    """A prompt and what its answer may refer to.
 
-    known: the lines of knowledge that have a number in the prompt; the first has the number 1
-    turns: the turns that the prompt tells, and that may be cited
+    known: the lines of knowledge that are numbered in the prompt, starting with 1
+    turns: the turns in the prompt, which may be cited
     """
 
     prompt: Prompt
@@ -184,7 +184,7 @@ class Question:
 
 
 def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:
-    """Tell whether a prompt of ``budget`` tokens has to be the brief one."""
+    """Return whether a prompt of ``budget`` tokens must be the brief one."""
     return is_for_a_small_model(budget, "knowledge", tokens)
 
 
@@ -212,10 +212,9 @@ def update_question(played: Played, entries: Sequence[KnowledgeEntry], budget: i
 
 
 def brief_question(played: Played, budget: int, tokens: TokenCounter) -> Question:
-    """Return the question which turn taught most, in at most ``budget`` tokens if possible.
+    """Return the question about which turn taught most, in at most ``budget`` tokens if possible.
 
-    Asked about are the latest turns that scored or killed. There may be no such turn: then the question has no
-    ``turns``.
+    It lists the latest turns that scored or killed. If there are none, the question has no ``turns``.
     """
     telling = [turn for turn in played.turns if turn.is_telling][-BRIEF_TURNS:]
     numbers = tuple(turn.turn for turn in telling)
@@ -231,10 +230,10 @@ def brief_question(played: Played, budget: int, tokens: TokenCounter) -> Questio
 def consolidation_question(
     entries: Sequence[KnowledgeEntry], excess: int, budget: int, tokens: TokenCounter
 ) -> Question:
-    """Return the question which of the program's lines to merge or cut, in at most ``budget`` tokens.
+    """Return the question about which of the program's lines to merge or cut, in at most ``budget`` tokens.
 
-    The least useful lines are asked about where there is not room for all. ``excess``: how many characters of the
-    knowledge are too many.
+    If there is no room for all lines, it lists the least useful ones. ``excess``: by how many characters the
+    knowledge is too long.
     """
     figures = {"size": str(size(entries)), "excess": str(excess)}
     system, template = fill_prompt("knowledge_consolidation"), "knowledge_consolidation_lines"

@@ -41,9 +41,9 @@ def most_useful(entries: Sequence[KnowledgeEntry], characters: int) -> list[Know
 
 
 def within(entries: Iterable[KnowledgeEntry], characters: int) -> list[KnowledgeEntry]:
-    """Return the entries that there is room for when they are listed, earlier ones before later ones.
+    """Return the entries that fit when they are listed, earlier ones first.
 
-    A later, shorter entry may still find room where an earlier one did not.
+    A later, shorter entry may fit when an earlier one does not.
     """
     kept: list[KnowledgeEntry] = []
     titles: set[str] = set()
@@ -59,7 +59,7 @@ def within(entries: Iterable[KnowledgeEntry], characters: int) -> list[Knowledge
 
 
 def laid_out(entries: Sequence[KnowledgeEntry]) -> str:
-    """Return a list below the title of each section, the most useful section first; "" where there is nothing."""
+    """Return a list below the title of each section, the most useful section first, or "" if there is nothing."""
     sections: dict[str, list[str]] = defaultdict(list)
     for entry in sorted(entries, key=lambda entry: _rank(entry.section)):
         sections[entry.section].append(f"- {shown(entry)}")
@@ -80,7 +80,7 @@ def numbered_list(entries: Iterable[KnowledgeEntry], numbered: Sequence[Knowledg
 
 
 def shown(entry: KnowledgeEntry) -> str:
-    """Return the text of the entry, without its middle where it is very long."""
+    """Return the text of the entry, without its middle if it is very long."""
     return cut_middle(entry.line.text, LONGEST_LINE)
 
 

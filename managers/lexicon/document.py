@@ -35,12 +35,15 @@ _BLANK = "…"
 
 
 def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementAnalyzer) -> FormTrial | None:
-    """Return the form of the turn's command and how it fared; ``None`` where the turn says nothing of that.
+    """Return the form of the turn's command and its result, or ``None`` if the turn is no evidence about the form.
 
-    That is so for whatever led elsewhere (the map knows ways) and for waiting and looking (what changes then is
-    somebody else's doing), unless it won points; for a plain direction, for more than a plain clause, for the answer to
-    a question, for a death, after the end, where the clock ran back (undo, restore, restart), and where a single key
-    was wanted.
+    These turns are no evidence:
+
+    - a move, because the map records it, and waiting or looking, because another character causes the changes; unless
+      the turn won points
+    - a plain direction, or more than one plain clause
+    - the answer to a question, or a turn that asks for a single key
+    - a death, a turn after the end, or one that sets the clock back (undo, restore, restart)
     """
     before, after, wins = turn.before, turn.after, (turn.score_change or 0) > 0
     if before.awaits_key or before.ending or after.died or after.lost or _rewound(before, after):
@@ -104,7 +107,7 @@ def _has_verb(part: str, vocabulary: Vocabulary) -> bool:
 
 
 def _is_answer(command: Command, before: Observation, vocabulary: Vocabulary) -> bool:
-    """Tell whether the story asked something, and what was typed is no verb."""
+    """Return whether the story asked a question and the command does not begin with a verb."""
     verb = vocabulary.cut(command.words[0])
     return before.text.rstrip(' )"').endswith("?") and verb in vocabulary.words and verb not in vocabulary.verbs
 
@@ -143,11 +146,11 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Counts how one form fared at one location.
+    """The results of one form at one location.
 
-    changed, told: how many turns changed something, and how many did not, where the answer is not kept word by word
-        because it was long or there were ``MOST_ANSWERS`` already
-    answers: the short answers, as ``FormTrial.words`` has them
+    changed, told: how many turns changed something, and how many did not, counting only answers that are not kept
+        word by word because they were long or there were already ``MOST_ANSWERS``
+    answers: the short answers, as in ``FormTrial.words``
     example: the first command that changed something, of those whose answer is not kept
     """
 
@@ -169,11 +172,11 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """All that is known of the forms.
+    """The results of all forms.
 
-    forms: the tallies by form and location id, which is 0 where it is not known
-    asked: the command that had a short answer while nothing changed, by answer; "" where several commands had it, or
-        where it took no turn of the story; only the latest ``MOST_ASKED`` are kept
+    forms: the tallies by form and location id; the id is 0 if it is unknown
+    asked: for each short answer without a change, the command that had it; "" if several commands had it or it took no
+        turn of the story; only the latest ``MOST_ASKED`` are kept
     """
 
     version: Literal[1] = 1
@@ -187,11 +190,11 @@ class Lexicon:
 
 @dataclass(frozen=True, slots=True)
 class FormTrial:
-    """A change to the lexicon that counts how a form fared in one turn.
+    """A change to the lexicon that adds the result of a form in one turn.
 
     words: the beginning of a short answer with a blank for each word of the command; "" for a long answer
-    command: what was typed; "" where the form has nothing to fill in
-    took_turn: false where the parser could not read the command
+    command: the command as typed; "" if the form has nothing to fill in
+    took_turn: false if the parser did not understand the command
     """
 
     form: str
@@ -202,7 +205,7 @@ class FormTrial:
     took_turn: bool
 
     def apply_to(self, document: Lexicon) -> Lexicon:
-        """Return the lexicon with the turn counted, or the same lexicon where it has no room for another form."""
+        """Return the lexicon with the turn added, or the same lexicon if it has no room for another form."""
         places = document.forms.get(self.form)
         if places is None and len(document.forms) >= MOST_FORMS:
             return document
@@ -281,7 +284,7 @@ def working_forms(lexicon: Lexicon) -> WorkingForms:
 
 
 def _single(lexicon: Lexicon) -> tuple[str, ...]:
-    """Return the verbs of which every list took no turn, with an answer that commands without a list never had."""
+    """Return the verbs whose lists never took a turn and were refused with an answer that no single object got."""
     lists = {form: places for form, places in lexicon.forms.items() if form.endswith(LIST)}
     others = (places for form, places in lexicon.forms.items() if form not in lists)
     usual = {words for places in others for tally in places.values() for words in tally.answers}
@@ -299,7 +302,7 @@ def _single(lexicon: Lexicon) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _FormRecord:
-    """In how many turns a form changed something and told something, refusals left out, and a command that worked."""
+    """How many turns of a form changed something and how many did not, without refusals, and a command that worked."""
 
     changed: int
     told: int
@@ -312,9 +315,7 @@ class _FormRecord:
 
 @dataclass(frozen=True, slots=True)
 class _Refusals:
-    """Tells which answers are refusals: those that several commands had and that mostly came without any change, and
-    those that took no turn of the story.
-    """
+    """Recognises refusals: answers that took no turn, or that several commands got, mostly without any change."""
 
     asked: Mapping[str, str]
     totals: Mapping[str, int]
@@ -342,7 +343,7 @@ class _Refusals:
 
 
 def _difficulty(form: str) -> int:
-    """Return how many parts a form has besides its verb, what stands for an object counting twice."""
+    """Return the number of parts of a form without its verb. An object counts twice."""
     _, *parts = form.split()
     return sum(2 if part in SLOTS else 1 for part in parts if part != LIST)
 

@@ -1,6 +1,6 @@
-"""Learns memories from visits: gathers their news, asks a model what to remember of them, and remembers it.
+"""Learns memories from visits: collects their news, has a model choose what to remember, and stores it.
 
-A visit is the turns that begin at one location, up to the one that leads elsewhere.
+A visit consists of the turns that begin at one location, up to the one that leads elsewhere.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ LOGGED_REASONING = 200  # characters
 class MemoryLearner:
     """Follows the visits of an episode and learns from each.
 
-    visit: the one that goes on
-    counts: questions asked and failed, memories learnt, core memories that became permanent, notes that failed
+    visit: the current one
+    counts: model calls and failed ones, memories learnt, core memories made permanent, notes that failed
 
     owner: the manager whose episode, options and log are used
     tiers: the memories
-    ledger: knows which outcomes are news
-    model: returns the model to ask, ``None`` for none
-    has_stopped: tells whether the last turn was one at which a route stopped
-    directions: the story's own direction words
-    rooms: returns the names of all known locations, by id
+    ledger: decides which outcomes are news
+    model: returns the model, or ``None`` if there is none
+    has_stopped: returns whether a route stopped in the last turn
+    directions: the story's direction words
+    rooms: returns the names of all known locations by id
     tokens: counts the tokens of texts
     """
 
@@ -114,14 +114,14 @@ class MemoryLearner:
         self.visit = VisitTracker()
 
     def commit(self) -> None:
-        """Write what was learnt into the files, as far as they can be written."""
+        """Write what was learnt to the files, if they can be written."""
         self._tiers.commit()
         self._ledger.commit()
 
     def _is_news(self, outcome: ActionOutcome) -> bool:
-        """Return whether the outcome is news by itself, or because the command has failed on the same visit.
+        """Return whether the outcome is news by itself, or because the command failed earlier on this visit.
 
-        That a command does nothing which has worked on this visit is no news: it is done.
+        A repeated command without effect is rarely news if it has worked on this visit: it is done.
         """
         memories = self._tiers.at(outcome.location_id)
         if (outcome.command, not outcome.had_effect) in self.visit.tried and not (outcome.in_fight or outcome.is_idle):
@@ -129,7 +129,10 @@ class MemoryLearner:
         return self._ledger.is_news(outcome, memories)
 
     def _synthesise(self, outcomes: tuple[ActionOutcome, ...]) -> None:
-        """Ask the model about these outcomes and remember what it answers. Without an answer they stay news."""
+        """Have the model choose what to remember of these outcomes, and store it.
+
+        If it does not answer, they remain news.
+        """
         model = self._model()
         if model is None or not outcomes:
             return
@@ -170,7 +173,7 @@ class MemoryLearner:
         return model.complete("memory", prompt, VisitSynthesis).value.memories
 
     def _choose(self, model: LanguageModel, visit: VisitNews) -> list[VisitMemory]:
-        """Return the memories of what scored or killed; where nothing did, that of the turn which the model chooses."""
+        """Return the memories of turns that scored or killed, or else that of the turn chosen by the model."""
         outcomes = worth_keeping(visit)
         telling = [outcome for outcome in outcomes if outcome.score_change or outcome.died]
         if telling or len(outcomes) <= 1:
@@ -180,7 +183,7 @@ class MemoryLearner:
         return [memory_of(outcome) for outcome in outcomes if outcome.turn == answer.turn]
 
     def _adopt(self, answer: VisitMemory, visit: VisitNews) -> Memory | None:
-        """Add the answer's memory and give up what it gives up; only the latter where the memory is refused.
+        """Add the answer's memory and invalidate those that it names, even if the new memory is refused.
 
         Returns the memory if it was added.
         """
@@ -212,13 +215,13 @@ class MemoryLearner:
 
 
 class VisitTracker:
-    """Follows an episode from visit to visit, and holds news back until the model can be asked about them together.
+    """Follows an episode from visit to visit and collects the news of a visit for one model call.
 
-    news: of the visit that goes on, oldest first, all of one location
-    tried: the commands of the visit, each with whether it did something
+    news: of the current visit, oldest first, all of one location
+    tried: the commands of the visit, each with whether it had an effect
     visited: ids of the locations at which a turn began
-    location_id: where the last turn began
-    laid_down: ids of locations, each with the name of a thing that the player laid down there
+    location_id: the location at which the last turn began
+    laid_down: ids of locations, each with the name of an object that the player put down there
     """
 
     def __init__(self) -> None:

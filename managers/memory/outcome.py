@@ -1,4 +1,4 @@
-"""What came of an action, as the memories of its location need it, and what the text of arrival tells."""
+"""The outcome of an action, as the memories of its location need it, and the content of the text on arrival."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def names(text: str, things: Collection[str]) -> set[str]:
 
 
 def was_shown(title: str, text: str, arrival: str) -> bool:
-    """Tell whether the words of a memory are those of a text of arrival, by some of its title or its text.
+    """Return whether the words of a memory's title or text are in a text on arrival.
 
-    It is so, too, where the memory has no words by which to tell.
+    Returns true if the memory has no words to compare.
     """
     shown = _stems(arrival)
     parts = [stems for stems in (_stems(title), _stems(text)) if stems]
@@ -82,18 +82,18 @@ class ZMachineContext(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ActionOutcome:
-    """One command at one location, and what came of it.
+    """One command at one location, and its outcome.
 
-    command: in the one form in which the map knows it
+    command: in the normal form that the map uses
     is_direction: the command is a plain direction
-    destination_id, destination: where it led, ``None`` and "" where the player stayed or that is not known
-    score_change: points, ``None`` where the score is not known
-    sight_changed: the player may notice something of it (``TurnRecord.did_something``)
-    arrival_text: on a first visit what the story printed when the player came, "" where that is not known
-    was_understood: the story took it for a command; else no turn of the story passed, and nothing changed
-    in_fight: somebody was fighting the player, as a model has read
-    taken, laid_down: names of what is carried now and was not before, and the other way round
-    revealed: names of what came to light, as far as the story's answer names it
+    destination_id, destination: the location to which it led; ``None`` and "" if the player stayed or it is unknown
+    score_change: points, ``None`` if the score is unknown
+    sight_changed: the effect may be visible to the player (``TurnRecord.did_something``)
+    arrival_text: on a first visit the text printed on arrival, "" if it is unknown
+    was_understood: the story accepted the command; otherwise no turn of the story passed and nothing changed
+    in_fight: another character was fighting the player, as read by a model
+    taken, laid_down: names of objects that are now carried and were not before, and the reverse
+    revealed: names of objects that appeared, if the story's answer names them
     """
 
     location_id: int
@@ -164,9 +164,9 @@ class ActionOutcome:
     def key(self) -> str:
         """A digest that is equal for the same command with the same outcome at the same location.
 
-        Of a walk it only counts where it led, and of points and deaths what they were, whatever the story says. Else
-        the first paragraph of the answer counts, for what follows is often about others who happen to be there. Where
-        something was picked up or laid down, it does not matter by which command.
+        For a walk it covers only the destination, and for points and deaths their number, regardless of the story's
+        words. Otherwise it covers the first paragraph of the answer, because the rest is often about other
+        characters. If an object was taken or put down, the command does not matter.
         """
         won = (self.score_change, self.died) if self.score_change or self.died else ()
         if self.moved:
@@ -180,7 +180,7 @@ class ActionOutcome:
 
     @property
     def passage_key(self) -> str:
-        """A digest of where the player was brought to from here, by whatever command."""
+        """A digest of the location to which the player was brought from here, by any command."""
         return digest("brought", self.location_id, self.destination_id)
 
     @property
@@ -195,7 +195,7 @@ class ActionOutcome:
 
     @property
     def aside_keys(self) -> dict[str, int]:
-        """The same of what follows the first paragraph of the answer, without the location; none where it is short."""
+        """The digests of the text after the first paragraph, without the location; none for short texts."""
         aside = "\n".join(_PARAGRAPH_END.split(self.response.strip())[1:])
         return _sentence_keys(aside, "aside") if len(aside) > SUBSTANTIAL else {}
 
@@ -211,16 +211,15 @@ class ActionOutcome:
 
     @property
     def is_substantial(self) -> bool:
-        """Whether the response is long enough to say more than that the command was done."""
+        """Whether the response is long enough to contain more than a confirmation of the command."""
         return len(self.response) > SUBSTANTIAL
 
     @property
     def is_significant(self) -> bool:
         """Whether there may be something to learn from it.
 
-        A plain move is for the map to learn, and a direction that leads nowhere, with the story's words, as far as they
-        are short. What changed out of the player's sight while the player waited or looked at something, a clock has
-        changed.
+        The map learns plain moves, and directions that lead nowhere with a short answer. Invisible changes while the
+        player waited or looked at something are due to a clock.
         """
         if self.is_direction and (self.moved or not (self.had_effect or self.is_substantial)):
             return False
@@ -231,13 +230,13 @@ class ActionOutcome:
 
     @property
     def _is_look(self) -> bool:
-        """Whether the player looked about, and was told of the room."""
+        """Whether the player looked around and the story described the room."""
         is_told = bool(self.location_name) and one_line(self.response).startswith(self.location_name)
         return self.is_idle and is_told and not self.had_effect
 
     @property
     def is_walk_through(self) -> bool:
-        """Whether the player only walked on: what lies or stands in the room is described again on the next visit."""
+        """Whether the player only walked on. The next visit describes the room again."""
         return self.is_direction and self.moved
 
 
@@ -249,7 +248,7 @@ def outcome_of(
     context: ZMachineContext,
     movements: MovementAnalyzer,
 ) -> ActionOutcome:
-    """Return the outcome of a command that was typed at ``location``, as far as the context tells it."""
+    """Return the outcome of a command that was typed at ``location``, from the context's keys."""
     command = movements.exit_of(action)
     points = context.get("score_before"), context.get("score_after")
     gained = None if points[0] is None or points[1] is None else points[1] - points[0]
@@ -276,10 +275,10 @@ def outcome_of(
 
 
 def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
-    """Yield each sign for a tier of memory, in words, with the tier (docs/specification.md, Context signals).
+    """Yield each sign for a tier of memory as text, with the tier (docs/specification.md, Context signals).
 
-    A sign is a fact of the machine. What only the words suggest is said to be a hint, and only of a command that has
-    changed nothing which the player could see, where the answer is as short as a refusal.
+    A sign is a fact of the machine. A sign in the words alone is labelled as a hint. It is given only if the command
+    changed nothing visible and the answer is as short as a refusal.
     """
     if outcome.first_visit and len(outcome.arrival_text) > SUBSTANTIAL:
         yield ARRIVAL, "core"
@@ -298,7 +297,7 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
 
 
 def _names_missing(things: Sequence[GameObject] | None, others: Sequence[GameObject] | None) -> tuple[str, ...]:
-    """Return the names of those things that are not among the others; none where either is not known."""
+    """Return the names of the objects that are not among the others, or nothing if either group is unknown."""
     if things is None or others is None:
         return ()
     known = _numbers(others)

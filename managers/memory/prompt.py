@@ -1,7 +1,7 @@
 """The questions about a visit, and the memories of a location as prompts show them.
 
-A small model is only asked which turn is worth keeping. The memory is then made of what the machine shows: its title is
-the command and its result; points, deaths, refusals and what was handled decide on tier and category
+A small model only chooses the turn that is worth remembering. The memory is then made from facts of the machine: its
+title is the command and its result; points, deaths, refusals and handled objects decide tier and category
 (docs/specification.md, Memory prompts).
 """
 
@@ -53,10 +53,10 @@ LINES_AT_LEAST = 4  # no memory is longer than a quarter of the budget
 def location_text(
     memories: Sequence[Memory], options: SimpleMemoryOptions, tokens: TokenCounter, *, show_markers: bool
 ) -> str:
-    """Return the memories as text, a line each in their order, tentative ones below a heading of their own.
+    """Return the memories as text, one line each in their order, with tentative ones below a heading of their own.
 
-    Those that were given up are left out; "" where nothing is left. Within ``options.max_tokens`` dangers get room
-    first, then the newest.
+    Superseded memories are left out; "" if nothing remains. Within ``options.max_tokens``, dangers get room first,
+    then the newest memories.
     """
     lines = {
         number: _line(memory, tokens, options.max_tokens // LINES_AT_LEAST, show_markers=show_markers)
@@ -72,7 +72,7 @@ def location_text(
 
 
 def last_turn(memory: Memory) -> int:
-    """Return the last of the turns in which the memory was learnt, 0 where they are not known."""
+    """Return the last of the turns in which the memory was learnt, 0 if they are unknown."""
     found: list[str] = re.findall(r"[0-9]+", memory.turns)
     return int(found[-1]) if found else 0
 
@@ -80,9 +80,9 @@ def last_turn(memory: Memory) -> int:
 def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) -> int | None:
     """Return the location whose memories are shown at ``location_id`` instead of its own, for an ablation's control.
 
-    The locations with memories (``known_ids``) form a circle, in an order drawn by ``seed``, and each is shown the
-    memories of the next; one that joins changes what one other is shown. Returns ``None`` for a location without
-    memories, and where no other has any.
+    The locations with memories (``known_ids``) form a circle in an order drawn from ``seed``, and each is shown the
+    memories of the next. A location that joins changes what one other is shown. Returns ``None`` for a location
+    without memories, and if no other location has any.
     """
     circle = sorted(known_ids, key=lambda known: (hashlib.sha256(f"{seed} {known}".encode()).digest(), known))
     if location_id not in known_ids or len(circle) == 1:
@@ -135,9 +135,9 @@ class BriefMemory(BaseModel):
 
 
 def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
-    """Return the outcomes of which something may be kept, each by another title, none that is remembered already.
+    """Return the outcomes worth remembering, each with a different title, without those already remembered.
 
-    A text of arrival is not kept, nor a way that is barred: the room shows the one, the map the other.
+    The text on arrival and barred exits are left out, because the room's description and the map show them.
     """
     known = {text_key(memory.title) for memory in visit.memories if memory.status != MemoryStatus.SUPERSEDED}
     by_title = {text_key(title_of(outcome)): outcome for outcome in visit.outcomes if _is_worth_keeping(outcome)}
@@ -187,7 +187,7 @@ def _is_worth_keeping(outcome: ActionOutcome) -> bool:
 
 
 def _results(outcome: ActionOutcome) -> Iterator[str]:
-    """Yield what came of the command, as far as the machine tells."""
+    """Yield the results of the command that the machine shows."""
     if outcome.died:
         yield "death"
     if outcome.score_change:
@@ -200,7 +200,7 @@ def _results(outcome: ActionOutcome) -> Iterator[str]:
 
 
 def _text(outcome: ActionOutcome) -> str:
-    """Return the story's words, as far as the title has not got them; those about another place do not count."""
+    """Return the story's words that are not in the title. Words about another location do not count."""
     told = one_line(outcome.response)
     if outcome.moved and not outcome.died:
         told = told.partition(outcome.destination)[0] if outcome.destination else ""
@@ -242,10 +242,10 @@ def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:
 def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, window: int, budget: int) -> Prompt:
     """Return the prompt that asks what to remember of a visit, within ``budget`` tokens if possible.
 
-    Everything is whole if there is room, half of which goes to the memories first, since they may have to be rewritten.
-    What never changes is in the system role, so that the server can cache it.
+    If not everything fits, half of the room goes to the memories first, because they may have to be rewritten.
+    Constant text is in the system role, so that the server can cache it.
 
-    window: how many turns up to the first news are shown, besides all later ones
+    window: how many turns up to the first news are shown, in addition to all later ones
     """
     last = visit.outcomes[-1]
     fields = {
@@ -349,7 +349,7 @@ def _head(memory: Memory) -> str:
 
 
 def _arrival(visit: VisitNews) -> str:
-    """Return what the story showed on the episode's first arrival, "" where this is no first visit."""
+    """Return the text on the episode's first arrival, "" if this is not the first visit."""
     return next((without_padding(each.arrival_text) for each in visit.outcomes if each.first_visit), "")
 
 

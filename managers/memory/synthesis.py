@@ -50,12 +50,12 @@ class VisitSynthesis(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class VisitNews:
-    """The news of one visit to a location, about which a model is asked.
+    """The news of one visit to a location, for a model.
 
     outcomes: at least one, oldest first
-    memories: all that is remembered there already, memories that were given up too
-    elsewhere: what stands at other locations that the player has seen in this episode, by location id
-    rooms: the names of all locations that are known, by id
+    memories: all memories of the location, including superseded ones
+    elsewhere: memories of other locations that the player has seen in this episode, by location id
+    rooms: the names of all known locations, by id
     worked: by the title of a tentative memory, a command that it names and that worked again, with the turn
     """
 
@@ -67,10 +67,7 @@ class VisitNews:
 
     @property
     def is_worth_a_question(self) -> bool:
-        """Whether a model should be asked: not about one command alone that the parser did not understand.
-
-        Such a command says little of the place, but of several there may be something to learn.
-        """
+        """Whether to call a model: not about a single command that the parser did not understand."""
         return len(self.outcomes) > 1 or any(each.was_understood or each.is_substantial for each in self.outcomes)
 
     @property
@@ -80,7 +77,7 @@ class VisitNews:
 
     @property
     def score_change(self) -> int | None:
-        """The points won or lost in all, ``None`` where the score is not known."""
+        """The points won or lost in total, ``None`` if the score is unknown."""
         changes = [outcome.score_change for outcome in self.outcomes if outcome.score_change is not None]
         return sum(changes) if changes else None
 
@@ -91,13 +88,14 @@ class VisitNews:
         return str(first) if first == last else f"{first}-{last}"
 
     def tier(self, answer: VisitMemory, laid_down: Collection[str]) -> Persistence | None:
-        """Return the tier that the facts allow the answer's memory.
+        """Return the tier that the facts allow for the answer's memory.
 
-        It is core only where the turn that it names is the episode's first at the location, or that of the arrival,
-        and what it says was shown on arrival, not brought to light since. Otherwise it is ephemeral where it names
-        something that the player laid down here, else permanent.
+        - core: the named turn is the episode's first at the location or that of the arrival, and the memory's content
+          was shown on arrival and not revealed since
+        - ephemeral: it names something that the player put down here
+        - permanent: otherwise
 
-        laid_down: names of what the player laid down at the location in this episode
+        laid_down: names of objects that the player put down at the location in this episode
         """
         if answer.persistence != "core":
             return answer.persistence
@@ -117,15 +115,16 @@ class VisitNews:
         return "core" if was_shown(title, text, arrival) and not is_found else "permanent"
 
     def _is_of_arrival(self, answer: VisitMemory, first_turn: int) -> bool:
-        """Tell whether the answer names the first turn at the location or the one before; it need not where no other
-        turn is asked about.
+        """Return whether the answer names the first turn at the location or the one before.
+
+        Without other turns in the question it need not name one.
         """
         if answer.turn is None:
             return self.outcomes[-1].turn == first_turn
         return answer.turn in {first_turn, first_turn - 1}
 
     def revisions(self, answer: VisitMemory, episode: int) -> tuple[Revision, ...]:
-        """Return what the answer changes: at the location that it is about, then at others whose memories it names.
+        """Return the changes of the answer: at its location, then at others whose memories it names.
 
         A memory of another location that is superseded is invalidated there, with the new one as the reason.
         """
@@ -157,7 +156,7 @@ class VisitNews:
         return here if named is None or named not in self.rooms else named
 
     def _memory(self, answer: VisitMemory, episode: int) -> Memory:
-        """Return the memory of the answer: about the turn that it names, else about the whole visit."""
+        """Return the memory of the answer, about the turn that it names, or else about the whole visit."""
         shown = next((outcome for outcome in self.outcomes if outcome.turn == answer.turn), None)
         if answer.persistence == "core":  # it may name the turn that led here
             shown = next((outcome for outcome in self.outcomes if outcome.first_visit), shown)
@@ -179,9 +178,9 @@ class Revision:
     """A new memory, and the titles of those that it supersedes or that were proven false; any of them may be missing.
 
     reason: why the invalidated ones are false
-    turn: in which the old memories were given up
+    turn: the turn in which the old memories were superseded or invalidated
 
-    Raises ``ValueError`` for what is no location's id.
+    Raises ``ValueError`` for an invalid location id.
     """
 
     location_id: int
@@ -212,7 +211,7 @@ class Revision:
         return None if self.new_persistent is not None else self.new
 
     def refusal(self, persistent: Sequence[Memory], ephemeral: Sequence[Memory]) -> str:
-        """Return why the revision may not be made, or "" where it may.
+        """Return why the revision is not allowed, or "".
 
         persistent, ephemeral: the location's core and permanent memories, and its ephemeral ones
         """
@@ -245,7 +244,7 @@ class Revision:
     def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
         """Return the document with the revision.
 
-        The very same document is returned where there is nothing to do, or a memory of the new title stands already.
+        Returns the same document if nothing changes or a memory of the new title already exists.
         """
         new = self.new_persistent
         for_file = self if new is not None else replace(self, superseded=())
@@ -261,7 +260,7 @@ class Revision:
 class CountedVisit:
     """One more visit to a location, which the file counts if it has a section for it.
 
-    name: of the location, for a heading that somebody wrote without one
+    name: of the location, for a user's heading without a name
     """
 
     location_id: int
@@ -290,7 +289,7 @@ MemoryEdit = Revision | CountedVisit | Removal
 
 
 def require_location_id(location_id: object) -> None:
-    """Raise ``ValueError`` for what is no location's id; the file would show it as something else, or not at all."""
+    """Raise ``ValueError`` for an invalid location id, which the file could not represent."""
     if not isinstance(location_id, int) or isinstance(location_id, bool) or location_id < 0:
         raise ValueError(f"{location_id!r} is no location: ids are whole numbers and not negative")
 

@@ -1,14 +1,14 @@
-r"""One memory as it stands in ``Memories.md``: Markdown that a person reads, writes and mends.
+"""One memory in ``Memories.md``, as Markdown that people read, write and correct.
 
     **[CATEGORY - PERSISTENCE - STATUS] Title** *(Ep1, T12-14, +5)*
     [Superseded at T50 by "Better approach"]
     ~~Text, on as many lines as it has.~~
 
-Only the category and the title are needed. ACTIVE is left out; no persistence means permanent
+Only the category and the title are required. ACTIVE is left out; a missing persistence means permanent
 (docs/specification.md, Memories.md format).
 
-What would be read as something else is escaped. White space around a line does not count. An empty line ends the text,
-so one inside it is written as a lone backslash, Markdown's line break.
+Text that would be parsed as something else is escaped. White space around a line does not count. An empty line ends
+the text, so an empty line within it is written as a lone backslash, Markdown's line break.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ _LEADING_MARKS = re.compile(r"([^\w\s])\1*")
 
 
 class NotUnderstood(Exception):
-    """Lines begin like a memory and are none; the message is one sentence for the person who wrote them."""
+    """Lines begin like a memory but are not one. The message is one sentence for the user who wrote them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Markers:
-    """What the brackets of a memory's header say."""
+    """The content of the brackets in a memory's header."""
 
     category: str
     persistence: str
@@ -81,7 +81,7 @@ def ends_text(line: str) -> bool:
 
 
 def is_reference(line: str) -> bool:
-    """Return whether a line says why a memory is superseded, or tries to."""
+    """Return whether a line explains why a memory is superseded, or tries to."""
     return line.startswith("[") and line.lower().startswith(_REFERENCE_STARTS)
 
 
@@ -107,9 +107,9 @@ def write_memory(memory: Memory, line_end: str = "\n") -> str:
 
 
 def write_superseded(lines: str, memory: Memory, line_end: str) -> str:
-    """Return the lines of a memory that was given up since, so that they say what ``memory`` says.
+    """Return the lines of a memory that has been superseded since, updated to ``memory``.
 
-    The header stays as its writer put it, but for the status.
+    The header stays as it was written, except for the status.
     """
     header = re.split(r"[\r\n]", lines, maxsplit=1)[0]
     markers = header[header.index("[") + 1 : header.index("]")]
@@ -123,11 +123,11 @@ def write_superseded(lines: str, memory: Memory, line_end: str) -> str:
 
 
 def read_memory(lines: Sequence[str]) -> tuple[Memory, str]:
-    """Return the memory that the lines stand for, and one sentence on what was not understood, "" where all was.
+    """Return the memory in the lines, and one sentence about what was not understood, or "".
 
     lines: a header, a reference, blank lines, text, all without white space around them
 
-    Raises ``NotUnderstood`` for lines that are no memory.
+    Raises ``NotUnderstood`` for lines that are not a memory.
     """
     header = _HEADER.fullmatch(lines[0])
     if header is None:
@@ -187,7 +187,7 @@ def read_markers(text: str) -> Markers:
 
 
 def _read_reference(line: str) -> _Supersession | None:
-    """Read the line below a header that says why the memory was given up, ``None`` for any other line."""
+    """Read the line below a header that explains why the memory was superseded; ``None`` for any other line."""
     if not is_reference(line):
         return None
     superseded = _SUPERSEDED.fullmatch(line)

@@ -24,12 +24,12 @@ LONGEST_DETOUR = 1.5
 
 @dataclass(frozen=True, slots=True)
 class RouteBook:
-    """All routes that are kept.
+    """All routes.
 
-    latest: the highest number that was ever given
-    tried: how often each command was chosen at each location, by its id, in all episodes that have ended
-    failed: the keys of beginnings of shortened routes that stopped with their last command, and of shortened routes
-        that did not work with any seed
+    latest: the highest number given to a route so far
+    tried: how often each command was chosen at each location, by location id, in all episodes that have ended
+    failed: the keys of beginnings of shortened routes that stopped at their last command, and of shortened routes that
+        failed with every seed
     said: 8 hex digits of each sentence that the story printed in these episodes
     fatal: the commands that ended the story, by the mark of the moment (``Waypoint.mark``)
     """
@@ -59,9 +59,9 @@ class RouteBook:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """An edit: an episode taught these routes.
+    """An edit: adds the routes of an episode.
 
-    rooms: those to which routes are wanted
+    rooms: the rooms to which routes are wanted
     tried: how often each command was chosen at each location in the episode
     said, fatal: as in ``RouteBook``, of the episode
     """
@@ -132,7 +132,7 @@ class FollowedRoute:
 
 @dataclass(frozen=True, slots=True)
 class RemovedRoute:
-    """An edit: somebody has removed the route."""
+    """An edit: a user removes the route."""
 
     key: str
     kind: Literal["removed"] = "removed"
@@ -184,11 +184,11 @@ _ROUTE = TypeAdapter(KnownRoute)
 
 
 def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteBook:
-    """Return the book with a new route, if it is the shortest to its goal or carries more in few commands more.
+    """Return the book with a new route if it is the shortest to its goal, or carries more for a few commands more.
 
-    One whose shortened form begins as one did that stopped is taken as it was played.
+    If its shortened form begins like one that stopped, the route is kept as it was played.
 
-    number: its number, where it has one already
+    number: its number, if it already has one
     """
     if not new.steps or (new.goal.kind == "score" and new.gain <= 0):
         return book
@@ -225,7 +225,7 @@ def _by_number(route: KnownRoute) -> int:
 
 
 def _changed(book: RouteBook, key: str, change: Callable[[KnownRoute], KnownRoute | None]) -> RouteBook:
-    """Return the book with one route changed, or without it; the very same where it has no such route."""
+    """Return the book with one route changed or removed, or the same book if it does not contain the route."""
     changed = [change(route) if route.key == key else route for route in book.routes]
     routes = tuple(route for route in changed if route is not None)
     return book if routes == book.routes else replace(book, routes=routes)

@@ -18,10 +18,10 @@ _NUMBER = re.compile(r"\d+")
 
 
 def minimised(commands: Commands, still_works: Callable[[Commands], bool]) -> Commands:
-    """Return the commands that are needed: halves are left out first, then ever less, while the rest still works.
+    """Return the commands that are needed. Removes halves first, then ever smaller parts, while the rest still works.
 
-    No single command and no two in a row can be left out of the result, as long as ``still_works`` says yes to what
-    works: there and back again is two commands, neither of which can go alone.
+    No single command and no two in a row can be removed from the result: going somewhere and back is two commands,
+    neither of which can be removed alone.
     """
     size = len(commands) // 2
     while size:
@@ -41,11 +41,11 @@ def _without_chunks(commands: Commands, size: int, still_works: Callable[[Comman
 
 
 class Trail:
-    """What was played in an episode, from its opening to its first death or its end: nobody wants to be led further.
+    """The turns of an episode, from its opening to its first death or its end, after which no route may lead.
 
-    A victory with the highest possible score is no such end: a route may lead there.
+    A victory with the highest possible score does not count as the end: a route may lead there.
 
-    tried: how often each command was chosen at each location, routes aside, death or not
+    tried: how often each command was chosen at each location, in all turns that are not part of a route
     said: the digests of the sentences that the story printed
     fatal: the commands that killed the player or ended the story too early, by the mark of the moment
     """
@@ -120,7 +120,7 @@ class Trail:
 
 
 def mark_of(observation: Observation) -> str:
-    """Return what is equal for two moments where place, score and all things in reach are alike."""
+    """Return a digest of place, score and the objects in reach. It is equal for two moments that agree in these."""
     return Waypoint.of(observation, standings(observation).keys()).mark
 
 
@@ -145,7 +145,7 @@ class _TrailPoint(NamedTuple):
 
 
 class _PlayedStep(NamedTuple):
-    """A command that was played, and what came of it, as far as can be told."""
+    """A command with its known results."""
 
     command: str
     has_effect: bool
@@ -167,9 +167,9 @@ def _works_unseen(record: TurnRecord) -> bool:
 
 
 def _unused(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep]) -> frozenset[int]:
-    """Return the things that were only taken and laid down again: nothing else happened while they were carried.
+    """Return the objects that were taken and put down again while nothing else happened.
 
-    moments: the opening, and how it was after each step
+    moments: the opening, and the state after each step
     """
     unused = moments[-1].touched - _carried(moments[0]) - _carried(moments[-1])
     while True:
@@ -195,12 +195,12 @@ def _sight(moment: _TrailPoint) -> Hashable:
 
 
 def _needed(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep], touched: frozenset[int]) -> list[int]:
-    """Return the numbers of the steps that changed anything, without those that led back to where all was as before.
+    """Return the indexes of the steps that changed anything, without detours that lead back to the same state.
 
-    All is as before where place and score are, and each thing that is touched is as it was when it was seen last.
+    The state is the same if the place, the score and each touched object as last seen are the same.
 
-    moments: the opening, and how it was after each step
-    touched: the things that count
+    moments: the opening, and the state after each step
+    touched: the objects that count
     """
     known = _known_first(moments, touched)
     unseen = 0
@@ -220,7 +220,7 @@ def _needed(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep], touch
 
 
 def _known_first(moments: Sequence[_TrailPoint], touched: frozenset[int]) -> dict[int, Standing | None]:
-    """Return how each thing was when it was seen first, ``None`` where it came to light and was not just come upon."""
+    """Return the state of each object when first seen; ``None`` if an action revealed it."""
     known: dict[int, Standing | None] = {}
     for before, moment in zip((None, *moments), moments, strict=False):
         is_come_upon = before is not None and before.seen.location != moment.seen.location
@@ -231,7 +231,7 @@ def _known_first(moments: Sequence[_TrailPoint], touched: frozenset[int]) -> dic
 
 
 def _standing(moment: Observation, known: Mapping[int, Standing | None], unseen: int) -> Hashable:
-    """Return what the player knows of where things stand; ``None`` where too little is known."""
+    """Return what the player knows of the position of objects, or ``None`` if too little is known."""
     if moment.location is None or moment.inventory is None or moment.visible is None:
         return None
     return moment.location.num, moment.score, unseen, frozenset(known.items())

@@ -23,7 +23,7 @@ def purpose(route: KnownRoute, done: int = 0) -> str:
 
 
 def outlook(route: KnownRoute, done: int) -> str:
-    """Return what the route is for and how many commands are left, for people who look on."""
+    """Return the goal of the route and the number of remaining commands, for the live view."""
     return f"{route.number}: {aim(route, done)} in {counted(len(route.steps) - done, 'command')} from here"
 
 
@@ -41,7 +41,7 @@ def line(route: KnownRoute, done: int = 0) -> str:
 
 
 def record(route: KnownRoute, done: int = 0) -> str:
-    """Return how the route fared so far; its commands are counted from where ``done`` of them are."""
+    """Return the results of the route so far, counting its commands from number ``done``."""
     tries = route.tries(done)
     if route.spare and not tries.followed and route.proof is None:
         return "shortened, not tried yet"
