@@ -123,25 +123,26 @@ def play(
     options: Mapping[str, object] = _NONE,
     show: Callable[[Event], None] = _ignore,
 ) -> PlayedRun:
-    """Play a story, as ``zorkgpt run`` does, and return the run.
+    """Play a story like ``zorkgpt run``, and return the run.
 
     agent: a function that returns the next command; ``None``: a model plays
-    model: of all roles, by its name at the server, or a ``.gguf`` file. Beside a function it learns (memories,
-        knowledge, objectives); a function without one has map, routes and history alone
+    model: for all roles, by its name at the server, or a ``.gguf`` file. With a function as the agent, the model
+        learns (memories, knowledge, objectives). A function without a model has only map, routes and history
     game: the story file; ``None``: the one that ``zorkgpt run`` would play
-    episodes, max_turns: how many to play, and the turns after which each ends
-    seed: of the story's chance; each further episode takes the next
-    workdir: folder for all that is written and learnt
-    options: any others by their names in docs/configuration.md, as in ``{"llm.base_url": "http://localhost:8080/v1"}``
+    episodes, max_turns: the number of episodes, and the turns after which each ends
+    seed: of the story's random numbers; each further episode uses the next one
+    workdir: folder for everything that is written and learnt
+    options: other options by their names in docs/configuration.md, as in ``{"llm.base_url":
+        "http://localhost:8080/v1"}``
     show: called with each event as it happens
 
-    What is not given comes from the environment and the files of the current folder, as on the command line.
+    Missing options come from the environment and the files of the current folder, as on the command line.
 
-    A run that cannot go on (a model is down, a budget is spent) is returned as well: ``summary.state`` is then
-    ``paused`` and ``summary.reason`` says why. What ``agent`` or ``show`` raises is raised, and so is Ctrl-C; where
-    ``agent`` returns what is no command, that is a ``TypeError`` or a ``ValueError``. The turns played so far are kept,
-    and :func:`resume` goes on behind them. Raises ``ConfigurationError``, ``StoryError`` or ``LanguageModelError``
-    where the run cannot begin, ``StoreError`` where it cannot be written.
+    A run that has to stop (a model is down, a budget is spent) is returned too, with ``summary.state`` ``paused`` and
+    the reason in ``summary.reason``. Exceptions from ``agent`` and ``show`` and Ctrl-C are raised. If ``agent`` does
+    not return a command, that is a ``TypeError`` or a ``ValueError``. The turns played so far are kept, and
+    :func:`resume` continues after them. Raises ``ConfigurationError``, ``StoryError`` or ``LanguageModelError`` if
+    the run cannot begin, and ``StoreError`` if it cannot be written.
     """
     if episodes < 1:
         raise ConfigurationError(f"episodes is {episodes}: at least one is played")
@@ -171,13 +172,14 @@ def resume(
     options: Mapping[str, object] = _NONE,
     show: Callable[[Event], None] = _ignore,
 ) -> PlayedRun:
-    """Go on with a run after its latest turn, as ``zorkgpt resume`` does, and return the whole run.
+    """Continue a run after its latest turn, like ``zorkgpt resume``, and return the whole run.
 
-    run: its folder, or its id in ``workdir``; ``None``: the one that was played last
-    agent: the function that plays on; a run that a function began has to be given one, or ``agent_model``
-    options: new budgets (``budgets.max_tokens`` and the like), models, servers and sampling; all else stays as it was
+    run: its folder, or its id in ``workdir``; ``None``: the latest run
+    agent: the function that continues; required for a run that a function played, unless ``agent_model`` is given
+    options: new budgets (``budgets.max_tokens`` and the like), models, servers and sampling; all other options are
+        kept
 
-    Raises what :func:`play` does; ``StoreError`` where the run has ended or another process plays it.
+    Raises the same errors as :func:`play`, and ``StoreError`` if the run has ended or another process is playing it.
     """
     now = _resolved({"zork_game_workdir": workdir, **options}).configuration
     folder = find_run(now.zork_game_workdir, None if run is None else str(run))
@@ -201,8 +203,8 @@ def replay(run: Path | str | None = None, *, workdir: Path | str | None = None) 
 
     run, workdir: as for :func:`resume`
 
-    The result says after how many turns what differed, if anything did. Raises ``StoreError`` where story or run folder
-    are not what they were.
+    The result gives the number of equal turns and the first difference, if any. Raises ``StoreError`` if the story or
+    the run folder has changed.
     """
     now = _resolved({"zork_game_workdir": workdir}).configuration
     folder = find_run(now.zork_game_workdir, None if run is None else str(run))
@@ -212,25 +214,25 @@ def replay(run: Path | str | None = None, *, workdir: Path | str | None = None) 
 
 
 def open_game(story: Path | str | None = None, *, seed: Seed = 1, time_limit: float = 10.0) -> Game:
-    """Open a story in a process of its own, ready to be played; close it, or use it in a ``with`` block.
+    """Open a story in a process of its own. Close it, or use it in a ``with`` block.
 
-    story: the file; ``None``: the one that ships with the program
-    time_limit: seconds in which every answer has to come
+    story: the file; ``None``: the packaged story
+    time_limit: seconds for every answer
 
-    Raises ``StoryError`` for what is no story, ``ConfigurationError`` for what is no seed. Where the interpreter dies
-    or hangs the game raises ``GameError``; ``restore`` and ``reset`` then begin with a fresh process.
+    Raises ``StoryError`` if the file is not a story, and ``ConfigurationError`` for an invalid seed. If the
+    interpreter dies or hangs, the game raises ``GameError``; ``restore`` and ``reset`` then begin with a new process.
     """
     path = choose_story(GameConfiguration()).path if story is None else Path(story)
     return IsolatedGame(path, seed=seed, time_limit=time_limit)
 
 
 def read_run(run: Path | str | None = None, *, workdir: Path | str | None = None) -> PlayedRun:
-    """Read a run: what was planned, its episodes with their turns, all its events, and what was remembered.
+    """Read a run: its plan, its episodes with their turns, all its events, and the memories.
 
     run, workdir: as for :func:`resume`
 
-    It needs neither story nor model, and may be played meanwhile. :func:`figures_of` counts what came of it. Raises
-    ``StoreError`` where there is no such run; of a damaged one all is returned that can be read.
+    This needs neither story nor model, and works while the run is being played. :func:`figures_of` counts the
+    results. Raises ``StoreError`` if there is no such run. Of a damaged run, everything readable is returned.
     """
     now = _resolved({"zork_game_workdir": workdir}).configuration
     return played_run.read_run(find_run(now.zork_game_workdir, None if run is None else str(run)))
@@ -242,7 +244,7 @@ def _resolved(options: Mapping[str, object]) -> ResolvedConfiguration:
 
 @contextmanager
 def _parts(configuration: GameConfiguration, agent: Agent | None) -> Iterator[Parts]:
-    """Open the story and whoever plays: the models, or a function with the models that learn beside it, if any."""
+    """Open the story and the player: the models, or a function with the models that learn beside it, if any."""
     if agent is None:
         with open_parts(configuration) as parts:
             yield parts

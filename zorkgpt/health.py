@@ -1,4 +1,4 @@
-"""Looks at everything that a run needs, and says how to mend what is missing."""
+"""Checks everything that a run needs, and explains how to fix what is missing."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """Where models are served; ``base_url`` ``None`` is the client's own default."""
+    """A model server; ``base_url`` ``None`` is the client's default."""
 
     base_url: str | None
     api_key: SecretStr | None
 
 
 def examine(resolved: ResolvedConfiguration, folder: Path, store: ModelStore) -> Iterator[Finding]:
-    """Look at Python, Jericho, work folder, story, keys, servers and models, and yield a finding on each.
+    """Check Python, Jericho, work folder, story, keys, servers and models, and yield a finding for each.
 
-    folder: where a run would be started
-    store: where the embedded model is kept
+    folder: the folder in which a run would be started
+    store: the folder of the embedded model
     """
     yield _python()
     yield _jericho()
@@ -91,7 +91,7 @@ def _jericho() -> Finding:
 
 
 def _work_folder(folder: Path) -> Finding:
-    """Write a nameless file where the folder is or would be made."""
+    """Write an unnamed file to the work folder, or to the folder in which it would be created."""
     try:
         existing = next(path for path in (folder, *folder.parents) if path.exists())
         with TemporaryFile(dir=existing) as file:

@@ -28,10 +28,10 @@ class Ablation:
         return [task for task in self.plan.tasks() if finished_run(self._folder_of(task))]
 
     def play(self, runner: Runner) -> Generator[Task, None, None]:
-        """Play every task that is not done, and yield each when it is. A run that was cut short is begun anew.
+        """Play every task that is not done, and yield each when it is done. An incomplete run starts again.
 
-        (A run that went on half way would ask a new model server, which has nothing in its cache and may answer
-        otherwise.) When the iteration is closed no run goes on. Raises ``ZorkGPTError``.
+        An incomplete run is not resumed because a new model server, whose cache is empty, may answer differently.
+        When the iteration is closed, all runs end. Raises ``ZorkGPTError``.
         """
         done = {task.folder for task in self.done()}
         waiting = [task for task in self.plan.tasks() if task.folder not in done]
@@ -45,10 +45,10 @@ class Ablation:
         yield from runner.play(waiting, self._folder_of)
 
     def runs(self, max_scores: Mapping[str, int] = NOT_TOLD) -> list[RunMeasures]:
-        """Return the measures of the runs of every pair whose arms are all done, in the plan's order.
+        """Return the measures of the runs of every complete pair, in the plan's order.
 
-        max_scores: by a story's name the points that it holds, where it does not say so itself
-        Raises ``StoreError`` where there is no such pair, and for a damaged journal.
+        max_scores: the maximum score by the story's name, for stories that do not report it
+        Raises ``StoreError`` if no pair is complete, and for a damaged journal.
         """
         done = {task.folder: finished_run(self._folder_of(task)) for task in self.plan.tasks()}
         pairs = Counter((task.story, task.pair) for task in self.plan.tasks() if done[task.folder])

@@ -23,7 +23,7 @@ _CONNECT_SECONDS = 10
 class DaskRunner:
     """Plays runs on the cluster whose scheduler is at ``address``.
 
-    seconds: to wait for the scheduler's answer
+    seconds: timeout for the scheduler's answer
     """
 
     def __init__(self, address: str, *, seconds: float = _CONNECT_SECONDS) -> None:
@@ -31,9 +31,10 @@ class DaskRunner:
         self._seconds = seconds
 
     def play(self, tasks: Iterable[Task], folder_of: Callable[[Task], Path]) -> Iterator[Task]:
-        """Play as ``Runner.play`` says; a run whose worker died is played again by another.
+        """Play like ``Runner.play``. If a worker dies, another one plays its run again.
 
-        When the iteration ends early, the workers still end the runs that they have begun, but nothing is kept of them.
+        When the iteration ends early, the workers finish the runs that they have begun, but the results are
+        discarded.
         """
         with self._client() as client:
             futures = {client.submit(play_on_worker, task.to_json(), _story(task), pure=False): task for task in tasks}

@@ -71,18 +71,20 @@ NO_SPREAD = "every pair differs by the same"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How arm ``first`` differs from arm ``other`` in one measure; ``None`` stands for what cannot be computed.
+    """The difference between arm ``first`` and arm ``other`` in one measure; values that cannot be computed are
+    ``None``.
 
-    story: whose runs are compared; in words where those of several stories are
+    story: the story whose runs are compared; a description if there are several
     is_share: the difference is in percent of each story's maximum, not in points
     pairs: the pairs in which both values are known
-    difference: the mean of ``first`` minus ``other``, pair by pair; of several stories the mean of their means
-    low, high: its bootstrap interval (percentiles, 95 %); with few pairs, or where all differ alike, it is too narrow
-    p: how often signs drawn at random give a mean as far from zero, on either side
-    least_p: the least that ``p`` can be with so many pairs that differ
-    pairs_needed: pairs with which a true difference of the size found is seen four times in five, at 5 %; of one story
-    pairs_to_detect: the same for a difference of the size asked for
-    why_not: why something is ``None``, "" where nothing is
+    difference: the mean of ``first`` minus ``other`` over the pairs; for several stories the mean of their means
+    low, high: its bootstrap interval (percentiles, 95 %); too narrow with few pairs, or if all pairs differ alike
+    p: how often randomly drawn signs give a mean as far from zero, on either side
+    least_p: the smallest possible ``p`` for this number of pairs that differ
+    pairs_needed: pairs with which a true difference of the observed size is detected with 80 % power at 5 %; of one
+        story
+    pairs_to_detect: the same for the requested difference
+    why_not: why something is ``None``, or ""
     """
 
     story: str
@@ -102,7 +104,7 @@ class Comparison:
 
     @property
     def is_shown(self) -> bool:
-        """Tell whether there is a difference: the interval excludes zero and ``p`` is below 5 %."""
+        """Whether a difference is shown: the interval excludes zero and ``p`` is below 5 %."""
         if self.low is None or self.high is None or self.p is None:
             return False
         return not self.low <= 0 <= self.high and self.p < ALPHA
@@ -110,7 +112,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPair:
-    """The values of both runs of a pair in one measure, and their difference; ``None`` where that is not known."""
+    """The values of both runs of a pair in one measure, and their difference, ``None`` if it is unknown."""
 
     story: str
     pair: int
@@ -121,10 +123,10 @@ class ComparedPair:
 
 @dataclass(frozen=True, slots=True)
 class ArmScore:
-    """What an arm scored, the mean of its runs, with its bootstrap interval (95 %); ``None``: not known.
+    """The mean score of an arm's runs, with its bootstrap interval (95 %); ``None`` if unknown.
 
     story, is_share: as in a ``Comparison``
-    runs: those whose score is known; one alone has no interval
+    runs: the number of runs with a known score; a single run has no interval
     """
 
     story: str
@@ -138,9 +140,10 @@ class ArmScore:
 
 
 def compare_all(runs: Sequence[RunMeasures], detect: float | None) -> Iterator[Comparison]:
-    """Compare every arm with the first one in every measure: story by story, then over all stories if there are more.
+    """Compare every arm with the first one in every measure, for each story and then for all stories if there are
+    several.
 
-    detect: a difference in points of score for which the number of pairs is asked
+    detect: a difference in points of score, for the number of pairs that would detect it
     """
     for first, other, measure, pairs in _compared(runs):
         differences = {
@@ -263,14 +266,14 @@ def _pools(runs: Iterable[RunMeasures]) -> list[Pool]:
 
 
 def _measured(runs: Iterable[RunMeasures], pool: Pool, measure: str) -> list[RunMeasures]:
-    """Return the runs as they are measured in the pool; without those of which no share of a maximum is known."""
+    """Return the runs with the measures used in the pool, without those whose share of a maximum is unknown."""
     if measure not in SCORES or len(pool) == 1:
         return list(runs)
     return [share for run in runs if (share := run.as_shares()) is not None]
 
 
 def _told(stories: Mapping[str, Sequence[float]]) -> str:
-    """Return the story's name; of several, how many there is anything to say of."""
+    """Return the story's name, or the number of stories with results."""
     if len(stories) == 1:
         return next(iter(stories))
     found = sum(1 for values in stories.values() if values)

@@ -18,25 +18,25 @@ from zorkgpt.report.run_summary import summarise
 
 @dataclass(frozen=True, slots=True)
 class RunMeasures:
-    """The measures of one run of an ablation; ``None`` means that there was nothing to measure.
+    """The measures of one run of an ablation; ``None`` if there was nothing to measure.
 
     story: its name in the plan
     seed: of its first episode
     episodes: the figures of each, in order
     score: points at the end of an episode, the mean of all episodes
-    last_three: the same of the last three episodes
+    last_three: the same for the last three episodes
     last_score: points at the end of the last episode
-    best_score: points, the most at any time
-    max_score: points that the story holds; ``None`` where it does not say
-    rooms: different locations seen
-    turns_to_best: turns of an episode until the best score was there, in the first episode that had it
-    repeated_actions: share of the turns (0 to 1) whose command had failed at the same place before
-    calls, tokens: of all models; tokens of prompts and answers, as the server counted them
-    seconds: of wall time, of all turns and of what was learnt after them; depends on what else the machine did
-    memory_tokens: of location memory shown to the agent, a turn
-    memory_coverage: share (0 to 1) of the visited locations with a memory at the end
-    versions: of Python and of the packages that decide what happens, in words
-    journal_sha256: digest of the journal that all of this was read from
+    best_score: the highest score at any time, in points
+    max_score: the story's maximum in points; ``None`` if the story does not report it
+    rooms: number of locations seen
+    turns_to_best: the turn in which the best score was reached, in the first episode that reached it
+    repeated_actions: share of the turns (0 to 1) whose command had failed before at the same location
+    calls, tokens: of all models; tokens of prompts and answers, as counted by the server
+    seconds: wall time of all turns and of the learning after them; depends on the machine's load
+    memory_tokens: tokens of location memory shown to the agent per turn
+    memory_coverage: share (0 to 1) of the visited locations that have a memory at the end
+    versions: of Python and of the packages that affect results, as text
+    journal_sha256: digest of the journal from which all of this was read
     """
 
     story: str
@@ -63,7 +63,7 @@ class RunMeasures:
     journal_sha256: str
 
     def as_shares(self) -> RunMeasures | None:
-        """Return the same with scores in percent of the story's maximum; ``None`` where that is not known."""
+        """Return the measures with scores in percent of the story's maximum, or ``None`` if it is unknown."""
         most = self.max_score
         if not most:
             return None
@@ -107,14 +107,14 @@ SCORES = ("score", "last three", "last score", "best score")
 
 
 def finished_run(workdir: Path) -> Path | None:
-    """Return the folder of the run that was played to its end in a work folder; ``None`` where there is none."""
+    """Return the folder of the completed run in a work folder, or ``None``."""
     return next((run for run in run_folders([workdir]) if summarise(run).state == "done"), None)
 
 
 def measure(folder: Path, story: str, arm: str, pair: int, max_score: int | None = None) -> RunMeasures:
     """Return the measures of the run in a run folder. Raises ``StoreError``, also for a damaged journal.
 
-    max_score: points that the story holds, where it does not say so itself
+    max_score: the story's maximum in points, if the story does not report it
     """
     run = read_run(folder)
     if run.summary.state != "done":

@@ -1,4 +1,4 @@
-"""Tells an ablation to the page of a report: its intervals, every pair and episode, and where its runs are."""
+"""Prepares an ablation for the report page: its intervals, every pair and episode, and links to its runs."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class ShownComparison(Comparison):
 class ShownRun:
     """A run of an ablation.
 
-    folder: of the run, seen from that of the ablation; "" where it is gone
-    href: where its own report is, seen from the page of the ablation
+    folder: the run's folder relative to that of the ablation; "" if it no longer exists
+    href: the URL of its own report, relative to the ablation's page
     """
 
     story: str
@@ -86,7 +86,7 @@ class AblationData:
 
 
 def read_results(folder: Path) -> Results | None:
-    """Read the results in the folder of an ablation, ``None`` where there are none. Raises ``StoreError``."""
+    """Read the results in the folder of an ablation, ``None`` if there are none. Raises ``StoreError``."""
     content = read_shared(folder / RESULTS_FILE)
     try:
         results = None if content is None else Results.model_validate_json(content)
@@ -109,9 +109,9 @@ def run_folders_of(results: Results, folder: Path) -> list[Path | None]:
 
 
 def page_of_ablation(results: Results, folder: Path, page: Path, report: str) -> PageAblation:
-    """Return the ablation of that folder as the file ``page`` shows it.
+    """Return the content of the ablation's page, which is written to ``page``.
 
-    report: the name of a run's own report, where its folder has one
+    report: the file name of a run's own report in its folder
     Raises ``StoreError`` for results of another version.
     """
     plan, pairs, folders = results.plan, compared_pairs(results.runs), run_folders_of(results, folder)
@@ -168,5 +168,5 @@ def _run(run: RunMeasures, where: Path | None, folder: Path, href: str | None) -
 
 
 def _address(report: Path, page: Path) -> str | None:
-    """Return the address of a report from the page beside which it lies, ``None`` where there is none."""
+    """Return the URL of a report relative to the page, or ``None`` if there is no report."""
     return quote(Path(relpath(report, page.parent)).as_posix()) if report.is_file() else None

@@ -61,7 +61,7 @@ class Arm:
 def parse_arms(text: str) -> tuple[Arm, ...]:
     """Return the arms of a list such as ``full,no-memory+no-map,critic.mode=llm``; ``+`` joins settings of one arm.
 
-    Raises ``ConfigurationError`` for a name that is none, where there is no arm, and where two share a name.
+    Raises ``ConfigurationError`` for an unknown name, for an empty list, and for two arms of the same name.
     """
     arms = tuple(_arm(name.strip()) for name in text.split(",") if name.strip())
     if not arms:
@@ -188,7 +188,7 @@ class AblationPlan:
 
     @property
     def assistance(self) -> str:
-        """Return the help that the agents are given, in words; arm by arm where they differ."""
+        """Return a description of the assistance that the agents get, by arm if it differs."""
         kinds = {arm: ", ".join(sorted(each.assist)) or "none" for arm, each in self.arms.items()}
         if len(set(kinds.values())) == 1:
             return next(iter(kinds.values()))
@@ -223,9 +223,10 @@ def pinned(configuration: GameConfiguration) -> GameConfiguration:
 
 
 def stories_of(files: Sequence[Path], configuration: GameConfiguration) -> Mapping[str, Path]:
-    """Return these story files by their names, or where there are none that of the configuration.
+    """Return these story files by name, or if there are none, the configured story.
 
-    Paths are absolute: a run may be played in another folder. Raises ``ConfigurationError`` for two of one name.
+    Paths are absolute, because a run may be played in another folder. Raises ``ConfigurationError`` for two files of
+    the same name.
     """
     chosen = [file.absolute() for file in files or [choose_story(configuration).path]]
     stories = {file.stem: file for file in chosen}
@@ -235,10 +236,10 @@ def stories_of(files: Sequence[Path], configuration: GameConfiguration) -> Mappi
 
 
 def claim(folder: Path, plan: AblationPlan, *, grows: bool = True) -> WrittenPlan:
-    """Make the folder hold the runs of this plan, or those of the same plan with fewer pairs and the new ones beside.
+    """Assign the folder to this plan, or to an existing plan that differs only in having fewer pairs.
 
-    grows: the new pairs are written into the plan
-    Raises ``ConfigurationError`` where it holds something else or more pairs, ``StoreError`` where it cannot be
+    grows: write the additional pairs to the plan
+    Raises ``ConfigurationError`` if the folder has another plan or more pairs, ``StoreError`` if it cannot be
     written.
     """
     written = _written(plan)
@@ -293,7 +294,7 @@ def _playing(configuration: GameConfiguration, story: Path) -> GameConfiguration
 
 
 def first_seed(configuration: GameConfiguration) -> int:
-    """Return the seed of the first pair's first episode. Raises ``ConfigurationError`` where it is no number."""
+    """Return the seed of the first pair's first episode. Raises ``ConfigurationError`` if it is not a number."""
     seed = configuration.game.seed
     if seed == "jericho":
         raise ConfigurationError("game.seed: every pair of an ablation has seeds of its own, so it cannot be jericho")

@@ -71,7 +71,7 @@ def _draw_scores(axes: Axes, runs: Sequence[RunMeasures]) -> None:
 
 
 def _draw_differences(axes: Axes, comparisons: Sequence[Comparison]) -> None:
-    """Draw a dot for each mean difference, with its interval where there is one."""
+    """Draw a dot for each mean difference, with its interval if there is one."""
     shown = [each for each in comparisons if each.measure == DECISIVE]
     for row, each in enumerate(shown):
         if each.difference is not None:

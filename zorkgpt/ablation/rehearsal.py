@@ -1,7 +1,7 @@
-"""What an ablation will cost, told before it is played: calls, tokens, dollars and hours.
+"""Estimates the cost of an ablation before it is played: calls, tokens, dollars and hours.
 
-Every arm plays each story for two short episodes, with a player that answers at random in place of the models, and what
-the second one asks of them is taken for all. So the figures are those of the configuration and the stories at hand.
+In every arm, each story is played for two short episodes with random answers instead of models. The calls of the
+second episode stand for all others, so the figures depend on the configuration and the stories.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Estimate:
     seconds: float
 
     def hours(self, seconds_a_call: float, workers: int) -> float:
-        """Return how long they take where so many runs are played side by side."""
+        """Return the duration in hours with this many runs in parallel."""
         return (self.seconds + self.calls * seconds_a_call) / workers / 3600
 
 

@@ -31,7 +31,7 @@ def unit(found: Comparison | ArmScore) -> str:
 
 
 def number(value: float | None, *, sign: bool = False) -> str:
-    """Return a figure as it is shown; a dash where there is none."""
+    """Return a figure as text, or a dash if there is none."""
     if value is None:
         return "-"
     digits = 0 if float(value).is_integer() else 1 if abs(value) >= 1 else 3
@@ -117,7 +117,7 @@ def results_of(
 ) -> Results:
     """Return the results of these runs, which ``command`` played.
 
-    detect: a difference in points of score for which the number of pairs is asked
+    detect: a difference in points of score, for the number of pairs that would detect it
     """
     comparisons = tuple(compare_all(runs, detect))
     return Results(

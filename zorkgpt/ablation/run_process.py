@@ -1,7 +1,7 @@
-"""A run in a process of its own, with a model server of its own, which ends when its parent does.
+"""A run in a process of its own, with its own model server. The process ends when its parent does.
 
-The process gets its task as a line of JSON on its standard input, which stays open: when it is closed nobody waits
-for the run any more, and the process ends. What went wrong comes back in one line on its standard output.
+The process reads its task as a line of JSON from standard input, which stays open. When it is closed, the process
+ends. An error is reported as one line on standard output.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class RunProcess:
         return self._process.stdout.fileno()
 
     def wait(self) -> None:
-        """Wait for the end of the run. Raises ``GameError`` with the reason where it was not played to its end."""
+        """Wait for the end of the run. Raises ``GameError`` with the reason if it was not completed."""
         assert self._process.stdout is not None
         words = self._process.stdout.read().decode("utf-8", "replace").strip()
         self.close()
@@ -74,7 +74,7 @@ class RunProcess:
 
 
 def play(task: Task, folder: Path) -> None:
-    """Play the task's run in the work folder ``folder``. Raises ``ZorkGPTError`` where it is not played to its end."""
+    """Play the task's run in the work folder ``folder``. Raises ``ZorkGPTError`` if the run cannot be completed."""
     configuration = task.configuration.model_copy(update={"zork_game_workdir": folder})
     pauses: list[str] = []
 
@@ -94,7 +94,7 @@ def play(task: Task, folder: Path) -> None:
 
 
 def main() -> int:
-    """Play the task of standard input, in the process. Return 1 where that failed, with the reason printed."""
+    """Play the task from standard input. Returns 1 if that failed, with the reason printed."""
     signal.signal(signal.SIGTERM, _leave)
     task, folder = json.loads(sys.stdin.readline())
     threading.Thread(target=_leave_with_parent, daemon=True).start()

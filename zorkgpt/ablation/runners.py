@@ -15,9 +15,9 @@ class Runner(Protocol):
     """Plays runs, several at a time: on this machine, or on a cluster."""
 
     def play(self, tasks: Iterable[Task], folder_of: Callable[[Task], Path]) -> Iterator[Task]:
-        """Play the tasks, each in its folder, which does not exist before, and yield each when its run is complete.
+        """Play the tasks, each in a new folder, and yield each when its run is complete.
 
-        Raises ``ZorkGPTError`` at the first that fails. When the iteration ends, for whatever reason, no run goes on.
+        Raises ``ZorkGPTError`` for the first that fails. When the iteration ends for any reason, no run continues.
         """
         ...
 
@@ -29,7 +29,7 @@ class LocalRunner:
         self._size = size
 
     def play(self, tasks: Iterable[Task], folder_of: Callable[[Task], Path]) -> Iterator[Task]:
-        """Play as ``Runner.play`` says."""
+        """Play like ``Runner.play``."""
         waiting = list(tasks)[::-1]
         playing: dict[int, RunProcess] = {}
         try:

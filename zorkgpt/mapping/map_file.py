@@ -1,4 +1,4 @@
-"""Reads ``map_state.json`` and says what in it is no map."""
+"""Reads ``map_state.json`` and reports invalid entries."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ class ParsedMap(NamedTuple):
 
 
 class NoMap(StoreError):
-    """A file holds no map at all.
+    """The file is not a map.
 
-    where: the keys that lead to what is wrong
-    problem: what that is
+    where: the keys that lead to the invalid value
+    problem: what is wrong with it
     """
 
     def __init__(self, path: Path, where: str, problem: str) -> None:
@@ -91,9 +91,9 @@ class NoMap(StoreError):
 
 
 def read_map_file(path: Path | str) -> ParsedMap | None:
-    """Return what the file holds, ``None`` where there is none; nothing is changed.
+    """Return the content of the file, or ``None`` if there is no file. Changes nothing.
 
-    Raises ``NoMap``, and ``StoreError`` where the file is there and cannot be read.
+    Raises ``NoMap``, and ``StoreError`` if the file cannot be read.
     """
     path = Path(path)
     content = read_shared(path)
@@ -166,7 +166,9 @@ def _faults(state: dict[str, Any]) -> dict[_Where, str]:
 
 
 def _offer_backup(path: Path, kept: Path) -> str:
-    """Move the backup of a corrupt file out of the way of the next backup, and say where it is, if there is one."""
+    """Rename the backup of a corrupt file, if there is one, so that the next backup does not replace it, and report
+    its path.
+    """
     try:
         backup = backup_of(path).rename(f"{kept}.backup")
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""The graph of rooms and of the ways between them, as they were walked, and its text for prompts and Mermaid.
+"""The graph of rooms and the walked ways between them, and its text for prompts and Mermaid.
 
-An edge is there because it was walked. The way back is presumed until it is tried, and never becomes an edge by itself
-(docs/specification.md, Map edges). Names and commands are whatever a story prints and a model types, so they are
-escaped here. ``names`` are the names to show, by location id; ``connections`` are location ids by exit, by location id.
+An edge exists because it was walked. The way back is presumed until it is tried, and never becomes an edge by itself
+(docs/specification.md, Map edges). Names come from a story and commands from a model, so both are escaped here.
+``names`` are the names to show, by location id. ``connections`` are location ids by exit, by location id.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def plain_line(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _escape(text: str) -> str:
-    """Return the text for Mermaid's double quotes, with character codes for whatever is not plain."""
+    """Return the text for Mermaid's double quotes, with character codes for special characters."""
     return "".join(
         char if char.isalnum() or char in _SAFE_PUNCTUATION else f"#{ord(char)};" for char in plain_line(text)
     )
@@ -151,10 +151,10 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """A location of the map, known by its Z-machine object number alone; names may be empty or shared.
+    """A location of the map, identified by its Z-machine object number; names may be empty or shared.
 
-    exits: ways out that were walked or that the story names, pruned ones left out
-    extra: what else the file says of the room
+    exits: exits that were walked or that the story names, without pruned ones
+    extra: other keys of the room in the file
     visits: how often the player came here, and in how many episodes; the last of them was ``last_episode``
     """
 
@@ -188,12 +188,12 @@ class MapGraph:
     """A directed graph of rooms; an edge is an exit's command.
 
     connection_confidence: from 0.01 to 1; a verification halves the doubt, a contradiction the confidence
-    connection_verifications: how often the edge was seen to lead where it says now
+    connection_verifications: how often the edge was confirmed
     exit_failure_counts: how often an exit led nowhere since it last worked
-    exit_refusals: what the story said when an exit led nowhere last; gone when it works
-    exit_deaths: how the player last died on taking an exit, which stays untried; gone when it works
+    exit_refusals: the story's answer when an exit last led nowhere; removed when it works
+    exit_deaths: how the player last died on taking an exit, which stays untried; removed when it works
     pruned_exits: exits that failed often enough and never worked
-    extra, metadata: what else the file says
+    extra, metadata: other content of the file
     """
 
     rooms: dict[int, Room] = field(default_factory=dict)
@@ -210,9 +210,9 @@ class MapGraph:
 
     @property
     def ways_back(self) -> Mapping[int, Mapping[str, int]]:
-        """Location ids by exit, by location id, of the ways that nobody has tried and that should lead back.
+        """Location ids by exit, by location id, of untried exits that should lead back.
 
-        Such an exit is the opposite of the one direction by which the player came from that location.
+        Such an exit is the opposite of the only direction by which the player came from that location.
         """
         if self._ways_back is None:
             found: defaultdict[int, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
@@ -282,9 +282,9 @@ class MapGraph:
         to_id: int,
         confidence: float = INITIAL_CONFIDENCE,
     ) -> WalkOutcome:
-        """Record that an exit led to ``to_id``: the newest observation is right, and the exit is no longer pruned.
+        """Record that an exit led to ``to_id``. The newest observation is right, and the exit is no longer pruned.
 
-        confidence: of a new edge, kept between 0.01 and 1; that of a known edge rises or falls by what was seen
+        confidence: of a new edge, limited to 0.01 to 1; that of a known edge rises or falls with the observation
         """
         _check_ids(from_id, to_id)
         self._ways_back = None
@@ -310,7 +310,7 @@ class MapGraph:
         return "contradicted"
 
     def record_refusal(self, location_id: int, exit_: str, words: str) -> None:
-        """Record what the story said when an exit led nowhere; the exit is not untried any more."""
+        """Record the story's answer when an exit led nowhere. The exit no longer counts as untried."""
         _check_ids(location_id)
         self._ways_back = None
         self.exit_refusals[Edge(location_id, exit_)] = words
@@ -343,7 +343,7 @@ class MapGraph:
         return "pruned"
 
     def absorb(self, other: MapGraph) -> None:
-        """Take over what ``other`` knows and this map does not; where both know something, this map is right."""
+        """Add the entries of ``other`` that this map lacks; entries of this map are kept."""
         for room in other.rooms.values():
             self.add_room(room.id, "" if room.id in self.rooms else room.name)
             self.add_exits(room.id, room.exits)
@@ -385,16 +385,16 @@ class MapGraph:
         return exit_ in self.pruned_exits.get(location_id, ())
 
     def untried_exits(self, location_id: int) -> tuple[str, ...]:
-        """Return the exits that the story names there and that nobody has tried, without the presumed ways back."""
+        """Return the exits that the story names there and that were never tried, without the presumed ways back."""
         room = self.rooms.get(location_id)
         walked, back = self.connections.get(location_id, {}), self.ways_back.get(location_id, {})
         untried = (exit_ for exit_ in (room.exits if room else ()) if exit_ not in walked and exit_ not in back)
         return tuple(exit_ for exit_ in untried if not self._was_refused(Edge(location_id, exit_)))
 
     def refused_exits(self, location_id: int) -> dict[str, str]:
-        """Return the exits there that led nowhere when they were tried last, with what the story said, if it is known.
+        """Return the exits there that led nowhere when last tried, with the story's answer if it is known.
 
-        That may be one that leads somewhere otherwise, such as a door that was shut.
+        Such an exit may have an edge, like a door that was shut.
         """
         edges = {*self.exit_refusals, *self.exit_failure_counts}
         failed = {edge.exit for edge in edges if edge.location_id == location_id}
@@ -402,14 +402,14 @@ class MapGraph:
         return {exit_: self.exit_refusals.get(Edge(location_id, exit_), "") for exit_ in sorted(failed)}
 
     def last_refusal(self, edge: Edge) -> str | None:
-        """Return what the story said when the exit led nowhere the last time it was tried, "" where that is not known.
+        """Return the story's answer when the exit last led nowhere, or "" if it is unknown.
 
-        ``None`` where it did not.
+        Returns ``None`` if the exit worked when last tried.
         """
         return self.exit_refusals.get(edge, "") if self._was_refused(edge) else None
 
     def confidence(self, edge: Edge) -> float:
-        """Return how sure it is that the edge leads where it says, from 0.01 to 1."""
+        """Return the confidence in the edge, from 0.01 to 1."""
         return max(LEAST_CONFIDENCE, self.connection_confidence.get(edge, INITIAL_CONFIDENCE))
 
     def render_mermaid(self) -> str:
@@ -455,10 +455,10 @@ class MapGraph:
 
     @classmethod
     def read(cls, path: Path | str, note: Callable[[str], object] = lambda _problem: None) -> Self | None:
-        """Return the map of that file, ``None`` where there is none; nothing is changed.
+        """Return the map in the file, or ``None`` if there is no file. Changes nothing.
 
-        note: told of each entry that cannot be, which is left out
-        Raises ``StoreError`` where the file cannot be read, or holds no map at all.
+        note: called with each invalid entry, which is left out
+        Raises ``StoreError`` if the file cannot be read or is not a map.
         """
         read = read_map_file(path)
         if read is None:
@@ -469,10 +469,10 @@ class MapGraph:
 
     @classmethod
     def load_from_json(cls, path: Path | str) -> Self | None:
-        """Return the map of that file; ``None`` where there is none, or something that is no map; nothing is changed.
+        """Return the map in the file, or ``None`` if there is no file or no map in it. Changes nothing.
 
-        What is no map, and no part of one, is told to the logger ``zorkgpt``. Raises ``StoreError`` where the file is
-        there and cannot be read.
+        Invalid files and entries are logged to the logger ``zorkgpt``. Raises ``StoreError`` if the file cannot be
+        read.
         """
         warn = logging.getLogger("zorkgpt").warning
         try:

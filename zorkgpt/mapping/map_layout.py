@@ -71,9 +71,10 @@ class MapLayout:
 def lay_out(graph: MapGraph, first: int | None = None) -> MapLayout:
     """Place every room of the map.
 
-    Rooms that ways by the compass lead to stand where it says, seen from the room that they were placed from. Where
-    another room stands there, all that lies beyond makes way, so that what was north of a room stays north of it.
-    Rooms that only other ways lead to begin a part of their own; parts stand side by side, then below.
+    Rooms reached by compass directions are placed in that direction from the room from which they were reached. If
+    another room is already there, everything beyond it moves, so that what was north of a room stays north of it.
+    Rooms reached only in other ways begin a separate part. Parts are placed side by side, then below.
+
     first: the room to begin with
     """
     ways = _ways(graph)
@@ -132,7 +133,7 @@ def _opposite(step: Cell | None) -> Cell:
 
 
 def _part(start: int, steps: Mapping[int, Mapping[int, Cell]]) -> dict[int, Cell]:
-    """Place all rooms that the compass leads to from ``start``, which stands at 0, 0."""
+    """Place all rooms that compass directions connect to ``start``, which is at 0, 0."""
     cells = {start: (0, 0)}
     placed = deque([start])
     while placed:
@@ -146,7 +147,7 @@ def _part(start: int, steps: Mapping[int, Mapping[int, Cell]]) -> dict[int, Cell
 
 
 def _made_room(cells: Mapping[int, Cell], room: int, step: Cell) -> dict[int, Cell]:
-    """Return new places of all rooms beyond ``room`` where another room stands in the way of a step, else none."""
+    """Return new places for all rooms beyond ``room`` if another room blocks a step, otherwise none."""
     x, y = cells[room]
     if (x + step[0], y + step[1]) not in cells.values():
         return {}

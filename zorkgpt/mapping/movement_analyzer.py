@@ -1,6 +1,6 @@
-"""Reads out of a turn what it says about the map: by location ids alone, never by the story's text.
+"""Derives changes of the map from a turn: from location ids only, never from the story's text.
 
-Which exits a text names is a hint for who has not tried them, and makes no edge.
+The exits that a text names are a hint for untried exits. They do not create edges.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _PLACING = re.compile(r"\b[a-z]+ (?:of|side|end|edge|face|half|part|bank|shore|c
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A command played at a location, and where it led.
+    """A command played at a location, and the location to which it led.
 
-    exit: the command, in the one form in which the map knows it
-    to_id: ``None`` where the player stayed
-    confidence: how far one walk shows that the command leads there. A direction belongs to the room; any
-        other command may have depended on a thing or, like ``wait`` in a drifting boat, on time alone.
+    exit: the command in the normal form that the map uses
+    to_id: ``None`` if the player stayed
+    confidence: how certain it is after one walk that the command leads there. A direction belongs to the room. Any
+        other command may have depended on an object or, like ``wait`` in a drifting boat, on time alone.
     """
 
     from_id: int
@@ -72,12 +72,17 @@ class MovementAnalyzer:
         self._directions = frozenset(directions)
 
     def attempt(self, turn: TurnRecord, previous_command: str = "") -> Attempt | None:
-        """Return which exit the turn tried; ``None`` where the turn shows nothing about the map.
+        """Return the exit that the turn tried, or ``None`` if the turn shows nothing about the map.
 
-        That is so where the command never reached the story, where a location is not known, after the story's
-        end, where its clock ran back (undo, restore, restart), and for a death: who wakes up elsewhere has
-        not walked there. Nor does a line of several commands show which one led where. A command that only carries the
-        player along (``carries_along``) shows no exit. ``previous_command`` is what "again" repeats.
+        These turns show nothing:
+
+        - the command never reached the story, or a location is unknown
+        - the turn is after the story's end, sets the clock back (undo, restore, restart), or kills the player, who
+          did not walk to the place of a resurrection
+        - the line has several commands, so that it is unknown which one led where
+        - the command only carries the player along (``carries_along``)
+
+        previous_command: the command that "again" repeats
         """
         exit_ = self.exit_tried(turn, previous_command)
         before, after = turn.before, turn.after
@@ -91,14 +96,16 @@ class MovementAnalyzer:
         )
 
     def exit_tried(self, turn: TurnRecord, previous_command: str = "") -> str:
-        """Return the turn's command as the map spells it; "" where the story did not carry one out."""
+        """Return the turn's command as the map writes it, or "" if the story did not carry one out."""
         command = repeated(turn.action, previous_command)
         if turn.after.refusal is not None or turn.before.ending is not None or _rewound(turn):
             return ""
         return self.exit_of(command) if len(steps_of(command)) == 1 else ""
 
     def exit_of(self, command: str) -> str:
-        """Return a command as the map spells it: ``north`` for "N", "go north", "walk  north."; else in lower case."""
+        """Return a command as the map writes it: ``north`` for "N", "go north", "walk  north."; otherwise in lower
+        case.
+        """
         return _exit_of(command, self._directions)
 
     def exits_named(self, phrases: Iterable[str]) -> tuple[str, ...]:
@@ -106,10 +113,11 @@ class MovementAnalyzer:
         return tuple(dict.fromkeys(exit_ for phrase in phrases for exit_ in self._exits_in(phrase)))
 
     def bearings_named(self, text: str) -> tuple[str, ...]:
-        """Return the points of the compass (on a ship: of the ship) that a text names, by the story's own words.
+        """Return the compass directions (on a ship, the ship's directions) that a text names, in the story's own
+        words.
 
-        "Up" and "in" are left out: in prose they are most often no exits. So are those that say where a thing is, such
-        as "west of the house" and "the north side".
+        "Up" and "in" are left out, because in prose they are rarely exits. Positions of objects are left out too,
+        such as "west of the house" and "the north side".
         """
         words = _WORD.findall(_PLACING.sub(" ", _SPLIT_BEARING.sub(r"\1\2", text.lower())))
         return tuple(dict.fromkeys(word for word in words if word in _COMPASS and self.is_direction(word)))

@@ -18,12 +18,12 @@ FARTHEST_SHOWN = 240  # characters of the exits to try, and half of it of the pl
 
 
 def local_view(graph: MapGraph, here: int, radius: int) -> str:
-    """Return the map around a room as text; "" for a room that is not on the map.
+    """Return the map around a room as text, or "" for a room that is not on the map.
 
-    Each room fewer than ``radius`` moves away has a line, nearest first: where exits lead and which of them nobody has
-    tried; that of the room where the player is also has those that were refused, with the story's words. A room without
-    a line has its name with the exit that leads to it. Two lines more have the untried exits and the known rooms
-    farther away, with the number of moves, nearest first.
+    Each room fewer than ``radius`` moves away has a line, nearest first, with the destinations of its exits and its
+    untried exits. The line of the player's room also has the refused exits with the story's words. A room without a
+    line is named with the exit that leads to it. Two more lines have the untried exits and the known rooms farther
+    away, with the number of moves, nearest first.
     """
     if here not in graph.rooms:
         return ""
@@ -119,8 +119,8 @@ def _refused(graph: MapGraph, room: int) -> Iterable[str]:
 class Route:
     """A way along known edges.
 
-    commands: to be played in this order; empty for the location where the route begins
-    location_ids: the rooms on the way, both ends included
+    commands: in the order of play; empty for the location where the route begins
+    location_ids: the rooms on the way, including both ends
     """
 
     commands: tuple[str, ...]
@@ -129,7 +129,7 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class FrontierRoom:
-    """A reachable room with exits that the story names and nobody has walked."""
+    """A reachable room with exits that the story names and that were never walked."""
 
     location_id: int
     untried_exits: tuple[str, ...]
@@ -188,9 +188,9 @@ class _Reached(NamedTuple):
 
 
 def _routes(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> Iterator[_Reached]:
-    """Yield every room that can be reached, nearest first (Dijkstra's algorithm).
+    """Yield every reachable room, nearest first (Dijkstra's algorithm).
 
-    Of two routes equally short the one that was found first stands, so that a map always gives the same routes.
+    Of two routes of the same length, the first one found is kept, so that a map always gives the same routes.
     """
     if from_id not in graph.rooms:
         return
@@ -223,5 +223,5 @@ def _surest_commands(graph: MapGraph, from_id: int, *, uses_ways_back: bool) -> 
 
 
 def _ways(graph: MapGraph, from_id: int) -> Mapping[str, int]:
-    """Return where the exits of a room lead, the presumed ways back among them."""
+    """Return the destinations of a room's exits, including the presumed ways back."""
     return {**graph.ways_back.get(from_id, {}), **graph.connections.get(from_id, {})}
