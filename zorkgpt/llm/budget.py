@@ -119,7 +119,9 @@ class Spending:
         self._calls_seconds += seconds
 
     def unseen(self) -> Iterator[str]:
-        """Yield a warning for each limit and each model whose calls it cannot count: price or tokens are unknown."""
+        """Yield a warning for each limit and each model whose calls it cannot count because price or tokens are
+        unknown.
+        """
         limits = self.configuration.budgets
         if limits.max_cost is not None:
             for model in self.unpriced:

@@ -45,8 +45,8 @@ def threads_for(chosen: int | None, cores: int) -> Threads:
 def available_cores() -> int:
     """Return the number of physical cores within the process's affinity and its container's quota; at least 1.
 
-    Two hardware threads of one core share its arithmetic: a second one only slows matrix products down.
-    Where the system does not tell, every processor counts as a core.
+    Two hardware threads of one core share its arithmetic units, so a second thread only slows matrix products down.
+    If the system does not report cores, every processor counts as one.
     """
     return max(1, int(min(_physical_cores(), _quota())))
 
@@ -79,20 +79,20 @@ _SILENT = -1
 
 
 class EmbeddedServer:
-    """A server that, while it is open, answers with the model file ``gguf`` at ``base_url`` to ``api_key``.
+    """A server for the model file ``gguf``, at ``base_url`` with the key ``api_key`` while it is open.
 
-    It listens on loopback alone: no other machine can ask it.
+    It listens on loopback only.
 
-    Each role has a slot of ``context_tokens`` (prompt and answer together) with its own prefix cache: the
-    server gives a prompt to the slot that knows most of it, so the roles do not evict one another.
+    Each role has a slot of ``context_tokens`` (prompt and answer together) with its own prefix cache. The server
+    gives a prompt to the slot with the longest common prefix, so the roles do not evict one another.
 
-    With a seed the same prompts in the same order get the same answers from every new server. A prompt whose last few
-    tokens alone are new is computed by other arithmetic than one read whole, and may be answered otherwise.
+    With a seed, the same prompts in the same order get the same answers from every new server. A prompt of which only
+    the last few tokens are new is computed differently from one that is read whole, and may get a different answer.
 
-    Opening raises ``ConfigurationError`` for a file that cannot be loaded. Unless it is ``proven``, that is found out
-    in a child process, since llama.cpp may not outlive a bad file.
+    Opening raises ``ConfigurationError`` for a file that cannot be loaded. Unless it is ``proven``, the file is first
+    loaded in a child process, because llama.cpp may crash on a bad file.
 
-    threads: for reading prompts, and up to two of them for writing; see ``threads_for`` for the default
+    threads: for reading prompts, up to two of them also for writing; see ``threads_for`` for the default
     """
 
     def __init__(

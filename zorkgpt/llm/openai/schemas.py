@@ -17,15 +17,15 @@ from session.configuration.option_groups import Sampling
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long a model may take, in seconds, and how often it is asked.
+    """Limits of a model's time, in seconds, and of its attempts.
 
     request: one HTTP request, from sending it to its last byte
     stall: silence between two bytes of an answer, and before its first
     total: one completion with all its retries and pauses, give or take one stall; waits for a model that is down do
         not count
-    patience: how long a model that is down or rate-limited is waited for, from its first failure on
-    attempts: answers that may be unusable before a completion fails
-    answer_length: characters of one answer, thoughts included; a longer one is not read to its end
+    patience: the wait for a model that is down or rate-limited, from its first failure
+    attempts: unusable answers before a completion fails
+    answer_length: characters of one answer, including reasoning; a longer one is cut off
     """
 
     request: float = 300.0
@@ -68,12 +68,12 @@ _UNSUITED_TO_STRICT = frozenset({"prefixItems", "allOf", "patternProperties"})
 
 
 def response_format(schema: type[BaseModel], *, constraints: bool, compact: bool = False) -> dict[str, JsonValue]:
-    """Return the ``response_format`` that makes a server hold its answer to ``schema``, strictly where it can be.
+    """Return the ``response_format`` with which a server constrains its answer to ``schema``, strictly if possible.
 
-    It is made once for each schema.
+    It is cached for each schema.
 
-    constraints: keep lengths, ranges and patterns; llama.cpp honours them, OpenAI refuses some
-    compact: allow no white space between the fields, as llguidance spells it, which llama.cpp may be built with
+    constraints: keep lengths, ranges and patterns; llama.cpp supports them, OpenAI rejects some
+    compact: allow no white space between the fields, in the syntax of llguidance, with which llama.cpp may be built
     """
     made = _MADE.setdefault(schema, {})
     if (constraints, compact) not in made:
@@ -94,7 +94,7 @@ _MADE: WeakKeyDictionary[type[BaseModel], dict[tuple[bool, bool], dict[str, Json
 
 
 def schema_instruction(schema: type[BaseModel]) -> str:
-    """Return the sentence that asks for an answer of ``schema``, for servers that cannot hold a model to one."""
+    """Return the instruction to answer according to ``schema``, for servers without constrained answers."""
     named = _without(schema.model_json_schema(), frozenset({"title"}))
     written = json.dumps(named, separators=(",", ":"), ensure_ascii=False)
     return f"Answer with one JSON object that fits this JSON schema, and nothing else:\n{written}"

@@ -50,16 +50,16 @@ class ServedModel:
 
     @property
     def label(self) -> str:
-        """Return the model and its address, fit to be shown; asks no server."""
+        """Return the model and its URL for display, without a request."""
         return f"{self._name or 'the first model'} at {self._server.address}"
 
     def find_name(self) -> str:
-        """Return the model's name; where none was given the server is asked once for its first one."""
+        """Return the model's name. If none is configured, the server's first model is requested once."""
         self._name = self._name or self._first_listed()
         return self._name
 
     def answer(self, exchange: Exchange[Answer], settings: RoleSettings, deadline: float) -> UsableAnswer[Answer]:
-        """Ask once, and return the answer if it is usable.
+        """Send one request and return the answer if it is usable.
 
         Raises ``RequestFailed``, ``ServerRefuses`` or ``ResponseInvalid``.
         """
@@ -115,7 +115,7 @@ class ServedModel:
                 raise
 
     def refusal(self, failure: RequestFailed, place: str) -> LanguageModelUnavailable:
-        """Return the failure as an error in one line that begins with ``place`` and says how to mend it."""
+        """Return the failure as an error in one line that begins with ``place`` and explains how to fix it."""
         if failure.status == HTTPStatus.UNAUTHORIZED:
             what = "the key is refused" if self._server.has_key else "the server wants a key"
             return ServerRefuses(f"{place}: 401: {what}; {_KEY_MEND}")
@@ -187,13 +187,13 @@ class Dialect:
         return {name: value for name, value in fields.items() if name not in self._refused}
 
     def learn_from_answer(self, *, is_plain: bool, needed_words: bool) -> None:
-        """Learn from a usable answer whether the server holds the model to its schema.
+        """Learn from a usable answer whether the server constrains answers to their schema.
 
-        One stubborn answer shows nothing. A server is taken for one that cannot where answers fit only after a repair
-        that names the schema, twice, and never without.
+        One invalid answer proves nothing. The server counts as unable if answers were valid only after a repair
+        prompt with the schema, twice, and never without one.
 
-        is_plain: the question did not name the schema
-        needed_words: an answer had to be repaired first that no server would have let pass which can
+        is_plain: the prompt did not include the schema
+        needed_words: an answer had to be repaired that no server with constrained answers would have returned
         """
         self._is_held |= is_plain
         self._words_helped += needed_words and not is_plain
