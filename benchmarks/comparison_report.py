@@ -1,9 +1,9 @@
-"""Every benchmark that needs no model, as one report.
+"""Runs every benchmark that needs no model, and prints one report.
 
     python benchmarks/comparison_report.py [--json FILE] [--markdown FILE] [NAME ...]
 
-Stories are those of the folder ZORKGPT_STORIES and our own; what cannot be measured without that folder is left out,
-and the report says so. Exit status 1: a benchmark failed, or what it measures does not hold.
+The stories are those of the folder ZORKGPT_STORIES and the project's own. Benchmarks that need the folder are left
+out without it, and the report lists them. Exit status 1: a benchmark failed or a bar is not met.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ MARK = "<!-- figures -->"
 class Benchmark:
     """A command that prints figures.
 
-    question: what the figures answer
-    missing: why it cannot be run here; "" where it can
+    question: the question that the figures answer
+    missing: why it cannot be run here, or ""
     """
 
     question: str
@@ -91,7 +91,7 @@ def report(chosen: Mapping[str, Benchmark]) -> dict[str, Measurement]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the report on the benchmarks of these names, or on all; return 1 where one failed."""
+    """Print the report on the benchmarks of these names, or on all. Returns 1 if one failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file, too")

@@ -1,11 +1,11 @@
-"""What the critic lets through and what it stops, without a model's opinion of its own.
+"""Measures which commands the critic accepts and refuses without a model.
 
     python -m benchmarks.critic_verdicts [STORY ...]
 
-replays the walkthrough of each story (of the folder ZORKGPT_STORIES and our own, where none is named) past the critic,
-whose model accepts whatever it is asked about, and then has it judge commands that the story itself was seen to
-refuse without any change of its world: verbs with nouns that name nothing at hand, and exits that failed until the map
-struck them off. Exit status 1: a winning command was refused.
+Replays the walkthrough of each story (by default of the folder ZORKGPT_STORIES and the project's own) with the
+critic, whose model accepts everything. Then the critic judges commands that the story refuses without any change of
+its world: verbs with nouns that match no object at hand, and exits that failed until the map pruned them. Exit status
+1: a winning command was refused.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _NOT_HERE = ("see any", "see no", "don't see", "see that", "no such thing", "isn
 
 @dataclass(slots=True)
 class Passage:
-    """What the critic said to a walkthrough: the commands that it refused, and those that it asked the model about."""
+    """The critic's verdicts on a walkthrough: the refused commands, and those submitted to the model."""
 
     commands: int = 0
     refused: list[str] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Catch:
 
 
 class Session:
-    """A story played past a critic whose model accepts everything; the map learns as in a run."""
+    """A story played with a critic whose model accepts everything; the map learns as in a run."""
 
     def __init__(self, play: Walkthrough, workdir: Path, mode: CriticMode) -> None:
         self.game = play.open()
@@ -90,7 +90,7 @@ class Session:
         return self.critic.judge(self.game.observation, Proposal(command), lambda: f"## Proposed command\n{command}")
 
     def answer(self, command: str) -> Observation:
-        """Return what the story would say to ``command``, without giving it the command."""
+        """Return the story's answer to ``command``, without a change of the game."""
         state = self.game.save()
         after = self.game.step(command)
         self.game.restore(state)
@@ -108,7 +108,7 @@ class Session:
 
 
 def pass_walkthrough(play: Walkthrough, mode: CriticMode) -> Passage:
-    """Judge every command of the walkthrough, and play it whatever the verdict."""
+    """Judge every command of the walkthrough, and play it regardless of the verdict."""
     passage = Passage()
     with tempfile.TemporaryDirectory() as folder:
         session = Session(play, Path(folder), mode)
@@ -144,7 +144,9 @@ def catch_refused(play: Walkthrough) -> Catch:
 
 
 def _absent_things(session: Session, chance: random.Random) -> Iterator[bool]:
-    """Yield whether the critic refuses verbs with nouns that name nothing at hand, where the story says so."""
+    """Yield whether the critic refuses verbs with nouns that match no object at hand, for commands that the story
+    refuses.
+    """
     vocabulary, before = session.vocabulary, session.game.observation
     verbs = [verb for verb in _VERBS if vocabulary.cut(verb) in vocabulary.verbs]
     at_hand = {each.num for each in (*(before.inventory or ()), *(before.visible or ()))}
@@ -181,7 +183,7 @@ def _came_to_nothing(session: Session, command: str) -> bool:
 
 
 def main(paths: Sequence[Path]) -> int:
-    """Print the figures of these stories; return 1 where a winning command was refused."""
+    """Print the figures of these stories. Returns 1 if a winning command was refused."""
     rows: list[Row] = []
     refused: list[str] = []
     for path in paths:

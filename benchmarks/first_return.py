@@ -31,7 +31,7 @@ BETTER_SHARE = 6 / 8
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Play what is not played yet, and print a row for each seed; return 1 where the bar is not held."""
+    """Play the missing runs, and print a row for each seed. Returns 1 if the bar is not met."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=Path("first_return"), help="where the runs are kept")
     parser.add_argument("--seeds", type=int, default=8, help="how many runs there are")
@@ -62,7 +62,7 @@ def is_done(folder: Path, seed: int) -> bool:
 
 
 def events_of(folder: Path, seed: int) -> list[Event]:
-    """Return all that happened in the run with a seed, which is played to its end where it is not yet."""
+    """Return the events of the run with a seed, which is first played to its end if necessary."""
     workdir = _workdir(folder, seed)
     if is_done(folder, seed):
         return _journal(workdir)

@@ -1,12 +1,12 @@
-"""Measures how well stories can be read that Jericho does not know, on those that it knows.
+"""Measures how well stories unknown to Jericho can be read, on stories that it knows.
 
     python -m benchmarks.general_way [STORY ...]
 
-plays the walkthrough of every story in the folder ZORKGPT_STORIES and of every one named twice, side by side: as
-Jericho knows it, and as if it were unknown. A line for each story says how much of what is claimed of the unknown story
-agrees with what Jericho knows, at how many of the steps anything is claimed, and how both say that it ends. Of a story
-that Jericho does not know, which is played by commands that fit any story, only what is claimed can be said. A
-TextWorld story (``tw-*.z8``) needs the JSON that ``tw-make`` puts beside it.
+Plays the walkthrough of every story in the folder ZORKGPT_STORIES and of every named one twice, side by side: as
+Jericho knows it, and as if it were unknown. A line for each story shows how much of what is read from the unknown
+story agrees with Jericho, at how many steps anything is read, and which ending each reads. For a story that Jericho
+does not know, played with generic commands, only what is read can be shown. A TextWorld story (``tw-*.z8``) needs the
+JSON that ``tw-make`` writes beside it.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Measurement:
 
 
 def walkthrough(path: Path) -> tuple[int, Sequence[str]]:
-    """Return seed and commands that win the story ``path``; commands for any story where nobody knows them."""
+    """Return seed and commands that win the story ``path``, or generic commands if there is no walkthrough."""
     recorded = path.with_suffix(".json")
     if path.name.startswith("tw-") and recorded.exists():
         return 1, [str(command) for command in json.loads(recorded.read_text())["metadata"]["walkthrough"]]

@@ -1,9 +1,9 @@
-"""Whether circling and repetitions are noticed where there are some, and not where play goes well.
+"""Measures whether circling and repetitions are noticed when they happen, and only then.
 
     python -m benchmarks.going_in_circles [STORY ...]
 
-plays the walkthrough of each story (our own and those in the folder ZORKGPT_STORIES, unless some are named), then
-aimless commands, and shows every turn to the detectors of both. No model, no network.
+Plays the walkthrough of each story (by default the project's own and those in the folder ZORKGPT_STORIES), then
+aimless commands, and submits every turn to both detectors. No model, no network.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ _VERBS = ("take", "open", "examine", "push")
 
 @dataclass(slots=True)
 class Notices:
-    """What was noticed in one game.
+    """The detections in one game.
 
     changed: turns in which the player could notice a change
     circling: turns in whose prompt the agent was warned that it goes in circles
     first_wait: turns from a first repetition to the first warning, with nothing new in between
-    longest_wait: the most turns from a first repetition to its warning, or to something new, or to the end of the game
-    repeated: commands that had failed at their place before
-    listed: those of them that were in the list of what was tried there
-    doubted: commands that a hybrid critic would ask its model about for having been tried
+    longest_wait: the most turns from a first repetition to its warning, or to something new, or to the end of the
+        game
+    repeated: commands that had failed before at their location
+    listed: those of them in the list of commands tried there
+    doubted: commands that a hybrid critic would submit to its model because they were tried before
     tokens: of the advice in each turn's prompt
     """
 
@@ -82,7 +83,7 @@ def walkthrough_turns(play: Walkthrough) -> Iterator[TurnRecord]:
 
 
 def aimless_turns(story: Path, seed: int) -> Iterator[TurnRecord]:
-    """Yield turns of somebody who tries anything on whatever is there."""
+    """Yield turns of a player who tries random commands on the objects at hand."""
     chance = random.Random(seed)
 
     def choose(observation: Observation) -> str:

@@ -1,9 +1,9 @@
-"""Whether the map that play draws is true of the story.
+"""Checks whether the map learnt in play is true.
 
     python -m benchmarks.map_truth [STORY ...]
 
-replays the walkthrough that Jericho has for each story (of the folder ZORKGPT_STORIES where none is named) and tries
-every edge of the map again from the state saved just before it was learnt. Exit status 1: a map is not true.
+Replays Jericho's walkthrough of each story (by default of the folder ZORKGPT_STORIES) and tries every edge of the map
+again from the state saved just before it was learnt. Exit status 1: a map is not true.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, carries_along, r
 
 @dataclass(slots=True)
 class Walk:
-    """Every move of a replay that a command made, by its edge: where it led last, and the state just before.
+    """Every move of a replay, by its edge: its latest destination, and the state just before.
 
     carried: moves that waiting would have made as well, or during a command that is not an exit (``carries_along``)
     """
@@ -46,14 +46,14 @@ class Walk:
 
 @dataclass(frozen=True, slots=True)
 class MapTruth:
-    """What a replay showed of a map; a true one has zero of the last four.
+    """The comparison of a map with a replay. A true map has zero of the last four.
 
-    moves, carried: those that a command made, and those in which the player was only carried along
-    unlearnt: moves taken that were no edge, to the right room, just after
-    unwalked: edges that nobody walked, or not last to where they say
+    moves, carried: moves made by a command, and moves in which the player was only carried along
+    unlearnt: moves for which there was no edge to the right room just after
+    unwalked: edges that were never walked, or last led to another room
     false: edges whose command, tried again from the state before it was learnt, leads elsewhere
     routes: ordered pairs of different rooms that the walked moves connect
-    missing: of ``routes``, those not found or not leading there
+    missing: those of ``routes`` that are not found or do not lead there
     """
 
     commands: int
@@ -136,7 +136,7 @@ def _leads_back(game: Game, walk: Walk, edge: Edge, to_id: int) -> bool:
 
 
 def _leads(game: Game, state: SavedState, command: str, to_id: int) -> bool:
-    """Tell whether the command leads there from that state, and leave the story as it is now."""
+    """Return whether the command leads there from that state, and restore the story's current state."""
     now = game.save()
     game.restore(state)
     location = game.step(command).location
@@ -165,7 +165,7 @@ def _route_leads(manager: MapManager, from_id: int, to_id: int) -> bool:
 
 
 def main(paths: Sequence[Path]) -> int:
-    """Print the figures of these stories; return 1 where a map is not true."""
+    """Print the figures of these stories. Returns 1 if a map is not true."""
     rows: list[Row] = []
     true = True
     for path in paths:

@@ -1,10 +1,10 @@
-"""Measures how fast a story is played: by bare Jericho, with full observations, in a child process, with valid actions.
+"""Measures the speed of a story: in bare Jericho, with full observations, in a child process, with valid actions.
 
     python benchmarks/performance_metrics.py [--game FILE] [--repetitions N]
 
-Without ``--game``: ``zork1.z5`` in the folder that ZORKGPT_STORIES names, else our own story. Each repetition plays
-the same commands once in every way, one way after the other, so that a busy machine slows all of them; figures are
-medians over the repetitions, and the ratio is the median of the repetitions' own ratios.
+Without ``--game``: ``zork1.z5`` in the folder ZORKGPT_STORIES, otherwise the packaged story. Each repetition plays
+the same commands once in every way, one after the other, so that a busy machine slows all of them. Figures are
+medians over the repetitions, and the ratio is the median of the repetitions' ratios.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def walkthrough_or_plain(story: Path) -> Walkthrough:
-    """Return the walkthrough of ``story``, or plain commands where nobody knows one."""
+    """Return the walkthrough of ``story``, or plain commands if there is none."""
     try:
         found = walkthrough_of(story)
     except LookupError:

@@ -1,11 +1,11 @@
-"""How long the page of a long run takes to write, the repetition of the run included, and how large it is.
+"""Measures how long the page of a long run takes to write, including the repetition of the run, and its size.
 
     python -m benchmarks.report_page [TURNS]
 
-plays 1,000 turns, or TURNS, in episodes of 100: the walkthrough of Zork I in the folder ZORKGPT_STORIES, else of the
-story that ships, over and over, with a model that plausibly answers every role and takes no time. Everything that can
-be learnt is on. Then it writes the page as ``zorkgpt report`` does. Temporary files only; no network. Exit status 1:
-the page is too large.
+Plays 1,000 turns, or TURNS, in episodes of 100: the walkthrough of Zork I in the folder ZORKGPT_STORIES, otherwise of
+the packaged story, over and over, with a model that returns plausible answers for every role without delay. All
+learning is switched on. Then it writes the page like ``zorkgpt report``. Temporary files only; no network. Exit
+status 1: the page is too large.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""How long it takes to resume a run in the middle of an episode, and to replay one.
+"""Measures how long it takes to resume a run in the middle of an episode, and to replay one.
 
     python -m benchmarks.resume_time [STORY]
 
-plays a long episode of STORY (Zork I in the folder ZORKGPT_STORIES, else the story that ships) with everything that can
-be learnt switched on, interrupts it at a turn, and resumes it up to the moment when a model would be asked again. Once
-more with valid actions shown, which a resume does not look for again. The replay rebuilds and compares every prompt.
-The model takes no time. Temporary files only; no network.
+Plays a long episode of STORY (Zork I in the folder ZORKGPT_STORIES, otherwise the packaged story) with all learning
+switched on, interrupts it at a turn, and resumes it up to the next model call. A second run shows valid actions,
+which a resume does not search again. The replay rebuilds and compares every prompt. The model answers without delay.
+Temporary files only; no network.
 """
 
 from __future__ import annotations

@@ -49,12 +49,12 @@ def walkthrough_of(story: Path) -> Walkthrough:
 
 
 def user_stories() -> list[Path]:
-    """Return the stories with a walkthrough in the folder that ZORKGPT_STORIES names; none where it names no folder."""
+    """Return the stories with a walkthrough in the folder ZORKGPT_STORIES, or none without such a folder."""
     folder = os.environ.get(STORIES_VARIABLE)
     found = sorted(Path(folder).glob("*.z?")) if folder else []
     return [story for story in found if Story.load(story).md5 in BINDINGS_DICT]
 
 
 def zork_or_own() -> Path:
-    """Return Zork I where the user has it, else the story that ships."""
+    """Return Zork I if it is in the folder ZORKGPT_STORIES, otherwise the packaged story."""
     return next((story for story in user_stories() if story.name == "zork1.z5"), OWN_STORY)

@@ -19,7 +19,7 @@ Row = Mapping[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of figures; all have the same headings. ``title`` is "" where the benchmark has only one table."""
+    """Rows of figures with the same headings. ``title`` is "" if the benchmark has only one table."""
 
     title: str
     rows: Sequence[Row]
@@ -37,7 +37,7 @@ class Table:
 
 
 def show(rows: Sequence[Row], title: str = "") -> None:
-    """Print the rows below their headings; where a report is being made, add them to its file."""
+    """Print the rows below their headings, and add them to the report's file if there is one."""
     table = Table(title, rows)
     print("\n".join([*([f"{title}:"] if title else []), *table_lines(table.cells()), ""]), flush=True)
     file = os.environ.get(TABLES_VARIABLE)

@@ -153,7 +153,7 @@ def test_a_memory_of_this_episode_alone_can_be_taken_out(tmp_path: Path) -> None
         (Branch(1, TURNS + 1), f"the run has no turn {TURNS + 1} in episode 1; it has {2 * TURNS} turns in all"),
         (Branch(1, 0), f"the run has no turn 0 in episode 1; it has {2 * TURNS} turns in all"),
         (Branch(3, 1), f"the run has no turn 1 in episode 3; it has {2 * TURNS} turns in all"),
-        (Branch(2, TURNS), f"the run ends with turn {TURNS} of episode 2"),
+        (Branch(2, TURNS), f"the run ends with turn {TURNS} of episode 2: choose an earlier one"),
     ],
 )
 def test_a_fork_that_cannot_be_says_why_and_leaves_nothing_behind(original: Path, branch: Branch, message: str) -> None:

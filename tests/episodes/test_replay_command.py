@@ -141,7 +141,7 @@ def test_control_characters_in_a_difference_are_shown_and_not_run(here: Path) ->
         (("--fork-at", "1:99"), 2, "the run has no turn 99 in episode 1"),
         (("--fork-at", "3:1"), 2, "the run has no turn 1 in episode 3"),
         (("--fork-at", "2:4"), 2, "the run ends with turn 4 of episode 2"),
-        (("--fork-at", "1:2", "--without-memory", "Never heard of"), 2, "there is no memory of this title"),
+        (("--fork-at", "1:2", "--without-memory", "Never heard of"), 2, "there is no memory with this title"),
         (("no-such-run",), 1, "there is no run no-such-run"),
         (("--from-actions", "nosuch.txt"), 1, "; nor is there a file nosuch.txt"),
         (("--game", "nowhere.z5"), 2, "nowhere.z5"),
