@@ -1,4 +1,4 @@
-"""What every test may use: the story files, found where they are, and an environment without options."""
+"""Fixtures for every test: the story files, and an environment without options."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture(scope="session")
 def story_folder() -> Path:
-    """The folder of story files that the project does not ship; skips where there is none."""
+    """The folder of story files that are not part of the project; tests skip without it."""
     folder = os.environ.get(STORIES_VARIABLE)
     if not folder:
         pytest.skip(f"{STORIES_VARIABLE} names no folder of story files")

@@ -1,10 +1,10 @@
-"""Which share of the program's mutants its checks find, by package: ``make mutants``.
+"""Measures the share of the program's mutants that the tests find, by package: ``make mutants``.
 
-mutmut changes the functions of the packages that ``[tool.mutmut]`` names, one place at a time, and runs the tests that
-go through there. It changes no constant outside of functions, and no decorated function.
+mutmut changes the functions of the packages in ``[tool.mutmut]``, one place at a time, and runs the tests that
+execute them. It changes neither constants outside functions nor decorated functions.
 
-Where it fails to collect stats, a test does not pass on the files that it has changed. Then ``pytest`` in the folder
-``mutants`` says which one, and ``[tool.mutmut]`` can leave it out.
+If it fails to collect stats, a test fails on the changed files. ``pytest`` in the folder ``mutants`` then shows which
+one, and ``[tool.mutmut]`` can exclude it.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def main() -> None:
 
 
 def results() -> dict[str, str]:
-    """What came of each mutant, by its name; nothing where none were made."""
+    """The result of each mutant by its name; empty if none were made."""
     listed = subprocess.run([MUTMUT, "results", "--all", "true"], check=True, capture_output=True, text=True)
     lines = (line.strip().rpartition(": ") for line in listed.stdout.splitlines())
     return {name: result for name, _, result in lines if name}
 
 
 def table(found: Mapping[str, str], chosen: Collection[str] = ()) -> str:
-    """A line of figures for each package, and one for all; of the ``chosen`` mutants alone, where some were."""
+    """A line of figures for each package, and one for all, limited to the ``chosen`` mutants if there are any."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for name in chosen or found:
         result = found[name] if found[name] in COLUMNS else "other"

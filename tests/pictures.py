@@ -1,7 +1,7 @@
-"""The pictures and the report that README.md and docs show, made of a real run: ``make pictures``.
+"""Creates the pictures and the report for README.md and docs from a real run: ``make pictures``.
 
-The embedded model plays the story that ships with the program. All paths are told from the folder of the project, so
-that none of this computer gets into what is written.
+The embedded model plays the packaged story. All paths are relative to the project's folder, so that the files contain
+nothing of this computer.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Terminal:
         return shown
 
     def wait_for(self, text: str) -> str:
-        """What stands on it once that text does, and nothing moves any more: a screen is not drawn at one stroke."""
+        """The screen once it contains the text and has stopped changing, because it is not drawn at once."""
         until = time.monotonic() + PATIENCE
         shown, before = self.screen(), ""
         while text not in shown or shown != before:
@@ -158,7 +158,7 @@ class Plays:
 
 
 def _wanted(handler: Handler) -> dict[str, Any]:
-    """The fields of the answer that is asked for."""
+    """The fields of the requested answer."""
     form = handler.server.asked[-1].body["response_format"]["json_schema"]["schema"]
     return dict(form["properties"])
 

@@ -56,7 +56,7 @@ def broken_links(text: str, folder: Path) -> list[str]:
 
 
 def leads_somewhere(link: str, folder: Path) -> bool:
-    """Tell whether a Markdown link of a page in ``folder`` has its target, the heading behind a ``#`` included."""
+    """Return whether the target of a Markdown link of a page in ``folder`` exists, including its heading."""
     name, _, heading = link.partition("#")
     target = folder / name
     if not heading:
@@ -65,7 +65,7 @@ def leads_somewhere(link: str, folder: Path) -> bool:
 
 
 def anchor_of(heading: str) -> str:
-    """Return what a link says behind ``#`` to lead to a heading."""
+    """Return the anchor of a heading, as links write it after ``#``."""
     return re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-")
 
 

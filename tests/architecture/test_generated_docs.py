@@ -1,4 +1,4 @@
-"""The pages of commands and options say what the program says."""
+"""The pages of commands and options agree with the program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every package of ours, and every module beside them, stands in a layer, so that none escapes import-linter."""
+"""Every package, and every module beside them, is in a layer, so that import-linter checks all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of reports, as it was built from ``web``, needs nothing else and says whose software is in it."""
+"""The built report page loads nothing from elsewhere and names the licences of the software in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models are told by us: plain words, the fields of an answer in one order, and nothing of any game.
+"""Our texts for models: plain words, the fields of an answer in one order, and nothing about any game.
 
 Sources: docs/specification.md, No game knowledge; docs/specification.md, Words of prompts.
 """
@@ -75,7 +75,7 @@ MOST_TOKENS = 1200
 
 
 def of_agent(**options: Any) -> tuple[str, type[BaseModel]]:
-    """The instructions of an agent, and the answer that it is asked for; where it travels, routes are there."""
+    """The instructions of an agent and its answer's schema; with routes if it travels."""
     model = ScriptedLLM([{"action": "wait"}])
     routes = (OfferedRoute(1, "somewhere"),) if options.pop("travels", False) else ()
     told = told_ways(routes, may_travel=bool(routes))
@@ -85,7 +85,7 @@ def of_agent(**options: Any) -> tuple[str, type[BaseModel]]:
 
 
 def questions() -> Iterator[tuple[str, str, type[BaseModel]]]:
-    """A name, the instructions and the answer that is asked for, for every question there is."""
+    """A name, the instructions and the answer's schema, for every question."""
     for name, answer in ANSWERS.items():
         fields = dict.fromkeys(prompt_fields(name), "8")
         yield name, fill_prompt(name, **fields), answer

@@ -23,7 +23,7 @@ OpenReport = Callable[..., Page]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium of the system; the tests skip where there is none."""
+    """The system's Chromium; the tests skip without it."""
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("chromium is not installed")
@@ -35,7 +35,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def open_report(browser: Browser, tmp_path: Path) -> Iterator[OpenReport]:
-    """Open a report; whatever the browser complains of, and anything asked of a network, fails the test."""
+    """Open a report. Any error in the browser's console and any request to a network fails the test."""
     complaints: list[str] = []
     contexts = []
 
@@ -60,7 +60,7 @@ def open_report(browser: Browser, tmp_path: Path) -> Iterator[OpenReport]:
 
 @pytest.fixture
 def pictures(tmp_path: Path) -> Path:
-    """Where pictures go: a folder that is kept, if one is named."""
+    """The folder for screenshots; it is kept if the environment names one."""
     folder = Path(os.environ.get(PICTURES_VARIABLE) or tmp_path)
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -68,7 +68,7 @@ def pictures(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def axe() -> str:
-    """The script that looks for faults of accessibility; the tests skip where it was not fetched."""
+    """The script that checks accessibility; the tests skip if it was not downloaded."""
     if not AXE.exists():
         pytest.skip("npm has not fetched axe-core (make page)")
     return AXE.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A report that a server on this computer renews during a run: the page follows, and stays where it is read."""
+"""A local server updates a report during a run: the page follows, and stays at the turn being read."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ VIEWS = ("turn", "map", "curves", "learnt", "compare")
 
 
 def expect_turn(page: Page, name: str) -> None:
-    """The turn is read, by the name that a screen reader says."""
+    """The page shows the turn under the name that a screen reader announces."""
     expect(page.get_by_role("article", name=name, exact=True)).to_be_visible()
 
 

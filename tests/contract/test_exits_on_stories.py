@@ -26,7 +26,9 @@ _LINE = re.compile(r"L(\d+) .*untried: ([^;]+)")
 
 
 class Walker:
-    """Plays turns while the map learns, reads every direction out of every text, and notes what was tried where."""
+    """Plays turns while the map learns, reads every direction in every text, and notes the exits tried at each
+    location.
+    """
 
     def __init__(self, game: Game, workdir: Path) -> None:
         self._game = game

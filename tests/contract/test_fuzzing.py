@@ -84,7 +84,7 @@ def play_at_random(game: IsolatedGame, count: int, chance: random.Random) -> Non
 
 
 def open_and_play(content: bytes, story: Path) -> str:
-    """``played``, or the kind of error that the file ended in; nothing else may happen."""
+    """Return ``played`` or the error's type; no other result is allowed."""
     story.write_bytes(content)
     try:
         with IsolatedGame(story, opening_limit=LIMIT, time_limit=LIMIT) as game:

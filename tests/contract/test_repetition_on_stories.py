@@ -1,4 +1,4 @@
-"""Good play is told from bad on a story in which something moves out of sight in every turn."""
+"""Good and bad play are distinguished in a story in which an object moves out of sight in every turn."""
 
 from __future__ import annotations
 

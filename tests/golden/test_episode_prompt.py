@@ -1,4 +1,4 @@
-"""The question about an episode that is over, and what the next one is told of it, whole."""
+"""The complete question about an ended episode, and the complete report to the next one."""
 
 from __future__ import annotations
 

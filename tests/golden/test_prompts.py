@@ -23,7 +23,7 @@ def as_shown(prompt: Prompt) -> str:
 
 @pytest.fixture(scope="module")
 def model(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> ScriptedLLM:
-    """A model that was asked in every role over fourteen turns of the story that ships."""
+    """A model that was called in every role over fourteen turns of the packaged story."""
     commands = iter(WALKTHROUGH)
 
     def reply(role: Role, _prompt: Prompt, _schema: type[BaseModel]) -> dict[str, object]:
