@@ -35,7 +35,7 @@ def plan(own_story: Path) -> AblationPlan:
 
 
 def transcripts(ablation: Ablation) -> dict[str, list[tuple[str, str]]]:
-    """Every command with what the story said to it, by run."""
+    """Every command with the story's answer, by run."""
     told = {}
     for journal in ablation.folder.rglob("journal.jsonl"):
         events = [json.loads(line)["event"] for line in journal.read_text().splitlines()]

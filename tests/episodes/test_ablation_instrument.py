@@ -1,6 +1,6 @@
-"""An ablation sees an effect where there is one and none where there is none, and its player learns as the seeds ask.
+"""An ablation shows an effect if there is one and none otherwise, and its player learns as the seeds require.
 
-The lengths were chosen on other seeds than those that are played here.
+The lengths were chosen with seeds other than those played here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def play(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[RunMeasures]]:
-    """The runs of an ablation, played by a player that can only win by what memory tells it."""
+    """The runs of an ablation, with a player that can only win with the help of memories."""
 
     def runs(arms: str, episodes: int) -> list[RunMeasures]:
         plan = scripted_plan(own_story, arms, pairs=PAIRS, episodes=episodes, turns=TURNS, seed=SEED)

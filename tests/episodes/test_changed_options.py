@@ -1,4 +1,6 @@
-"""``zorkgpt resume`` with another model or sampling: the run's journal tells of the change, and whoever reads it."""
+"""``zorkgpt resume`` with another model or sampling: the change is in the run's journal and in everything read from
+it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ def server() -> Iterator[MisbehavingServer]:
 
 @pytest.fixture(scope="module")
 def paused(tmp_path_factory: pytest.TempPathFactory, server: MisbehavingServer) -> Path:
-    """A folder with a run that has spent its tokens in its second turn or later. Nobody changes it."""
+    """A folder with a run that has spent its tokens in its second turn or later. No test changes it."""
     folder = tmp_path_factory.mktemp("paused")
     with pytest.MonkeyPatch.context() as here:
         here.chdir(folder)
@@ -53,7 +55,7 @@ def resume(*arguments: str) -> Ran:
 
 
 def asked_since(server: MisbehavingServer) -> list[tuple[str, float | None]]:
-    """Model and temperature of every question that has come since somebody looked last."""
+    """Model and temperature of every request since the last look."""
     found = [(asked.body["model"], asked.body.get("temperature")) for asked in server.asked if asked.body]
     server.asked.clear()
     return found

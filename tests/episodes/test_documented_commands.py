@@ -1,7 +1,7 @@
-"""Every command of the README and the docs is one that the program takes, and each that can be run here does its work.
+"""Every command in the README and the docs is accepted, and each one that can be run here works.
 
-It is run in a copy of a work folder in which runs were played, one of them was killed, and something was learnt.
-Whatever server a page names, a scripted one answers; runs are shortened.
+It runs in a copy of a work folder that has runs, one of them killed, and something learnt. A scripted server stands
+in for every server in the docs; runs are shortened.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ SERVER = re.compile(r"https?://\S+/v1")
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A folder in which something was played.
+    """A folder with runs.
 
-    one, two: the ids of runs of as many episodes
-    killed: the id of a run that can go on
-    memory: the title of a memory that the run ``one`` began with
-    asked: the first turn of ``two`` after which a model was asked for a memory
+    one, two: the ids of runs with that many episodes
+    killed: the id of a run that can be resumed
+    memory: the title of a memory with which the run ``one`` began
+    asked: the first turn of ``two`` after which the memory model was called
     """
 
     folder: Path

@@ -22,7 +22,7 @@ EPISODES, TURNS = 2, 40
 
 @dataclass
 class Overheard:
-    """A real model whose agent's prompts are kept, by episode."""
+    """A real model that records the agent's prompts by episode."""
 
     inner: LanguageModel
     prompts: list[list[str]] = field(default_factory=list)

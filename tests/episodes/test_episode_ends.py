@@ -50,7 +50,7 @@ def player_of(commands: Iterable[str]) -> ScriptedLLM:
 
 
 def summaries(folder: Path) -> list[EpisodeSummary]:
-    """All of the work folder's, each of which must be understood."""
+    """The summaries in the work folder, each of which must be valid."""
     *lines, last = parse_summaries((folder / SUMMARIES_FILE).read_text(encoding="utf-8")).lines
     assert not last.text
     return [line.summary for line in lines if line.summary is not None or pytest.fail(line.text)]
@@ -64,7 +64,7 @@ def learnt(folder: Path) -> list[str]:
 def play_once(
     story: Path, folder: Path, commands: tuple[str, ...], *, turns: int | None = None, seed: int = 1
 ) -> tuple[EpisodeEnded, EpisodeSummary]:
-    """How an episode of these commands ended, and its summary in the file, which says the same of it."""
+    """How an episode of these commands ended, and its summary in the file, which must agree."""
     limit = turns or len(commands) + 1
     run = play_run(story, player_of(commands), folder, seed=seed, max_turns_per_episode=limit, **OPTIONS)
     (ended,), (summary,) = run.episodes, summaries(folder)
@@ -74,7 +74,7 @@ def play_once(
 
 
 def play_watched(story: Path, model: ScriptedLLM, folder: Path, watch: Callable[[Event, Flag], None]) -> RunEnd:
-    """Two deadly episodes, watched by somebody who may raise, or set the flag that stops the run."""
+    """Two deadly episodes, with a watcher that may raise, or set the flag that stops the run."""
     episodes = TWO_DEATHS["episodes"]
     options = {name: value for name, value in TWO_DEATHS.items() if name != "episodes"}
     configuration = GameConfiguration(zork_game_workdir=folder, **options, **OPTIONS)
@@ -92,7 +92,7 @@ def play_watched(story: Path, model: ScriptedLLM, folder: Path, watch: Callable[
 
 @pytest.fixture(scope="module")
 def unstopped(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Event], list[str]]:
-    """The events of two deadly episodes that nobody stopped, and what was learnt of them."""
+    """The events of two deadly episodes without a stop, and what was learnt of them."""
     folder = tmp_path_factory.mktemp("unstopped")
     run = play_run(own_story, player_of(INTO_THE_MUD * 2), folder, **TWO_DEATHS, **OPTIONS)
     return list(run.events), learnt(folder)

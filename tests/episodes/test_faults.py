@@ -1,4 +1,4 @@
-"""Models that fail or talk nonsense: play goes on where it can, and pauses where it must."""
+"""Models that fail or return nonsense: play continues if it can, and pauses if it must."""
 
 from __future__ import annotations
 

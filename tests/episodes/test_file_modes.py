@@ -21,7 +21,9 @@ def modes(folder: Path, names: tuple[str, ...]) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def played(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A work folder whose shared files were closed after a first run, and the folder of a second run that used them."""
+    """A work folder whose shared files were restricted after a first run, and the folder of a second run that used
+    them.
+    """
     folder = tmp_path_factory.mktemp("work")
     play_prompted(own_story, folder, turns=12, episodes=5)
     for name in CLOSED:

@@ -73,7 +73,7 @@ def _content(path: Path) -> str:
 
 
 def the_line(shown: Ran) -> str:
-    """What a command that could not go on said of it."""
+    """The error line of a command that could not continue."""
     assert shown.status in {1, 2}, shown
     assert b"Traceback" not in shown.out + shown.err
     lines = shown.lines or [line for line in shown.out.decode().splitlines() if line.startswith("Paused")]
@@ -82,7 +82,7 @@ def the_line(shown: Ran) -> str:
 
 
 def obeying_modes() -> None:
-    """The process may do what a file's mode says, even as root."""
+    """The process has only the rights that file modes give, even as root."""
     ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, 0, 0, 0)
 
 
@@ -147,7 +147,7 @@ def test_a_work_folder_without_a_name_is_not_the_current_folder(
 def test_a_full_disk_is_said_and_every_file_that_was_there_is_whole(
     work: Path, play: Callable[..., Ran], room: int, memories: int, refused: str
 ) -> None:
-    """No file may grow past ``room`` bytes, which fails where a full disk does, in the middle of a write."""
+    """No file may grow past ``room`` bytes, so that writes fail in the middle, as on a full disk."""
     with (work / "Memories.md").open("a") as file:
         file.write("." * memories)
     before = listing(work.parent)
@@ -279,7 +279,7 @@ def test_a_run_that_cannot_begin_leaves_none_that_would_be_resumed_instead_of_an
 def test_a_run_that_cannot_begin_leaves_no_work_folder_that_was_not_there(
     tmp_path: Path, own_story: Path, clean_environment: pytest.MonkeyPatch, place: bytes
 ) -> None:
-    """The run's files cannot hold the story's path, which is no text."""
+    """The run's files cannot hold the story's path, which is not valid text."""
     clean_environment.chdir(tmp_path)
     story = tmp_path / os.fsdecode(place)
     story.parent.mkdir(exist_ok=True)

@@ -49,7 +49,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def lives(role: Role, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-    """An agent that never goes east, for there lies the mud, where it would die: its episodes have all their turns."""
+    """An agent that never goes east into the deadly mud, so that its episodes have all their turns."""
     reply = decided_by_prompt(role, prompt, schema)
     return reply | {"action": "look"} if role == "agent" and reply["action"] == "east" else reply
 

@@ -1,4 +1,4 @@
-"""The interpreter's process is killed from outside: the run goes on as if it had not been, or says so."""
+"""The interpreter's process is killed from outside: the run continues unchanged, or reports the failure."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def is_repeated(folder: Path, turns: int = TURNS) -> None:
 
 
 def is_as_if_nothing_had_been(events: list[Event], folder: Path) -> None:
-    """The run shows what a run shows whose process is left alone, and is played again like one."""
+    """The run equals one whose process was left alone, and is replayed like one."""
     with IsolatedGame(STORY) as game:
         undisturbed = play_isolated(game, prompted(), folder / "undisturbed")
     assert [turn.record for turn in played(events)] == [turn.record for turn in played(undisturbed)]
@@ -124,7 +124,7 @@ class KilledAtWork(Killed):
 
 
 def _kill_once_asked(child: int) -> None:
-    """The kernel has stopped the process, with whatever it was asked waiting for it."""
+    """Kill the process once the kernel has stopped it, with a request waiting."""
     while Path(f"/proc/{child}/stat").read_text().split()[2] != "T":
         os.sched_yield()
     os.kill(child, signal.SIGKILL)

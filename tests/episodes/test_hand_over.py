@@ -20,7 +20,7 @@ MORE_TURNS = 3
 
 
 def typed_without_a_person(folder: Path, *arguments: str) -> str:
-    """The command was run with nobody at its standard input; returns what it printed."""
+    """The command was run with an empty standard input; returns its output."""
     result = subprocess.run(
         [*COMMAND, *arguments, "--workdir", "work"],
         cwd=folder,
@@ -39,7 +39,7 @@ def events(run: Path) -> list[Event]:
 
 
 def players(run: Path) -> list[str]:
-    """Whose answer each turn of the run was played by: "person" or "model"."""
+    """The player of each turn of the run: "person" or "model"."""
     found, latest = [], ""
     for event in events(run):
         if isinstance(event, ModelAnswered) and event.role == "agent":

@@ -1,4 +1,4 @@
-"""What lies in the current folder is not run, and no child process is given a key, whatever command is typed."""
+"""No command runs code from the current folder or passes a key to a child process."""
 
 from __future__ import annotations
 

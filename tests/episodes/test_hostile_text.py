@@ -1,4 +1,4 @@
-"""What a model, a server, a file or a file's name says is shown on the terminal, and never obeyed by it."""
+"""Text from a model, a server, a file or a file name is shown on the terminal without effect on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A key goes to its server and nowhere else, whatever the server does with it."""
+"""A key is sent to its server only, whatever the server does with it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def every_byte(folder: Path, shown: list[Ran]) -> dict[str, bytes]:
 
 
 def leaks(written: dict[str, bytes]) -> list[tuple[str, str]]:
-    """Where a key stands, and around it what."""
+    """The places that contain a key, with the text around it."""
     return [
         (place, repr(content[max(0, content.index(spelt) - 100) :][:200]))
         for place, content in written.items()
@@ -66,7 +66,7 @@ def leaks(written: dict[str, bytes]) -> list[tuple[str, str]]:
 
 
 def spellings(key: str) -> list[bytes]:
-    """The key as it is, and what of it stands in Base64 whatever is before it."""
+    """The key in plain text, and its parts that are the same in Base64 at any offset."""
     encoded = (b64encode(b"x" * before + key.encode())[4:-4] for before in range(3))
     return [key.encode(), *encoded]
 
@@ -132,7 +132,7 @@ def test_an_address_with_a_key_in_it_is_refused_without_repeating_it(tmp_path: P
 
 @pytest.mark.parametrize("command", [("run",), ("doctor",), ("ablate",), ("memories", "check")])
 def test_a_key_is_not_sent_where_a_file_says_that_others_can_write(tmp_path: Path, command: tuple[str, ...]) -> None:
-    """A folder that is shared, and somebody's configuration in it."""
+    """A shared folder with another user's configuration in it."""
     below = tmp_path / "shared" / "mine"
     below.mkdir(parents=True)
     (tmp_path / "shared" / ".git").mkdir()

@@ -20,7 +20,7 @@ KILLS = {"anywhere": 90, "on a route": 40, "at the end of an episode": 20, "whil
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Effects]:
-    """The work folder of a run that nobody stopped, and the points at which it could be killed."""
+    """The work folder of a run without a stop, and the points at which it could be killed."""
     folder = tmp_path_factory.mktemp("uninterrupted")
     effects = effects_of_a_run(folder)
     assert len(effects.ends) > 20
@@ -59,7 +59,7 @@ def new_disk(disks: Path | None) -> Path | None:
 
 
 def has_ended(folder: Path) -> bool:
-    """The run was killed after it had told of its end."""
+    """Whether the run was killed after it had reported its end."""
     events = journal_of(folder)
     return bool(events) and isinstance(events[-1], RunEnded)
 

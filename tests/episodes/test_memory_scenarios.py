@@ -213,7 +213,7 @@ def test_a_tentative_memory_is_superseded_by_what_came_later(tmp_path: Path) -> 
 
 
 def sword_model(_role: Role, prompt: Prompt, _schema: type[BaseModel]) -> Reply:
-    """Says what any sensible model would of the sword, and nothing of anything else."""
+    """Remembers what any sensible model would about the sword, and nothing else."""
     news = prompt.user.split("WHAT IS NEW HERE:")[1]
     memories = []
     if "FIRST VISIT" in news and "sword" in news.split("Turn ")[0]:

@@ -26,7 +26,7 @@ ATTEMPTS = 12
 
 
 def play(story: Path, base_url: str, folder: Path, paused: Callable[[], None] = lambda: None) -> WholeRun:
-    """A run in which every role has something to say, on the server there; no time is spent on pauses."""
+    """A run in which every role is called, on that server, without time spent on pauses."""
     patience = Patience()
 
     def sleep(seconds: float) -> None:
@@ -88,12 +88,12 @@ def test_what_was_learnt_is_the_same(healthy: WholeRun, troubled: WholeRun) -> N
 
 
 def heard(run: WholeRun) -> list[tuple[str, str, dict[str, object]]]:
-    """Who was asked what, and the answer that counted."""
+    """The calls by role, and the answers that were used."""
     return [(event.role, event.prompt_sha256, event.answer) for event in run.events if isinstance(event, ModelAnswered)]
 
 
 def learnt(run: WholeRun) -> tuple[bytes, dict[str, Any]]:
-    """What the work folder holds of memories and of the map, whose metadata say when it was written."""
+    """The memories and the map in the work folder, without the time of writing."""
     (started,) = (event for event in run.events if isinstance(event, RunStarted))
     workdir = Path(started.folder).parents[1]
     map_state = json.loads((workdir / "map_state.json").read_bytes())

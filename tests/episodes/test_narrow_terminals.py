@@ -1,4 +1,4 @@
-"""In a terminal of any width no table is wrapped by the terminal, and what a run was assisted by is said in full."""
+"""At any width the terminal wraps no table, and a run's assistance is shown completely."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _read(terminal: int) -> bytes:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two runs. Nobody changes it."""
+    """A folder with two runs. No test changes it."""
     folder = tmp_path_factory.mktemp("narrow")
     events: list[Event] = [started(), played(turn(1, "pull chain")), played(turn(2, "take banner", score=5)), ended()]
     changes: dict[str, Any] = {

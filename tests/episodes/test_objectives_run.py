@@ -1,4 +1,4 @@
-"""Objectives follow what the agent says of them, and an episode that knows something begins with some."""
+"""Objectives follow the agent's reports, and an episode with earlier knowledge begins with some."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Player:
         return [section.splitlines() for section in sections]
 
     def asked(self) -> int:
-        """How often a model was asked about objectives."""
+        """The number of calls about objectives."""
         return sum("objectives" in call.schema.model_fields for call in self.model.calls)
 
 

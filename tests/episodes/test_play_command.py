@@ -1,4 +1,4 @@
-"""``zorkgpt play`` as typed: a person chooses the commands, and everything else is as in any run."""
+"""``zorkgpt play`` as typed: a person chooses the commands; everything else is as in any run."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_what_was_learnt_so_far_is_of_all_sittings(tmp_path: Path) -> None:
 
 
 class Lasting:
-    """Answers with memories for the file, whatever tier the prompt draws."""
+    """Answers with memories for the file, regardless of the tier drawn from the prompt."""
 
     def play(self, handler: Handler) -> None:
         answer = answer_to(handler.server.asked[-1].body).replace('"ephemeral"', '"permanent"')

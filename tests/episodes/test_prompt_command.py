@@ -23,7 +23,7 @@ TURNS = 60
 
 
 class Lives:
-    """A healthy server whose agent never goes east, for there lies the mud, where it would die."""
+    """A healthy server whose agent never goes east into the deadly mud."""
 
     def play(self, handler: Handler) -> None:
         answer = json.loads(answer_to(handler.server.asked[-1].body))
@@ -33,7 +33,7 @@ class Lives:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A work folder with a run of our own story. Nobody changes it."""
+    """A work folder with a run of our own story. No test changes it."""
     folder = tmp_path_factory.mktemp("played")
     with MisbehavingServer(Lives()) as server, pytest.MonkeyPatch.context() as here:
         here.chdir(folder)

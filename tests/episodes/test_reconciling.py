@@ -155,7 +155,7 @@ def test_another_run_that_learns_in_the_same_folder_loses_nothing_of_either(tmp_
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The work folder of a run that was not stopped. Nobody changes it."""
+    """The work folder of a run that was not stopped. No test changes it."""
     folder = tmp_path_factory.mktemp("whole")
     play(folder)
     return folder

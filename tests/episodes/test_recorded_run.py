@@ -1,16 +1,16 @@
-"""What an earlier version has recorded is repeated by this one, exactly.
+"""This version repeats exactly what earlier versions have recorded.
 
-``tests/recorded`` has a work folder for each version that wrote its runs in a way of its own, by the version's name.
-Such a run holds every answer, prompt (by its digest), observation and shared file: where it is not repeated, users' own
-runs are not either, and the change belongs into the change log.
+``tests/recorded`` has a work folder for each version whose runs differ in format, named after the version. Such a run
+contains every answer, prompt (as a digest), observation and shared file. If it cannot be repeated, neither can users'
+runs, and the change belongs in the change log.
 
-Nothing there is ever edited. Where prompts change on purpose, the prompts of old runs cannot be repeated, only their
-commands, and the newest folder is recorded anew; where the journal's format does, old runs still have to be read, and
-a folder of the new version is added:
+These files are never edited. When prompts change on purpose, only the commands of old runs can be repeated, and the
+newest folder is recorded again. When the journal's format changes, old runs must still be readable, and a folder for
+the new version is added:
 
     python -m tests.fixtures.recorded_run /srv/recorded
 
-on a machine with a ``/srv``, then its ``game_files/runs`` as ``tests/recorded/VERSION/runs``, without the ``run.lock``.
+on a machine with ``/srv``. Copy its ``game_files/runs`` to ``tests/recorded/VERSION/runs``, without the ``run.lock``.
 """
 
 from __future__ import annotations

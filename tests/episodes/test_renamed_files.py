@@ -1,4 +1,4 @@
-"""A run whose shared files have other names than usual is repeated and forked with all of them."""
+"""A run whose shared files have custom names is repeated and forked with all of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARCHIVE = "# Archive of the knowledge base\n\n- The tide turns at noon (in Mecha
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The work folder of a run with file names of its own, begun with an archive there. Nobody changes it."""
+    """The work folder of a run with file names of its own, begun with an archive there. No test changes it."""
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "notes.archive.md").write_text(ARCHIVE)
     play_prompted(STORY, folder, turns=5, **OWN_NAMES)

@@ -34,7 +34,7 @@ def is_whole(replayed: Replayed, turns: int) -> bool:
 
 
 def turns_of(folder: Path) -> int:
-    """Turns of the newest run: who plays at random may die before an episode's last one."""
+    """The number of turns of the newest run; a random player may die before an episode's last turn."""
     return sum(isinstance(line.event, TurnPlayed) for line in read_journal(find_run(folder)))
 
 
@@ -63,7 +63,7 @@ def edited(folder: Path, change: Callable[[bytes], bytes]) -> None:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The work folder of a run of two short episodes, begun with memories there. Nobody changes it."""
+    """The work folder of a run of two short episodes, begun with memories there. No test changes it."""
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "Memories.md").write_text(f"# Location Memories\n\n## Location 35: Forecourt\n\n{OWN_WORDS}")
     play_prompted(STORY, folder, turns=15, episodes=2)
@@ -153,7 +153,7 @@ def test_a_checkpoint_of_a_journal_that_is_shorter_is_named(copied: Path) -> Non
 
 
 def test_another_answer_is_the_first_difference(copied: Path) -> None:
-    """What a model is said to have answered shows in the next turn's record, at the latest."""
+    """A changed answer of a model shows in the next turn's record at the latest."""
     lines = list(read_journal(find_run(copied)))
     turns = [line for line in lines if isinstance(line.event, TurnPlayed)]
     shutil.rmtree(find_run(copied) / CHECKPOINTS)

@@ -39,7 +39,7 @@ def server() -> Iterator[MisbehavingServer]:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory, server: MisbehavingServer) -> Path:
-    """A folder with a run of two episodes in ``work``. Nobody changes it."""
+    """A folder with a run of two episodes in ``work``. No test changes it."""
     folder = tmp_path_factory.mktemp("recorded")
     command = ("run", "--max-turns", str(TURNS), "--episodes", "2", "--quiet", "--base-url", server.base_url)
     assert ran(folder, *command, "--workdir", "work").status == 0

@@ -1,4 +1,4 @@
-"""``zorkgpt report`` as typed: a page for every run, whatever became of it."""
+"""``zorkgpt report`` as typed: a page for every run, in any state."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def copied(recorded: Path) -> Path:
 
 
 def reported(run: Path, own_story: Path) -> dict[str, Any]:
-    """What the page of the run is told."""
+    """The content of the run's page."""
     shown = typed("report", str(run), "-o", "page.html", "--game", str(own_story))
     assert shown.status == 0, shown
     (told,) = data_in(Path("page.html").read_text(encoding="utf-8"))["runs"]

@@ -1,4 +1,4 @@
-"""The report of a run whose model wrote what browsers obey, and what is no text at all."""
+"""The report of a run whose model wrote code for browsers and invalid text."""
 
 from __future__ import annotations
 

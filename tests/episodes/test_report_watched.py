@@ -91,7 +91,7 @@ def data_of(address: str) -> dict[str, Any]:
 
 
 def until(address: str, is_so: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """Ask for the data now and then until it is so, and return them."""
+    """Poll the page's content until the condition holds, and return it."""
     deadline = time.monotonic() + PATIENCE
     while not is_so(data := data_of(address)):
         assert time.monotonic() < deadline, data

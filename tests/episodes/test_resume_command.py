@@ -1,4 +1,4 @@
-"""``zorkgpt resume`` as typed: which run it goes on with, and the one line where it cannot."""
+"""``zorkgpt resume`` as typed: which run it resumes, and the error line if it cannot."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def resume(folder: Path, *arguments: str) -> Ran:
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory, server: MisbehavingServer, own_story: Path) -> Path:
-    """A folder with a copy of the story, and in ``work`` a run of it that has spent its budget. Nobody changes it."""
+    """A folder with a copy of the story, and in ``work`` a run of it that has spent its budget. No test changes it."""
     folder = tmp_path_factory.mktemp("stopped")
     shutil.copyfile(own_story, folder / "copy.z5")
     shown = play(folder, server, "--game", "copy.z5", "--max-tokens", "25")
@@ -60,7 +60,7 @@ def here(stopped: Path, tmp_path: Path) -> Path:
 
 
 def refusal(shown: Ran, status: int = 1) -> str:
-    """The one line that a command says which cannot do what it should."""
+    """The error line of a command that cannot do its work."""
     assert shown.status == status, shown
     assert shown.out == b""
     (line,) = shown.lines
@@ -108,7 +108,7 @@ KEY = "sk-of-this-server"
 
 
 def keys_sent(server: MisbehavingServer) -> set[str]:
-    """The headers with keys that have come since somebody looked last."""
+    """The request headers with keys since the last look."""
     sent = {asked.headers.get("authorization", "") for asked in server.asked}
     server.asked.clear()
     return sent

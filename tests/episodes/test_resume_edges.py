@@ -41,7 +41,7 @@ def add_by_hand(folder: Path, title: str, location_id: int = 32) -> None:
 
 
 def stopped(story: Path, folder: Path, at: int) -> None:
-    """A run that was paused in turn ``at``; no critic sends proposals back, so that the agent is asked once a turn."""
+    """A run that was paused in turn ``at``. No critic rejects proposals, so the agent is called once a turn."""
     assert play_prompted(story, folder, turns=TURNS, model=prompted(Before({at: stop})), critic=ONCE).end == "paused"
 
 

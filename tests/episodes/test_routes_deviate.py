@@ -1,4 +1,4 @@
-"""A route that leads elsewhere than before, by chance or by somebody's doing, stops there and is trusted less."""
+"""A route that leads elsewhere than before, by chance or by an edit, stops there and is trusted less."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_a_turn_on_a_route_says_what_the_route_is_for(own_story: Path, tmp_path:
 
 @pytest.fixture(scope="module")
 def whole(own_story: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The work folder of a run that was not stopped. Nobody changes it."""
+    """The work folder of a run that was not stopped. No test changes it."""
     folder = tmp_path_factory.mktemp("whole")
     play(own_story, folder, ScriptedLLM(Returning()))
     return folder

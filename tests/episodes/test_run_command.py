@@ -58,7 +58,7 @@ def zorkgpt(folder: Path, *arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Without a key or an address of the machine's own, and without memories, so that only the agent asks."""
+    """No key or URL of the machine's own, and no memories, so that only the agent is called."""
     unset = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
     kept = {name: value for name, value in os.environ.items() if name not in unset}
     return kept | {"ZORKGPT_SIMPLE_MEMORY__ENABLED": "false"}

@@ -1,4 +1,4 @@
-"""The metrics of a run that was really played are those that its players and managers would tell."""
+"""The metrics of a played run agree with its players and managers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one episode found out is in the next one's prompts, where it belongs, and nothing that was only its own is."""
+"""What one episode learned is in the next one's prompts, in its place, except what held only for that episode."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Player:
     )
 
     def reply(self, role: Role, prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        """The script's next command, or what is said of the first episode."""
+        """The script's next command, or the lessons of the first episode."""
         if role == "agent" and self.played in self.down_before:
             self.down_before.remove(self.played)
             return LanguageModelUnavailable("down for a moment")
@@ -173,7 +173,7 @@ def story(script: Script, request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture(scope="module")
 def players(script: Script, story: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[Way, Player]:
-    """Whoever has played both episodes, by the way."""
+    """The players of both episodes, by the way."""
     return {way: play(script, story, tmp_path_factory.mktemp("two"), way) for way in WAYS}
 
 
@@ -184,7 +184,7 @@ def player(players: dict[Way, Player], request: pytest.FixtureRequest) -> Player
 
 
 def section(prompt: str, title: str) -> str:
-    """The part of an agent's prompt under that title; "" where there is none."""
+    """The part of an agent's prompt under that title, or ""."""
     return prompt.partition(f"## {title}\n")[2].partition("\n\n## ")[0]
 
 

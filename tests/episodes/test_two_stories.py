@@ -42,7 +42,7 @@ def played(tmp_path_factory: pytest.TempPathFactory, server: MisbehavingServer, 
 
 @pytest.fixture(autouse=True)
 def here(played: Path, tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
-    """A copy of that folder, where everything is typed."""
+    """A copy of that folder, in which the commands run."""
     folder = shutil.copytree(played, tmp_path / "here")
     clean_environment.chdir(folder)
     return folder
@@ -59,7 +59,7 @@ def out(*arguments: str, status: int = 0) -> str:
 
 
 def runs_listed(*options: str) -> list[str]:
-    """The lines of the list that begin with a run; those below a run say why it stopped."""
+    """The lines of the list that begin with a run; lines below a run give the reason of its stop."""
     return [line for line in out("runs", "list", *options).splitlines()[1:] if not line.startswith(" ")]
 
 

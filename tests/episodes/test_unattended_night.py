@@ -1,4 +1,4 @@
-"""A model that is down or rate-limited is waited for, and whoever has to stop the run can do so at any time."""
+"""A run waits for a model that is down or rate-limited, and can be stopped at any time."""
 
 from __future__ import annotations
 

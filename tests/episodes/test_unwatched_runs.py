@@ -27,7 +27,7 @@ needs_full_device = pytest.mark.skipif(not FULL.exists(), reason="this system ha
 
 
 def ran(folder: Path, shell: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command, run by the shell as ``shell`` says with ``"$@"`` for the command."""
+    """The command, run by the shell line ``shell``, in which ``"$@"`` is the command."""
     with MisbehavingServer(proposes("north")) as server:
         command = zorkgpt(folder, "run", "--base-url", server.base_url, *arguments)
         return subprocess.run(

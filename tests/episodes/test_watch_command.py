@@ -47,7 +47,7 @@ def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) ->
 
 @contextmanager
 def playing(folder: Path, server: MisbehavingServer, turns: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A run is being played in a process of its own; its first question was asked."""
+    """A run in another process, after its first model call."""
     command = [*COMMAND, "run", "--max-turns", str(turns), "--base-url", server.base_url, "--workdir", "work"]
     with subprocess.Popen(command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL) as process:
         until = time.monotonic() + PATIENCE

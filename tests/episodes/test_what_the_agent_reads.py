@@ -1,4 +1,4 @@
-"""Two hundred turns of play, and what stands in every prompt of the agent: each thing that it needs, once."""
+"""Two hundred turns of play, with each required part once in every prompt of the agent."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ LONG_LINE = 80
 
 
 class Moment(NamedTuple):
-    """A turn, and the prompt in which its command was asked for."""
+    """A turn, and the prompt for its command."""
 
     turn: TurnRecord
     prompt: str
 
 
 def moments_of(story: Path, folder: Path, commands: tuple[str, ...], *, reads_rooms: bool, seed: int) -> list[Moment]:
-    """Every turn of the commands, whose model reads each text as a room's description, or none."""
+    """Every turn of the commands, with a model that takes each text for a room's description, or none."""
     left = iter(commands)
     prompts: list[str] = []
 

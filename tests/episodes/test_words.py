@@ -1,4 +1,4 @@
-"""What a person is told, typed as they type it: no riddle, nothing in silence, and what to do next."""
+"""Messages to users, for commands as they type them: clear, never missing, with the next step."""
 
 from __future__ import annotations
 
