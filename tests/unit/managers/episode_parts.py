@@ -18,7 +18,7 @@ from zorkgpt.llm.stand_ins import Reply, ReplyFunction, ScriptedLLM
 
 @dataclass
 class Knowledge(KnowledgeManager):
-    """Stands in for the knowledge manager: what it was told is what it knows; ``known`` is shown in prompts."""
+    """Stands in for the knowledge manager: it knows what was added to it; ``known`` is shown in prompts."""
 
     model: ScriptedLLM
     lines: dict[str, list[KnowledgeLine]] = field(default_factory=dict)

@@ -33,7 +33,7 @@ class KnowledgePlay(Play[KnowledgeManager]):
         self.archive = workdir / "knowledgebase.archive.md"
 
     def play(self, turns: int) -> None:
-        """So many turns, of which the fifth wins a point and every one may bring an update."""
+        """That many turns, of which the fifth wins a point and each may cause an update."""
         for _ in range(turns):
             won = int(self.state.turn_count % 10 == 4)
             self.turn(score=(self.now.score or 0) + won)

@@ -30,7 +30,7 @@ def changing(action: str, text: str = "Done.", number: int = 1) -> TurnRecord:
 
 
 def silent(action: str, text: str, number: int = 1) -> TurnRecord:
-    """The command changed nothing but the hash of a world in which somebody walks about, and took a turn."""
+    """The command changed nothing but the hash of a world with a moving character, and took a turn."""
     return turn(action, replace(moment(), moves=4), replace(moment(text, world="w2"), moves=5), number)
 
 

@@ -18,7 +18,7 @@ from zorkgpt.llm.stand_ins import Reply, ReplyFunction
 
 @dataclass
 class Memories:
-    """Stands in for the memory manager: its two caches. ``shuffled``: whose memories are shown instead of whose."""
+    """Stands in for the memory manager: its two caches. ``shuffled``: location ids whose memories are swapped."""
 
     memory_cache: dict[int, list[Memory]] = field(default_factory=dict)
     ephemeral_cache: dict[int, list[Memory]] = field(default_factory=dict)
@@ -62,5 +62,5 @@ class ObjectivePlay(Play[ObjectiveManager]):
 
 
 def found(*texts: str, **others: object) -> dict[str, object]:
-    """An answer that proposes these objectives and says nothing else unless told so."""
+    """An answer that proposes these objectives, with nothing else by default."""
     return {"objectives": [{"text": text} for text in texts], **others}

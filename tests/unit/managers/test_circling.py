@@ -1,4 +1,4 @@
-"""Going round in circles is said, and nothing else is done about it."""
+"""Going round in circles is reported, without any other effect."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ MILL = Observation(
 def said(
     knowledge: str = "", syntax: str = "", objectives: str = "", map_: str = "", memory: str = "", circling: str = ""
 ) -> list[PromptSection]:
-    """What the managers have to say, in no order."""
+    """The sections of the managers, in no order."""
     return [
         PromptSection("Map", map_, 6, Place.MAP),
         PromptSection("COMMAND SYNTAX", syntax, 5, Place.SYNTAX),

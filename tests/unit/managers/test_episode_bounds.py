@@ -1,4 +1,4 @@
-"""How much of an episode is told: to the model that draws its lessons, and to the player of the next one."""
+"""How much of an episode is in the prompt for its lessons, and in the report to the next episode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Episodes are summed up from facts, taught from once where they teach, and handed over in the past tense."""
+"""Episodes are summed up from facts, submitted once if instructive, and reported in the past tense."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_the_model_is_asked_once_about_an_instructive_episode_when_an_episode_is
 
 
 def test_the_plan_is_replaced_and_the_next_episode_reads_it_first(tmp_path: Path) -> None:
-    """Two players stopped at the same trap for want of a knife that nothing said to take along."""
+    """Two players stopped at the same trap without a knife, because no note told them to take it along."""
     first = {**NOTHING, "plan": ["Take the knife from the drawer along (a guess)"]}
     play = EpisodePlay(tmp_path, [first, {**NOTHING, "plan": None}, {**NOTHING, "plan": []}])
     for episode in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""How turns are told in a prompt, and what becomes of answers that are long, missing or told before."""
+"""How turns are written in a prompt, and how long, missing or repeated answers are treated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONG = "The wheel of the mill turns slowly, and the water comes down over it in 
 
 
 def told(*entries: dict[str, Any], played: list[tuple[str, str]] = PLAYED, **style: Any) -> list[str]:
-    """The turns as text; there is much room unless ``style`` says otherwise."""
+    """The turns as text; there is much room unless ``style`` limits it."""
     return [turn.text for turn in HistoryTeller(played, **{"characters": 9000, "most": 3, **style}).tell(entries)]
 
 

@@ -52,7 +52,7 @@ class TestWhatIsShown:
         assert manager.text(14) == "Worked in this story: dip banner in basket; dip in loom"
 
     def test_verbs_that_take_no_list(self, tmp_path: Path) -> None:
-        """What the story says to any command that names a thing that is not there is no word about lists."""
+        """The answer to any command that names an absent object is no evidence about lists."""
         manager = manager_in(tmp_path)
         for record in (
             changing("take basket"),
@@ -270,7 +270,7 @@ def test_the_status_says_how_much_is_known(tmp_path: Path) -> None:
 
 @pytest.mark.stories
 def test_what_zorks_walkthrough_shows_is_short_and_true(zork1: Path, tmp_path: Path) -> None:
-    """Somebody walks about in Zork and changes the world on nearly every turn; what looks do changes nothing."""
+    """A character moves about in Zork and changes the world on nearly every turn; a look changes nothing."""
     manager = LexiconManager(
         manager_in(tmp_path / "other").logger,
         manager_in(tmp_path).config,

@@ -1,4 +1,4 @@
-"""What stands in ``Memories.md`` after memories were taken out, proven false, or quoted for a small model."""
+"""The content of ``Memories.md`` after memories were removed, invalidated, or quoted for a small model."""
 
 from __future__ import annotations
 

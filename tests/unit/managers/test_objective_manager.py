@@ -75,7 +75,7 @@ def test_what_objectives_are_not_found_from_gives_them_no_early_start(tmp_path: 
 def test_knowledge_and_objectives_are_not_updated_in_one_turn(
     tmp_path: Path, knowledge_asks: Sequence[int], asked: list[int]
 ) -> None:
-    """Both prompts are long. Where knowledge is updated every turn, objectives still are."""
+    """Both prompts are long. If knowledge is updated every turn, objectives still are."""
     play = ObjectivePlay(tmp_path, lambda *_: NOTHING, objective_update_interval=3)
     turns = []
     for turn in range(1, 9):

@@ -1,6 +1,6 @@
-"""How much of each thing a prompt of the agent shows at most, in characters: four are a token.
+"""How much of each part a prompt of the agent shows at most, in characters: four are a token.
 
-The story's texts share the room beside the instructions: 16,000 characters, for there are no instructions here.
+The story's texts share the room beside the instructions: 16,000 characters, because there are no instructions here.
 """
 
 from __future__ import annotations

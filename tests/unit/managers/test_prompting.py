@@ -1,4 +1,4 @@
-"""What is left out of a prompt that is too long, and how played turns are told in it."""
+"""What is left out of a prompt that is too long, and how played turns are written in it."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ LIT = [described(place, "The lamp shows four walls.") for place in CELLAR]
 def followed(
     folder: Path, seen: list[Observation], *, known: tuple[str, ...] = (), assist: str = "none"
 ) -> RouteManager:
-    """Follow a lit route through the cellar, as far as it goes, while this is seen."""
+    """Follow a lit route through the cellar, as far as it goes, with this observation."""
     steps = tuple(RouteStep("down", Waypoint.of(each)) for each in LIT)
     goal = Goal("room", 14, "Cave")
     said = frozenset(digest for text in known for digest in digests_of(text))

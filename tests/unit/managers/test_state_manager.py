@@ -1,4 +1,4 @@
-"""``current_state.json`` shows the present and never stands in the way of play."""
+"""``current_state.json`` shows the present and never blocks play."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed nothing to be seen is listed where it was typed, without a word of reproach."""
+"""Commands without a visible effect are listed at their location, without judgement."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Tries:
         self.of("jump", after=in_the_loft("No."))
 
     def of(self, action: str, *, after: Observation | None = None, in_combat: bool = False) -> Tries:
-        """A command after which there is the same to be seen, if nothing else is said."""
+        """A command without a visible effect, by default."""
         proposal = Proposal(action, reading=Reading(in_combat=in_combat))
         turn = self.tried.game_state.turn_count + 1
         record = TurnRecord(1, turn, moment(), (proposal,), (Verdict(accepted=True),), after or moment("No."))
@@ -31,7 +31,7 @@ class Tries:
         return self
 
     def told(self, here: Observation | None = None) -> str:
-        """What the agent is told there."""
+        """The list in the agent's prompt there."""
         section = self.tried.section(here or moment())
         assert section is not None
         assert section.title == "Tried here, no visible change"

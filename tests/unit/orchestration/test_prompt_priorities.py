@@ -1,4 +1,4 @@
-"""What a prompt over its budget loses first: the whole order, written out, with what every manager has to say."""
+"""The order in which a prompt over its budget loses its parts, with sections of every manager."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = "word " * 40
 
 @pytest.fixture
 def learnt(tmp_path: Path) -> list[PromptSection]:
-    """What the managers of a run have to say, at the same length; those that speak of one thing speak once."""
+    """The sections of a run's managers, of equal length, one for each title."""
     config = GameConfiguration(zork_game_workdir=tmp_path)
     learning = build_learning(
         ManagerParts(
@@ -38,7 +38,7 @@ def learnt(tmp_path: Path) -> list[PromptSection]:
 
 
 def manager(budget: int) -> ContextManager:
-    """Six turns in a hall whose description is known, with a history window of four."""
+    """Six turns in a hall with a known description, with a history window of four."""
     state = GameState(turn_count=6, opening=WORDS)
     state.last_room_description, state.last_room_description_location_id = WORDS, 4
     state.last_room_description_turn = 6

@@ -1,4 +1,4 @@
-"""The log is lines of JSON, and never stands in the way of play."""
+"""The log is lines of JSON, and never blocks play."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which story is played: the one asked for, else the user's own copy, else ours."""
+"""The story that is played: the requested one, else the user's own copy, else ours."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ VOCABULARY = Vocabulary(
 
 
 class Turns:
-    """Turns of a scripted story, whose critic is asked about everything and accepts it."""
+    """Turns of a scripted story, with a critic whose model is always called and accepts everything."""
 
     def __init__(self, folder: Path, answers: Sequence[str | Reply], opening: Observation = LOFT) -> None:
         left = iter(answers)

@@ -43,7 +43,7 @@ def says(*actions: str) -> list[Reply]:
 
 
 class Run:
-    """An orchestrator on a scripted game and model, with the events it told."""
+    """An orchestrator on a scripted game and model, with its events."""
 
     def __init__(
         self, folder: Path, replies: Iterable[Reply], *, seeds: tuple[int, ...] = (1,), max_turns: int = 10

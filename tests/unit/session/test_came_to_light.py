@@ -1,4 +1,4 @@
-"""What a turn brought to light, by what is seen, what is carried, and where things were."""
+"""What a turn revealed, by visible and carried objects and their earlier places."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def test_a_module_runs_as_python_would_run_it_with_its_arguments(tmp_path: Path)
 
 
 def test_nothing_is_imported_from_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever way it came on the search path: Python's own, by a variable, or by a link."""
+    """However it came on the search path: by Python itself, by a variable, or by a link."""
     for name in ("runpy", "calendar", "datetime", "locale", "argparse"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit(9)")
     link = tmp_path.with_name(f"{tmp_path.name}-link")

@@ -1,4 +1,4 @@
-"""Where a text is cut."""
+"""The places at which a text is cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What did not validate is told in one line: where it is, and what is wrong."""
+"""Validation errors become one line with the place and the problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of files of the work folder lead nowhere else."""
+"""Names of files in the work folder cannot lead out of it."""
 
 from __future__ import annotations
 

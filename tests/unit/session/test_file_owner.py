@@ -1,4 +1,4 @@
-"""Who besides the user may have written a file is told by its owner and its mode."""
+"""A file's owner and mode show whether other users may have written it."""
 
 from __future__ import annotations
 

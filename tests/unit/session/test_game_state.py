@@ -1,4 +1,4 @@
-"""The state of an episode follows from its turns, and from nothing else."""
+"""The state of an episode follows from its turns only."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def _own_trust(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A folder that came from somebody else, with an address in it."""
+    """A folder from another person, with a URL in it."""
     folder = tmp_path / "clone"
     folder.mkdir()
     (folder / "zorkgpt.toml").write_text(f'[llm]\nbase_url = "{THEIRS}"\n', encoding="utf-8")

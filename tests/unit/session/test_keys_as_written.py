@@ -1,4 +1,4 @@
-"""A key stands in ``.env`` as it is."""
+"""A key in ``.env`` is used unchanged."""
 
 from __future__ import annotations
 

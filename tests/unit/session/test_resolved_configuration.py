@@ -1,4 +1,4 @@
-"""Where options come from, which source wins, and what is said of one that is wrong."""
+"""The sources of options, their precedence, and the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ class TestFromToml:
 
 
 class TestErrors:
-    """One line: where it stands, what is wrong, and for an unknown option the closest known one."""
+    """One line: the place, the problem, and for an unknown option the closest known one."""
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -316,7 +316,7 @@ class TestNamesOfFiles:
 
 
 class TestStrangersFiles:
-    """What somebody else can write says neither where keys are sent nor which."""
+    """Files that others can write decide neither where keys are sent nor which."""
 
     @pytest.mark.parametrize(
         ("name", "text", "option"),
@@ -351,7 +351,7 @@ class TestStrangersFiles:
 
 
 def _everywhere(folder: Path) -> None:
-    """``game.seed`` stands in every file, each time with another value."""
+    """``game.seed`` is in every file, each time with another value."""
     (folder / ".env").write_text("ZORKGPT_GAME__SEED=3\n")
     (folder / "zorkgpt.toml").write_text("game.seed = 2\n")
     (folder / "pyproject.toml").write_text("[tool.zorkgpt]\ngame.seed = 7\n")

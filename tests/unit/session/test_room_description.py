@@ -1,4 +1,4 @@
-"""The description of a room is told from other texts by what the machine knows."""
+"""A room's description is recognised among other texts by facts of the machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Play:
         self.state.begin(self.seen)
 
     def turn(self, text: str, location: Location | None = STUDY, *, was_description: bool = False) -> Play:
-        """A turn after which the story said ``text``; a model has read the text before it."""
+        """A turn with the answer ``text``; a model has read the text before it."""
         after = Observation(text, location)
         proposal = Proposal("act", reading=Reading(was_description))
         record = TurnRecord(1, self.state.turn_count + 1, self.seen, (proposal,), (Verdict(accepted=True),), after)

@@ -1,4 +1,4 @@
-"""What a run folder keeps beside its journal: budgets, the mark of a commit, who plays; and which run is meant."""
+"""The files of a run folder beside its journal, and how a run is chosen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of a run become a tree of spans with the times they really had, and nobody's words."""
+"""Events of a run become a tree of spans with real times, without the words of story or model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SERVED = GameConfiguration.model_validate({"agent_model": "asked-for", "llm": {"
 
 
 class Watched:
-    """A listener whose ended spans are kept; ``at`` is its clock, in seconds."""
+    """A listener that keeps its ended spans; ``at`` is its clock, in seconds."""
 
     def __init__(self, configuration: GameConfiguration = SERVED) -> None:
         self.at = 0.0

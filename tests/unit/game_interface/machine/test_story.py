@@ -176,7 +176,7 @@ def test_a_story_that_was_cut_off_or_changed_is_refused(tmp_path: Path) -> None:
 def test_a_mangled_story_is_refused_or_read_without_an_exception(
     version: int, mangled: dict[int, int], length: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Whatever passes the header checks can be read, corrupt as its tables may be."""
+    """Any file that passes the header checks can be read, however corrupt its tables are."""
     image = StoryImage(version, [*ROOM, MadeUpObject("box", parent=1, properties={4: b"\1\2"})])
     image.content[0x1A:0x1E] = bytes(4)
     for address, value in mangled.items():

@@ -1,4 +1,4 @@
-"""The object tree and its names are read as the Z-Machine Standard says."""
+"""The object tree and its names are read according to the Z-Machine Standard."""
 
 from __future__ import annotations
 

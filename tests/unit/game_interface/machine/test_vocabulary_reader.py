@@ -1,4 +1,4 @@
-"""What a story's tables say about its words is read from them, whoever compiled it."""
+"""The facts about a story's words are read from its tables, for every compiler."""
 
 from __future__ import annotations
 

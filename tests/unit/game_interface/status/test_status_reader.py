@@ -1,4 +1,4 @@
-"""The status of an unknown story is learned from a look around, and claimed only where two witnesses agree."""
+"""The status of an unknown story is learned from a look around, and used only if two sources agree."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ EXITS = {HALL: {"north": KITCHEN, "down": CELLAR}, KITCHEN: {"south": HALL}, CEL
 
 @dataclass(frozen=True)
 class Plan:
-    """Which global tells what, and what is peculiar about the story.
+    """The meaning of the globals, and the story's peculiarities.
 
-    clock, hour: the status line shows a time, from so many minutes past that hour on
+    clock, hour: the status line shows a time, from that many minutes past that hour
     follower: the dog goes wherever the player goes
     trapdoor: going down moves the cart there too
     closed: there is no way out before ``open door``
-    rambling: names the room in every other turn, and something else in between
-    question: what has to be answered before the first turn
-    visited: the first motion, whichever it is, is stopped by the dog, which then runs away
+    rambling: names the room in every other turn, and another text in between
+    question: must be answered before the first turn
+    visited: the first motion of any kind is stopped by the dog, which then runs away
     """
 
     version: int = 5
@@ -100,7 +100,7 @@ class ToyStory:
         return self.content
 
     def listens(self) -> bool:
-        """The story is not asked for what its memory does not say."""
+        """No command is sent for what the story's memory does not show."""
         return False
 
     def save(self) -> tuple[bytes, int, str, bool, bool]:
@@ -347,7 +347,7 @@ def test_in_a_closed_room_a_known_library_and_its_status_line_are_evidence_enoug
 
 
 def test_more_is_learned_behind_a_door_that_opens(tmp_path: Path) -> None:
-    """That another global names the room in the dark shows only where the player gets around."""
+    """Only a player who moves around shows that another global names the room in the dark."""
     toy = ToyStory(replace(INFORM_6, closed=True, dark=frozenset({CELLAR})), tmp_path)
     reader = toy.reader()
     toy.step("open door")
@@ -356,7 +356,7 @@ def test_more_is_learned_behind_a_door_that_opens(tmp_path: Path) -> None:
 
 
 def test_the_number_of_the_last_object_beside_the_status_line_is_no_player(tmp_path: Path) -> None:
-    """Inform 6 keeps it in the global where Inform 5 would name the player, one after a count of turns."""
+    """Inform 6 keeps it in the global in which Inform 5 has the player, one after a count of turns."""
     toy = ToyStory(replace(INFORM_6, follower=True, nothing_to_take=True), tmp_path)
     toy.set(4, DOG)
     assert toy.read().player == PLAYER

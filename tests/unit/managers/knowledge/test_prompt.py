@@ -1,4 +1,4 @@
-"""The prompts about knowledge keep to their budget, whatever was played, known and remembered."""
+"""The prompts about knowledge keep to their budget for any turns, knowledge and memories."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def never(*_: object) -> Reply:
 
 
 def small(workdir: Path, replies: Any = never) -> MemoryPlay:
-    """A small model's player has come to the vats, where all but the jar of mordant is to be seen."""
+    """The player of a small model has come to the vats, where everything but the jar of mordant is visible."""
     play = MemoryPlay(workdir, replies, prompt_budgets={"memory": 900})
     play.turn("north", ROOM, location=VATS, visible=(MORDANT,))
     return play

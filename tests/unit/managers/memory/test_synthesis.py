@@ -1,4 +1,4 @@
-"""When a model is asked what to remember, what it is shown, and what becomes of its answer."""
+"""When a model is called for memories, what its prompt contains, and how its answer is used."""
 
 from __future__ import annotations
 
@@ -368,7 +368,7 @@ class TestOneQuestionAVisit:
         assert len(play.prompts) == 1
 
     def test_news_of_two_locations_are_never_mixed(self, tmp_path: Path) -> None:
-        """Whoever puts the story back to another turn, as a resumed run does, makes no move."""
+        """Setting the story back to another turn, as a resumed run does, is not a move."""
         play = play_at_the_vats(tmp_path)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         play.now = replace(play.now, location=LOFT)

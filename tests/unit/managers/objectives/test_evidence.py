@@ -1,4 +1,4 @@
-"""Evidence is what the machine says of a turn, with the turn and the place it happened."""
+"""Evidence consists of the machine's facts about a turn, with turn and location."""
 
 from __future__ import annotations
 

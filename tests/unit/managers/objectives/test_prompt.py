@@ -1,4 +1,4 @@
-"""What the model is shown when it is asked about objectives."""
+"""The content of the prompt about objectives."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def bare_manager(workdir: Path) -> ObjectiveManager:
 
 
 def afternoon(workdir: Path, **options: object) -> ObjectivePlay:
-    """Twenty-one turns at the dye works, with knowledge, memories and a map; asked at turns 1, 11 and 21."""
+    """Twenty-one turns at the dye works, with knowledge, memories and a map; calls at turns 1, 11 and 21."""
     (workdir / "knowledgebase.md").write_text(KNOWLEDGE)
     gone = memory("The loft is locked", category="DANGER").superseded("The loft is open", 4)
     memories = Memories({VATS.num: [gone, memory()]}, {LOFT.num: [memory("Key on the beam", persistence="ephemeral")]})

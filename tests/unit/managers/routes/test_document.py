@@ -25,7 +25,7 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
 
 def route(commands: str, goal: Goal | None = None, *, carried: int = 0, **more: object) -> KnownRoute:
-    """A route with a command for each letter, at whose end so many things are carried and 5 points are won."""
+    """A route with a command for each letter, which ends with that many objects and 5 points."""
     end = Waypoint(9, "Loft", 5, tuple(range(carried)))
     steps = tuple(RouteStep(letter, end) for letter in commands)
     return KnownRoute(0, goal or Goal("score", 5), Waypoint(1, "Yard", 0, ()), steps, 1, **more)  # type: ignore[arg-type]

@@ -227,9 +227,9 @@ TIERS = st.sampled_from(["core", "permanent", "ephemeral"])
 
 @settings(max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 class AnySequence(RuleBasedStateMachine):
-    """Whatever the program, another process and a person do: the cache is the file, and nothing that stands is lost.
+    """For any changes by the program, another process and a user, the cache equals the file and no memory is lost.
 
-    persistent, ephemeral: what has to stand, as (location id, title key)
+    persistent, ephemeral: the expected memories, as (location id, title key)
     """
 
     def __init__(self) -> None:

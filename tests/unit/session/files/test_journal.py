@@ -99,7 +99,7 @@ OBJECTS = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 
 @given(st.lists(st.tuples(st.booleans(), OBJECTS, OBJECTS), max_size=5))
 def test_turns_are_read_back_whole_whatever_they_begin_with(turns: list[tuple[bool, Objects, Objects]]) -> None:
-    """Each begins with what was seen last, or, after a restored game say, with something else."""
+    """Each begins with the last observation, or with another one, for example after a restored game."""
     seen = BEFORE
     events: list[Event] = [EVENTS[0]]
     for turn, (goes_on, before, after) in enumerate(turns):

@@ -1,4 +1,4 @@
-"""A store whose turns are repeated ends like one that was never stopped, whatever happened to its file in between."""
+"""A store whose turns are repeated ends like one without a stop, whatever happened to its file in between."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``--arms`` may say."""
+"""The values of ``--arms``."""
 
 from __future__ import annotations
 

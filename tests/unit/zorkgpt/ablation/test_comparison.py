@@ -1,4 +1,4 @@
-"""What differences say, and what they do not; warnings are errors here too."""
+"""What differences show and what they do not; warnings are errors here too."""
 
 from __future__ import annotations
 

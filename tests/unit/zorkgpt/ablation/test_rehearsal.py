@@ -1,4 +1,4 @@
-"""What an ablation will cost is told before it is played."""
+"""The cost of an ablation is estimated before it is played."""
 
 from __future__ import annotations
 

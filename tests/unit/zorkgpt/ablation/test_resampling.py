@@ -1,4 +1,4 @@
-"""Intervals and tests by resampling, against cases whose outcome is known."""
+"""Intervals and tests by resampling, compared with cases of known results."""
 
 from __future__ import annotations
 

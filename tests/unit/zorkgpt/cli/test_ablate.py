@@ -91,7 +91,7 @@ def test_what_the_user_can_mend_is_one_line_and_status_2(
 
 @pytest.fixture
 def ctrl_c_is_heard() -> Iterator[None]:
-    """A shell that runs the tests in the background may ignore interrupts, and whatever they start would, too."""
+    """Enables interrupts, which a shell may disable for tests in the background and all their children."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""What stands below the story while a run is played in a terminal."""
+"""The panel below the story while a run is played in a terminal."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ Untried:
 
 @pytest.fixture(autouse=True)
 def workdir(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
-    """A work folder with a map of four rooms, one of which tries to clear the screen."""
+    """A work folder with a map of four rooms, one of which has a name with codes that clear the screen."""
     clean_environment.chdir(tmp_path)
     graph = MapGraph()
     for number, name in {31: "Blue Vats", 44: "Drying Loft", 45: "Dye \x1b[2JWorks", 46: "Roof"}.items():

@@ -1,4 +1,4 @@
-"""``zorkgpt status``: a table of the managers, JSON, or a line where nothing was played."""
+"""``zorkgpt status``: a table of the managers, JSON, or one line if no run was played."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model on a misbehaving server, asked once, with time that nobody waits for."""
+"""One call of a model on a misbehaving server, without real waiting."""
 
 from __future__ import annotations
 

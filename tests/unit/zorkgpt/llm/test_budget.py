@@ -1,4 +1,4 @@
-"""A run is limited by what its journal says it has used up."""
+"""A run is limited by the usage in its journal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's price, then the list's by the server's address, then nobody's: never a guess, never a crash."""
+"""The user's price, then the list's price by the server's URL, otherwise none: never a guess, never a crash."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_cached_tokens_without_a_price_of_their_own_cost_as_much_as_others() -> 
 
 
 def test_the_users_price_is_found_by_the_configured_name_too() -> None:
-    """Servers answer with a longer name than they were asked for."""
+    """Servers may answer with a longer name than the configured one."""
     configuration = served(agent_model="named", prices=OWN)
     assert cost_of(answered("named-2026-01-01", prompt=MILLION), configuration) == pytest.approx(2.0)
 

@@ -1,4 +1,4 @@
-"""The model that answers at random answers in every form that a real one is asked for."""
+"""The random model gives valid answers for every schema that real models get."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one door through which a run asks its models: recorded answers first, within the budget, every call an event."""
+"""The single way in which a run calls its models: recorded answers first, within the budget, every call an event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fake that everybody plays with does what its docstring says."""
+"""The scripted model behaves as its docstring describes."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ UNSOUND_ENTRIES = {
 
 
 class Warnings:
-    """Writes down what somebody was warned of."""
+    """Records warnings."""
 
     def __init__(self) -> None:
         self.told: list[dict[str, str]] = []

@@ -1,4 +1,4 @@
-"""Rooms stand where the compass says, each in a cell of its own, whatever the map holds."""
+"""Rooms are placed by compass directions, each in its own cell, for any map."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The map that play draws is true of real stories; ``benchmarks.map_truth`` says what that means."""
+"""The map learnt in play is true of real stories, as defined in ``benchmarks.map_truth``."""
 
 from __future__ import annotations
 

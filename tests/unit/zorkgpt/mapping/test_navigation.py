@@ -95,7 +95,7 @@ def test_of_two_commands_to_one_room_the_surer_is_taken() -> None:
 
 
 def test_of_routes_equally_short_it_is_always_the_same_one() -> None:
-    """Exits count in the order of where they lead, whichever was walked first."""
+    """Exits are compared by their destinations, regardless of the order of the walks."""
     graph = graph_of((1, "west", 7), (7, "north", 9), (1, "east", 3), (3, "north", 9))
     assert shortest_route(graph, 1, 9) == Route(("east", "north"), (1, 3, 9))
 

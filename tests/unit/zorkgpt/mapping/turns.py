@@ -9,7 +9,7 @@ from session.values import Location, Observation, Proposal, TurnRecord, Verdict
 
 
 def at(location_id: int | None, name: str = "", *, moves: int | None = None) -> Observation:
-    """The player is at that location; ``None``: the story does not say where."""
+    """The player is at that location; ``None``: it is unknown."""
     return Observation("", location=None if location_id is None else Location(location_id, name), moves=moves)
 
 
@@ -19,10 +19,10 @@ def turn(before: Observation, command: str, after: Observation) -> TurnRecord:
 
 
 def walk(from_id: int, command: str, to_id: int) -> TurnRecord:
-    """The command led from one location to the other, or nowhere where they are the same."""
+    """The command led from one location to the other, or nowhere if they are the same."""
     return turn(at(from_id), command, at(to_id))
 
 
 def death(from_id: int, command: str, woken_at: int) -> TurnRecord:
-    """The command killed the player, who woke up elsewhere."""
+    """The command killed the player, who was resurrected elsewhere."""
     return turn(at(from_id), command, replace(at(woken_at), died=True))

@@ -25,7 +25,7 @@ _OBJECTS = {
 
 
 def vocabulary(family: ParserFamily = "infocom") -> Vocabulary:
-    """The story's words, cut to six letters; ``ask`` may be followed by anything, and ``mordan`` names no object."""
+    """The story's words, cut to six letters; ``ask`` may be followed by any text, and ``mordan`` names no object."""
     verbs = frozenset({"take", "dip", "ask", "wait", "light"})
     prepositions = frozenset({"in", "with", "about", "for"})
     return Vocabulary(

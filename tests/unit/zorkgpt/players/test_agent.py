@@ -1,4 +1,4 @@
-"""The agent proposes what its model says, and is held to valid actions where they are offered."""
+"""The agent proposes its model's command, limited to valid actions if they are offered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The critic asks its model as its mode has it, and judges by what it says, never by how sure it is."""
+"""The critic calls its model as its mode requires, and uses the verdict regardless of its confidence."""
 
 from __future__ import annotations
 

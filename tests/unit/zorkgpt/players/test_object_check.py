@@ -1,4 +1,4 @@
-"""Only what is certain to fail is refused; what names nothing but things at hand is accepted; of all else, nothing."""
+"""Certain failures are refused, commands on objects at hand accepted, and all others left open."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ class TestExits:
         assert judge.opinion(in_the_loft(), "north").kind == "accept"
 
     def test_nor_is_one_that_failed_in_other_states_or_episodes_alone(self) -> None:
-        """A desert that lets nobody out before the fourth step changes with each, and so does a turning wheel."""
+        """A desert with an exit only at the fourth step changes with each step, and so does a turning wheel."""
         assert failing().opinion(moment(), "north").kind == "none"
         assert failing(shut("w2"), shut("w3"), shut("w4")).opinion(moment(world="w5"), "north").kind == "none"
         turning = [
@@ -254,6 +254,6 @@ class TestExits:
         assert failing(*[shut("")] * 3).opinion(moment(world=""), "north").kind == "none"
 
     def test_where_a_walk_led_back_to_the_same_place_no_exit_is_certain_to_fail(self) -> None:
-        """A maze that is one room keeps where the player is in it where the object tree does not show it."""
+        """A maze in a single room keeps the position in state that the object tree does not show."""
         around = turn("up", moment(), moment("Blue Vats (in a trance)\nThe vats run on to the north."))
         assert failing(shut(), around, shut(), shut()).opinion(moment(), "north").kind == "none"

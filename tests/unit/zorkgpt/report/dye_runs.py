@@ -39,7 +39,7 @@ def started(episode: int = 1, opening: Observation = SEEN) -> EpisodeStarted:
 
 
 def ended(episode: int = 1, end: EpisodeEnd = "turn_limit") -> EpisodeEnded:
-    """The event of an episode's end; its figures are nobody's, so that none can come from here."""
+    """The event of an episode's end, with figures that match no run, so that none can be taken from it."""
     return EpisodeEnded(episode, end, turns=99, score=99, best_score=99, max_score=99, rooms=99, seconds=99.0)
 
 

@@ -1,4 +1,4 @@
-"""A command that failed is known by its place and its words, and failure by what the machine says."""
+"""Failed commands are identified by location and words, and failure by the facts of the machine."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def by_route(record: TurnRecord) -> TurnRecord:
 
 
 def test_what_routes_won_and_saved_is_told_by_episode_and_of_the_run(tmp_path: Path) -> None:
-    """The agent's model chose the route in the first turn; the next two asked nobody but the memory model."""
+    """The agent's model chose the route in the first turn; in the next two, only the memory model was called."""
     first = by_route(turn(1, "up", location=LOFT))
     second = by_route(turn(2, "pull chain", first.after, score=5))
     third = by_route(turn(3, "drop banner", second.after, score=3))

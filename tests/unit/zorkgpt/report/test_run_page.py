@@ -1,4 +1,4 @@
-"""What a page is told of a run: all that was recorded, at the turn that it belongs to."""
+"""The content of a run's page: everything recorded, at its turn."""
 
 from __future__ import annotations
 

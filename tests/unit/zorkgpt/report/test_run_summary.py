@@ -1,4 +1,4 @@
-"""Every run is listed, whatever has become of it."""
+"""Every run is listed, in any state."""
 
 from __future__ import annotations
 

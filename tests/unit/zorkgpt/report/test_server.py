@@ -1,4 +1,4 @@
-"""A served report answers its own computer alone, on two paths that nobody can guess, and takes nothing."""
+"""A served report answers only its own computer, on two unguessable paths, and accepts no data."""
 
 from __future__ import annotations
 

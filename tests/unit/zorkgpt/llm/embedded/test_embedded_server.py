@@ -1,4 +1,4 @@
-"""The embedded model, asked over its own address; without the model file only what needs none."""
+"""The embedded model, called over its own URL; without the model file only tests that need none."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class TestServer:
         assert "context size" in response.text
 
     def test_closed_it_is_gone_and_it_was_silent(self, gguf: Path, capfd: pytest.CaptureFixture[str]) -> None:
-        """Closed at once, too, before anything was asked."""
+        """Also if it is closed at once, before any request."""
         with EmbeddedServer(gguf, proven=True, threads=1) as opened:
             address = opened.base_url
         with pytest.raises(httpx2.ConnectError):

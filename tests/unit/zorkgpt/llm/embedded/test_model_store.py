@@ -1,4 +1,4 @@
-"""The store fetches by the real pip, out of a folder that pip's own settings name; there is no network."""
+"""The store downloads with the real pip from a folder in pip's own settings, without a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers are found in whatever a model writes around them: thoughts, other text, other JSON."""
+"""Answers are found in any text around them: reasoning, prose, other JSON."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_draft_in_thoughts_or_half_an_answer_is_none(text: str) -> None:
 
 
 class Aims(BaseModel):
-    """An answer of which every part may be left out."""
+    """An answer whose parts are all optional."""
 
     aims: list[Move] = Field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""A key is hidden wherever a server may repeat it, in whatever guise."""
+"""A key is hidden wherever a server may repeat it, in any encoding."""
 
 from __future__ import annotations
 

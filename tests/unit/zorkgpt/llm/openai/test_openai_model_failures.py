@@ -294,7 +294,7 @@ def test_an_answer_that_takes_the_total_time_is_not_asked_for_again() -> None:
 
 
 class Stopped(LanguageModelUnavailable):
-    """Somebody waits no longer."""
+    """The caller no longer waits."""
 
 
 def test_a_sleep_that_raises_ends_the_retries_in_its_own_line() -> None:
@@ -403,7 +403,7 @@ def test_an_error_within_errors_is_read_as_deep_as_any_is() -> None:
 
 
 class Garbage:
-    """Sends bytes that are no text, as if they were a stream of events."""
+    """Sends invalid bytes as a stream of events."""
 
     def play(self, handler: Handler) -> None:
         handler.start(200, {"Content-Type": "text/event-stream"})
