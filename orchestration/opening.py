@@ -141,10 +141,10 @@ def choose_story(configuration: GameConfiguration, folder: Path = Path()) -> Cho
 
 
 def folder_for_story(configuration: GameConfiguration, facts: StoryFacts) -> Path:
-    """Return the work folder of this story, whatever the name of its file: ``zork_game_workdir`` or a folder in it.
+    """Return the work folder of this story for any name of its file: ``zork_game_workdir`` or a folder in it.
 
-    A work folder that does not belong to a story yet is used itself. In the work folder of another story, the result is
-    a folder with this story's name, or with its digest if the name is taken or not allowed. Raises ``StoreError``.
+    A work folder without a story is used itself. In the work folder of another story, the result is a folder with
+    this story's name, or with its digest if the name is taken or not allowed. Raises ``StoreError``.
     """
     workdir = configuration.zork_game_workdir
     first, *others = story_folders(workdir)

@@ -61,7 +61,7 @@ def place(location: Location | None) -> str:
 
 
 def plain_lesson(death: Death, episode: int) -> KnowledgeLine:
-    """Return what a death teaches in the story's own words, for want of a model's.
+    """Return a lesson from a death in the story's own words, used without a model's answer.
 
     The same death in two episodes gives the same text.
     """

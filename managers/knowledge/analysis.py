@@ -268,7 +268,7 @@ def _refusal(proposed: ProposedLine, line: KnowledgeLine, turns: Collection[int]
 
 
 def proposed_text(text: str) -> str:
-    """Return the text on one line without a citation of its own, for that of the prompt is easily copied."""
+    """Return the text on one line without a citation of its own, because models often copy that of the prompt."""
     return cut_middle(read_line(text).text, LONGEST_LINE)
 
 

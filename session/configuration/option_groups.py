@@ -250,7 +250,7 @@ class MapOptions(Options):
 
 
 class ObjectiveOptions(Options):
-    """How many objectives there are, for how long, and what they are found from."""
+    """The number of objectives, their duration, and their sources."""
 
     enabled: bool = Field(True, description="find, track and complete objectives")
     max_active: PositiveInt = Field(8, description="objectives open at once")

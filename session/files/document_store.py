@@ -79,10 +79,7 @@ class SharedStore(ABC):
         """Whether there is something to write."""
 
     def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
-        """Take part in a run: let changes wait for the end of the turn.
-
-        base: what the file contained when the episode began that is about to be repeated
-        """
+        """Take part in a run. If turns are to be repeated, begin with ``base`` instead of the file's content."""
         del base
         self.inputs = inputs
 
@@ -155,13 +152,13 @@ class _History(Generic[E]):
 class DocumentStore(SharedStore, Generic[D, E]):
     """The document of one file, kept in step with it.
 
-    An edit is always applied to what the file contains at that moment, under a lock, so that changes by others are
-    kept. ``NAME.backup`` contains the version before the last write. An edit that cannot be written is part of
-    ``document`` all the same, and is written with the next one.
+    An edit is always applied to the file's current content, under a lock, so that changes by others are kept.
+    ``NAME.backup`` contains the version before the last write. If an edit cannot be written, it is still part of
+    ``document``, and is written with the next one.
 
     parse: from the file's text to a document whose ``render()`` is that text
 
-    Raises ``StoreError``, when made and whenever it reads, for a file that cannot be read or is not UTF-8.
+    The constructor and every read raise ``StoreError`` if the file cannot be read or is not UTF-8.
     """
 
     def __init__(self, path: Path, parse: Callable[[str], D]) -> None:

@@ -1,12 +1,13 @@
-"""The files of a run folder: ``manifest.json`` says what is run, ``journal.jsonl`` what happened, one event a line.
+"""The files of a run folder: ``manifest.json`` with the run's plan, and ``journal.jsonl`` with its events, one a
+line.
 
 Both are plain JSON. A line of the journal is ``{"v": 4, "seq": N, "at": ISO-8601, "event": {"kind": ...}, "sum":
 HEX}``. It is written before anything is learned from the event, so that a kill loses at most the turn that is being
 played. ``sum`` is a checksum of the line and all lines before it, so that a change anywhere is found in its line.
 
-A line does not repeat what the lines before it say. Where a turn begins with the observation that came last, it has no
-``before``, and its ``after`` has no ``parents`` but ``moved``: the objects whose parent is another one now, with that
-parent. :func:`read_journal` puts both back. Lines of version 3 record no writes of shared files.
+A line does not repeat the content of earlier lines. If a turn begins with the last observation, it has no ``before``,
+and its ``after`` has ``moved`` instead of ``parents``: the objects with a new parent, and that parent.
+:func:`read_journal` restores both. Lines of version 3 record no writes of shared files.
 """
 
 from __future__ import annotations
@@ -240,10 +241,10 @@ def read_journal(folder: Path) -> Iterator[JournalLine]:
 
 
 def read_lines(folder: Path, read: Callable[[bytes, str], L]) -> Iterator[L]:
-    """Yield what ``read`` makes of each line of a run's journal, but not of a last one that a kill cut short.
+    """Yield the result of ``read`` for each line of a run's journal, except a last line that a kill truncated.
 
-    read: takes a line and its place, ``FILE:NUMBER``, and raises ``ValueError`` or the like for what is no line
-    Raises ``StoreError`` naming the line that cannot be understood.
+    read: takes a line and its place, ``FILE:NUMBER``, and raises ``ValueError`` or the like for an invalid line
+    Raises ``StoreError`` naming the invalid line.
     """
     path = folder / JOURNAL_FILE
     try:

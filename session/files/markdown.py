@@ -39,9 +39,9 @@ Content = TypeVar("Content")
 class MarkdownBlock(Generic[Content]):
     """Lines that belong together.
 
-    text: exactly as they stand in the file, line ends and all
-    content: what was understood of them, if anything
-    problem: one sentence for people on what was not understood, "" where nothing is wrong
+    text: exactly as in the file, including line ends
+    content: the parsed content, if any
+    problem: one sentence for users about what could not be parsed, or ""
     """
 
     text: str
@@ -51,9 +51,9 @@ class MarkdownBlock(Generic[Content]):
 
 @dataclass(frozen=True)
 class MarkdownSection(Generic[Heading, Content]):
-    """A heading and what stands below it, up to the next heading of its kind.
+    """A heading and the text below it, up to the next heading of its kind.
 
-    heading: what the heading says; its text is that of the first block
+    heading: the parsed heading; its text is that of the first block
     """
 
     heading: Heading
@@ -84,10 +84,10 @@ class MarkdownProblem:
 
 @dataclass(frozen=True, slots=True)
 class MarkdownDocument(Generic[Heading, Content]):
-    """A whole file. An edit returns a new document in which only the blocks that it means differ.
+    """A whole file. An edit returns a new document in which only the affected blocks differ.
 
-    sections: in the order of the file; the first is what stands above the first heading and may be empty
-    line_end: the one that most lines of the file have
+    sections: in the order of the file; the first is the text above the first heading and may be empty
+    line_end: the most frequent one in the file
     """
 
     sections: tuple[MarkdownSection[Heading, Content], ...]
@@ -139,10 +139,12 @@ class MarkdownDocument(Generic[Heading, Content]):
         return document
 
     def with_last_block(self, at: int, block: MarkdownBlock[Content], *, is_item: bool = False) -> Self:
-        """Return the document with the block as the last of section ``at``, above the space and rules that close it.
+        """Return the document with the block at the end of section ``at``, above the blank lines and rules that close
+        it.
 
-        It gets the blank lines that set it apart from what stands above and below.
-        is_item: it is an item of a list, which stands right below another item and right above a rule
+        Blank lines separate it from its neighbours.
+
+        is_item: it is an item of a list, directly below another item and directly above a rule
         """
         blocks, end = self.sections[at].blocks, self.line_end
         start = len(blocks)
@@ -178,15 +180,15 @@ class MarkdownDocument(Generic[Heading, Content]):
 
 
 class MarkdownReader(ABC, Generic[Heading, Content]):
-    """Cuts any text at all into sections and blocks, in one pass over its lines.
+    """Splits any text into sections and blocks, in one pass over its lines.
 
-    A subclass says which line is a heading and where a block ends.
+    A subclass decides which line is a heading and where a block ends.
 
-    heading: of the section that is being read; at first what stands for one above the first heading
+    heading: of the current section; at first a placeholder for the text above the first heading
     lines: with their line ends
     bare: the same lines without the white space around them
-    at: the next line, counted from 0
-    line_end: the one that most lines of the text have
+    at: index of the next line, from 0
+    line_end: the most frequent one in the text
     """
 
     __slots__ = ("_mark", "at", "bare", "heading", "line_end", "lines")
@@ -205,7 +207,7 @@ class MarkdownReader(ABC, Generic[Heading, Content]):
 
     @abstractmethod
     def take_block(self) -> MarkdownBlock[Content]:
-        """Take the block that begins with the next line, which is no heading."""
+        """Take the block that begins with the next line, which is not a heading."""
 
     def sections(self) -> tuple[MarkdownSection[Heading, Content], ...]:
         """Read the whole text."""
@@ -259,15 +261,15 @@ def usual_line_end(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return the text for the inside of a line, so that ``unescape`` gives it back, but for halves of surrogate pairs.
+    """Return the text for use within a line. ``unescape`` restores it, except for halves of surrogate pairs.
 
-    A backslash before a punctuation mark stands for that mark, ``&#32;`` for the character of that number.
+    A backslash before a punctuation mark is that mark, and ``&#32;`` is the character of that number.
     """
     return _SPECIAL.sub(escape_all, text)
 
 
 def unescape(text: str) -> str:
-    """Return the text that a line of Markdown stands for; a number that is no character's is left as it stands."""
+    """Return the text of a line of Markdown. Numbers that are not characters are left as they are."""
     if "\\" not in text and "&#" not in text:
         return text
     return _ESCAPED.sub(_unescaped, text)

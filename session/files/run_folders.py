@@ -119,15 +119,15 @@ def is_fork(run: Path) -> bool:
 
 
 def require_run_folder(folder: Path) -> None:
-    """Make sure that a folder is a run's, whatever became of its files. Raises ``StoreError``."""
+    """Make sure that a folder is a run's, in any state. Raises ``StoreError``."""
     if folder.parent.name != RUNS or not _RUN_ID.fullmatch(folder.name):
         raise StoreError(f"{folder} is no run folder: that lies in WORKDIR/{RUNS} and is called like {new_run_id()}")
 
 
 def run_folders(folders: Iterable[Path]) -> list[Path]:
-    """Return all runs and forks of these story folders, newest first, whatever is in them.
+    """Return all runs and forks of these story folders, newest first, in any state.
 
-    Of those begun in the same second the one that was played last comes first. Raises ``StoreError``.
+    Of those begun in the same second, the one that was played last comes first. Raises ``StoreError``.
     """
     found: list[Path] = []
     for folder in folders:
@@ -165,7 +165,7 @@ def claimed(run: Path) -> Iterator[None]:
 
 
 def is_claimed(run: Path) -> bool:
-    """Say whether a process plays the run of that folder, as far as can be told."""
+    """Return whether a process is known to be playing the run in that folder."""
     try:
         if (run / LOCK).exists():
             with claimed(run):

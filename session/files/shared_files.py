@@ -103,7 +103,7 @@ def force_to_disk(path: Path) -> None:
 
 
 def permissions(path: Path) -> int | None:
-    """Return the permissions of a file, for copies of it; ``None`` where there is none."""
+    """Return the permissions of a file, for copies of it, or ``None`` if it does not exist."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except OSError:
@@ -177,10 +177,10 @@ def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
 
 
 def read_shared(path: Path) -> bytes | None:
-    """Return what the file holds, or ``None`` where there is no file.
+    """Return the content of the file, or ``None`` if it does not exist.
 
-    Raises ``StoreError`` for a file that cannot be read, and without reading any of it for one of more than
-    ``LARGEST`` bytes, for a pipe, a folder or a device, and for a link out of its folder.
+    Raises ``StoreError`` if the file cannot be read. Files over ``LARGEST`` bytes, pipes, folders, devices and links
+    out of the file's folder are refused without reading them.
     """
     try:
         with open(real_place(path), "rb", opener=_without_waiting) as file:
@@ -241,7 +241,7 @@ def real_place(path: Path) -> Path:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file; a pipe, too, opens at once, whether somebody writes to it or not."""
+    """Open a file without blocking, even a pipe that no process writes to."""
     return os.open(path, flags | os.O_NONBLOCK, 0o666)
 
 

@@ -31,7 +31,7 @@ from zorkgpt.report.run_summary import RunSummary
 
 
 class FailedCommands:
-    """Every command of a run that has failed so far, by location, whatever its episode."""
+    """Every failed command of a run so far, by location, in all episodes."""
 
     def __init__(self) -> None:
         self._failed: set[tuple[int, str]] = set()

@@ -32,7 +32,7 @@ Picture = Literal["svg", "png"]
 def draw_map(graph: MapGraph, here: int | None, kind: Picture) -> bytes:
     """Return the picture of a map, the same bytes for the same map.
 
-    here: the room that stands out
+    here: the highlighted room
     """
     layout = lay_out(graph, here)
     columns = max((x for x, _ in layout.cells.values()), default=0) + 1

@@ -35,7 +35,7 @@ class PlayedTurn:
 
 @dataclass(frozen=True, slots=True)
 class PlayedEpisode:
-    """An episode as far as it was played.
+    """An episode, complete or not.
 
     events: from its start to the start of the next one
     """
@@ -95,7 +95,7 @@ class PlayedRun:
 
 
 def read_run(folder: Path) -> PlayedRun:
-    """Read the run in that folder as far as its journal is intact. Raises ``StoreError`` without a manifest."""
+    """Read the intact part of the run in that folder. Raises ``StoreError`` without a manifest."""
     manifest = read_manifest(folder)
     summary = summarise(folder)
     events: list[Event] = []

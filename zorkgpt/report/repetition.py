@@ -64,12 +64,12 @@ class RebuiltPrompt:
 class Repetition:
     """Collects prompts and changes of items while a run is repeated.
 
-    prompts: of every model call, in the order of the journal, as far as the run was repeated; in the lines of ``table``
-    start, known: what was known before the first episode, and what is known now
+    prompts: of every repeated model call, in the order of the journal; in the lines of ``table``
+    start, known: the items before the first episode, and the current ones
     changes: what was learnt from each turn
     shown: the keys of the items in the agent's prompt of each turn
     is_whole: whether the whole recorded run was repeated
-    moment: how far it was
+    moment: the latest repeated turn
     """
 
     def __init__(self) -> None:

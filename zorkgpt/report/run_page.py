@@ -128,7 +128,7 @@ class PageMilestone:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A moment that stands out."""
+    """A highlighted moment."""
 
     moment: RunMoment
     kind: MarkKind
@@ -182,10 +182,10 @@ class PageData:
 
 
 def page_of_run(run: PlayedRun, repeated: Repetition, at_end: AtEnd, notes: Iterable[Note] = ()) -> PageRun:
-    """Return the run as a page shows it.
+    """Return the content of the run's page.
 
-    repeated: the run's repetition, as far as one was possible
-    notes: why it was not possible
+    repeated: the run's repetition, up to the turn that could be repeated
+    notes: why it was not complete
     """
     manifest, summary, figures = run.manifest, run.summary, figures_of(run)
     calls, happenings = _by_moment(run, repeated)

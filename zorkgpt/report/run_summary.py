@@ -143,7 +143,7 @@ class _Line(BaseModel):
 
 @dataclass(slots=True)
 class _Counts:
-    """Counts the events of a journal, as far as it can be read."""
+    """Counts the events in the readable part of a journal."""
 
     episodes: int = 0
     turns: int = 0
