@@ -179,7 +179,7 @@ class ContextManager(BaseManager):
     def _is_entry(self, entry: object) -> bool:
         if isinstance(entry, dict):
             return True
-        self.log_warning("an entry of the reasoning history is no dict", found=type(entry).__name__)
+        self.log_warning("an entry of the reasoning history is not a dict", found=type(entry).__name__)
         return False
 
     def _pasts(

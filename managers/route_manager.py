@@ -357,7 +357,7 @@ class RouteManager(BaseManager):
     def _walk(self, observation: Observation, to_id: int | None) -> str:
         here = observation.location
         if here is None or to_id is None or self._map is None:
-            return "where you are is not known"
+            return "your location is not known"
         if here.num == to_id:
             return "you are there already"
         found = self._map.route(here.num, to_id)

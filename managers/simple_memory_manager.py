@@ -135,7 +135,7 @@ class SimpleMemoryManager(BaseManager):
         turn = last_turn(new_memory) or self.game_state.turn_count
         revision = Revision(location_id, location_name, new_memory, superseded=(old_memory_title,), turn=turn)
         if not revision.concerns(self._tiers.at(location_id)):
-            self.log_warning("no such memory stands here", location_id=location_id, title=old_memory_title)
+            self.log_warning("there is no such memory", location_id=location_id, title=old_memory_title)
             return False
         return self._tiers.revise(revision)
 

@@ -112,8 +112,8 @@ def with_keys(then: GameConfiguration, folder: Path, now: GameConfiguration) -> 
         writers = writers_besides_user(path.stat())
         if writers:
             raise ConfigurationError(
-                f"{path} is not used with a key, for {writers}: keys are sent only to addresses from "
-                "files that nobody but you can write"
+                f"{path} is not used with a key because {writers}: keys are sent only to URLs from "
+                "files that no other user can write"
             )
     is_served = then.llm.base_url is not None or then.agent_model is not None  # else the embedded model plays
     update: dict[str, object] = {"api_key": now.llm.api_key if is_served else None}

@@ -142,7 +142,7 @@ class Learning:
             store.look()
         except StoreError as error:
             if store.path not in self._unreadable:
-                manager.log_error("a shared file cannot be read; play goes on without it", error=str(error))
+                manager.log_error("a shared file cannot be read; play continues without it", error=str(error))
             self._unreadable.add(store.path)
         else:
             self._unreadable.discard(store.path)

@@ -37,7 +37,7 @@ def writers_besides_user(status: os.stat_result) -> str:
     if status.st_uid not in {os.geteuid(), ROOT_USER}:
         return f"it belongs to {_name(status.st_uid)}"
     if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return f"it belongs to {_name(status.st_uid)}, and others can write it (chmod go-w mends that)"
+        return f"it belongs to {_name(status.st_uid)}, and others can write it (to fix that: chmod go-w)"
     return ""
 
 

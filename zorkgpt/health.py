@@ -131,7 +131,7 @@ def _keys(resolved: ResolvedConfiguration) -> Finding:
     configuration = resolved.configuration
     roles = [configuration.role(role) for role in ROLES]
     if any(role.engine == "openai" and role.base_url is None and role.api_key is None for role in roles):
-        mend = "set OPENAI_API_KEY, or llm.base_url for a server that wants none"
+        mend = "set OPENAI_API_KEY, or llm.base_url for a server that needs none"
         return Finding("Key", well=False, words="none is set", mend=mend)
     keys = [each.name for each in options_of(GameConfiguration) if each.secret and each.value_in(configuration)]
     words = ", ".join(f"{name} is set ({resolved.origins[name]})" for name in keys)

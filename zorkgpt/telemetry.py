@@ -45,7 +45,7 @@ def open_spans(configuration: GameConfiguration) -> Iterator[Callable[[events.Ev
         exporter = Exporter()
         provider.add_span_processor(BatchSpanProcessor(exporter))
     except ValueError as error:
-        raise ConfigurationError(f"OpenTelemetry cannot be set up as the environment says: {error}") from error
+        raise ConfigurationError(f"OpenTelemetry cannot be set up from the environment: {error}") from error
     spans = RunSpans(provider.get_tracer("zorkgpt", version("zorkgpt")), configuration)
     try:
         yield spans.show

@@ -232,8 +232,8 @@ def parse_lexicon(text: str, path: Path) -> Lexicon:
         return _FILE.validate_json(text)
     except ValidationError as error:
         raise StoreError(
-            f"{path} is no lexicon that this version reads ({first_problem(error)}); "
-            "mend it, or move it away to start a new one"
+            f"{path} is not a lexicon that this version reads ({first_problem(error)}); "
+            "correct it, or move it away to start a new one"
         ) from error
 
 

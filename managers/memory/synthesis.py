@@ -223,7 +223,7 @@ class Revision:
                 f"a {old.persistence} memory is never superseded by an ephemeral one: it would be gone with the episode"
             )
         if stands(map(self.revised, (*persistent, *ephemeral)), self.new.title):
-            return "a memory of this title stands already"
+            return "a memory of this title already exists"
         return ""
 
     def concerns(self, memories: Sequence[Memory]) -> bool:
@@ -291,7 +291,7 @@ MemoryEdit = Revision | CountedVisit | Removal
 def require_location_id(location_id: object) -> None:
     """Raise ``ValueError`` for an invalid location id, which the file could not represent."""
     if not isinstance(location_id, int) or isinstance(location_id, bool) or location_id < 0:
-        raise ValueError(f"{location_id!r} is no location: ids are whole numbers and not negative")
+        raise ValueError(f"{location_id!r} is not a location id: expected a whole number, not negative")
 
 
 def stands(memories: Iterable[Memory], title: str) -> bool:

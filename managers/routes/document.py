@@ -174,8 +174,8 @@ def parse_routes(text: str, path: Path) -> RouteBook:
         return _FILE.validate_json(text)
     except ValidationError as error:
         raise StoreError(
-            f"{path} holds no routes that this version reads ({first_problem(error)}); "
-            "mend it, or move it away to start a new one"
+            f"{path} contains no routes that this version reads ({first_problem(error)}); "
+            "correct it, or move it away to start a new one"
         ) from error
 
 

@@ -60,7 +60,7 @@ def _expand_home(path: Path) -> Path:
     try:
         return path.expanduser()
     except RuntimeError as error:
-        raise ValueError("the home folder that ~ stands for is not known") from error
+        raise ValueError("the home folder for ~ is not known") from error
 
 
 def _require_path(path: object) -> object:
@@ -85,7 +85,7 @@ def _in_seconds(value: object) -> object:
     if spelt:
         return float(spelt[1]) * _SECONDS_OF[spelt[2]]
     if isinstance(value, str) and not _NUMBER.fullmatch(value):
-        raise ValueError("a time is told in seconds, or as 90s, 90m or 2h")
+        raise ValueError("expected seconds, or a time such as 90s, 90m or 2h")
     return value
 
 
@@ -183,7 +183,7 @@ class LanguageModelOptions(Options):
         description="seconds that one answer may take, retries included; waits for a model that is down do not count",
     )
     patience: Patience = Field(
-        300.0, description="seconds for which a model that is down or rate-limited is waited for; also as 90m or 8h"
+        300.0, description="seconds for which to wait for a model that is down or rate-limited; also as 90m or 8h"
     )
     max_attempts: PositiveInt = Field(8, description="answers that cannot be used before a question is given up")
     max_answer_length: PositiveInt = Field(
@@ -212,7 +212,7 @@ class AgentOptions(Options):
     )
     show_reasoning: bool = Field(True, description="those turns are shown with the reasoning behind them")
     reasoning_length: NonNegativeInt | None = Field(
-        None, description="longest reasoning in an answer, in characters; 0: none is asked for"
+        None, description="longest reasoning in an answer, in characters; 0: no reasoning"
     )
 
 
@@ -286,7 +286,7 @@ class SimpleMemoryOptions(Options):
     max_successful_actions_shown: NonNegativeInt = Field(5, description="memories of success shown at a location")
     max_failed_actions_shown: NonNegativeInt = Field(5, description="memories of failure shown at a location")
     max_tokens: PositiveInt = Field(500, description="tokens of all memories shown at a location")
-    flush_on_death: bool = Field(True, description="memories are on disk before play goes on after a death")
+    flush_on_death: bool = Field(True, description="memories are on disk before play continues after a death")
     shuffled: bool = Field(
         False, description="each location is shown another's memories: a control, to find out what memories are worth"
     )

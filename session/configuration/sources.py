@@ -89,8 +89,8 @@ def _of_user(file: _File, settings: Iterable[Setting]) -> Iterator[Setting]:
         key = next(_server_keys(setting.key, setting.name, setting.value), None)
         if key and file.writers:
             raise ConfigurationError(
-                f"{file.path} is not used, for {file.writers}: it gives {key}, and addresses and keys are taken only "
-                "from files that nobody but you can write"
+                f"{file.path} is not used because {file.writers}: it gives {key}, and URLs and keys are used only "
+                "from files that no other user can write"
             )
         yield setting
 

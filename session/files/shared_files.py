@@ -248,7 +248,7 @@ def _without_waiting(path: str, flags: int) -> int:
 def _require_ordinary(path: Path, file: BinaryIO | FileIO) -> os.stat_result:
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
-        raise StoreError(f"{path} cannot be used: it is no ordinary file")
+        raise StoreError(f"{path} cannot be used: it is not a regular file")
     return status
 
 

@@ -143,6 +143,6 @@ def test_a_key_is_not_sent_where_a_file_says_that_others_can_write(tmp_path: Pat
         shown = ran(below, *command, env=environment(OPENAI_API_KEY=KEY))
     (line,) = shown.lines
     assert shown.status == 2
-    assert line.startswith(f"zorkgpt: {planted} is not used, for it belongs to {planted.owner()}")
+    assert line.startswith(f"zorkgpt: {planted} is not used because it belongs to {planted.owner()}")
     assert server.asked == []
     assert leaks(every_byte(tmp_path, [shown])) == []

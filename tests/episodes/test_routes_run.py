@@ -209,7 +209,7 @@ def test_a_file_of_routes_that_is_broken_stops_the_run_with_a_line_and_stays_as_
     play(own_story, tmp_path, ScriptedLLM(Returning()))
     broken = (tmp_path / "routes.json").read_text().replace('"gain"', "").replace('"episode": 1', '"episode": "one"')
     (tmp_path / "routes.json").write_text(broken)
-    with pytest.raises(StoreError, match=r"routes\.json holds no routes that this version reads \(.*episode"):
+    with pytest.raises(StoreError, match=r"routes\.json contains no routes that this version reads \(.*episode"):
         play(own_story, tmp_path, ScriptedLLM(Returning()))
     assert (tmp_path / "routes.json").read_text() == broken
 

@@ -80,4 +80,4 @@ def test_what_the_story_may_not_be_given_and_what_is_no_key_is_said_at_once(tmp_
 def test_without_a_terminal_it_says_what_it_takes(more: tuple[str, ...]) -> None:
     refused = typed("run", "--step", "--workdir", "work", *more)
     assert refused.status == 2
-    assert refused.lines == ["zorkgpt: --step asks about each command: that takes a terminal, and no --quiet or --json"]
+    assert refused.lines == ["zorkgpt: --step asks about each command: it needs a terminal, without --quiet and --json"]

@@ -53,7 +53,7 @@ def test_a_model_that_stays_away_longer_pauses_the_run_which_goes_on_with_as_muc
     with MisbehavingServer(NORTH, busy(600)) as server:
         paused = ran(tmp_path, *command(server, "--patience", "1"), env=PLAYER_ONLY)
         assert paused.status == 1, paused
-        assert b"llm.patience says how long it is waited for" in paused.out
+        assert b"llm.patience sets how long to wait" in paused.out
         again = ran(tmp_path, *recommended(paused), "--patience", "2s", env=PLAYER_ONLY)
         assert recommended(again)[-2:] == ["--patience", "2s"]
         server.script.append(NORTH)

@@ -206,7 +206,7 @@ def compare(
         high=high,
         pairs_needed=pairs_needed(found, spread) if found and is_one_story else None,
         pairs_to_detect=pairs_needed(detect, spread) if detect and is_one_story else None,
-        why_not="" if found else "there is no difference to be seen",
+        why_not="" if found else "no difference was found",
     )
 
 

@@ -82,7 +82,7 @@ def _arm(name: str) -> Arm:
         elif option in NAMED:
             settings.update(NAMED[option])
         else:
-            raise ConfigurationError(f"--arms: {option} is no arm; there is {', '.join(NAMED)}, or option=value")
+            raise ConfigurationError(f"--arms: {option} is not an arm; expected {', '.join(NAMED)}, or option=value")
     return Arm(name, settings)
 
 
@@ -261,7 +261,7 @@ def claim(folder: Path, plan: AblationPlan, *, grows: bool = True) -> WrittenPla
     except OSError as error:
         raise StoreError(f"{folder} cannot hold an ablation: {error.strerror}") from error
     except ValidationError as error:
-        raise StoreError(f"{path} is no plan of an ablation: give another folder with --out DIR") from error
+        raise StoreError(f"{path} is not an ablation's plan: give another folder with --out DIR") from error
     write_atomically(path, written.model_dump_json(indent=2).encode() + b"\n")
     return written
 

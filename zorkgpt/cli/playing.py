@@ -89,7 +89,7 @@ class Watching:
         Raises ``ConfigurationError`` for steps without a terminal.
         """
         if steps and not (isinstance(self.screen.screen, LiveScreen) and sys.stdin.isatty()):
-            raise ConfigurationError("--step asks about each command: that takes a terminal, and no --quiet or --json")
+            raise ConfigurationError("--step asks about each command: it needs a terminal, without --quiet and --json")
         return self.keyboard.read_command, self.keyboard.review if steps else None
 
     def show(self, event: Event) -> None:
@@ -320,7 +320,7 @@ class Keyboard:
         while self._reviews:
             line = self.read_line(CHOICES, f"Proposed: {one_line(proposed or proposal.action)}{reason}")
             if line is None:
-                raise WaitInterrupted("nobody is there to look at the proposals")
+                raise WaitInterrupted("no user is there to review the proposals")
             choice, _, more = line.strip().partition(" ")
             if choice in ("", "y", "yes"):
                 return ProposalReviewed(proposal.action, proposal.action)

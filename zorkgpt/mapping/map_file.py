@@ -62,7 +62,7 @@ class MapFile(BaseModel):
     @model_validator(mode="after")
     def _rooms_stand_under_their_ids(self) -> MapFile:
         if any(key != room.id for key, room in self.rooms.items()):
-            raise ValueError("a room stands under an id that is not its own")
+            raise ValueError("a room has the id of another room")
         return self
 
 
@@ -150,7 +150,7 @@ def _faults(state: dict[str, Any]) -> dict[_Where, str]:
     """Return what is wrong with each entry that cannot be; a map without ``rooms`` is the caller's to refuse."""
     rooms = state.get("rooms")
     faults: dict[_Where, str] = {
-        ("rooms", key): "a room stands under an id that is not its own"
+        ("rooms", key): "a room has the id of another room"
         for key, room in (rooms.items() if isinstance(rooms, dict) else ())
         if isinstance(room, dict) and str(room.get("id", key)) != key
     }

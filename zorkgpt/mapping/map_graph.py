@@ -534,7 +534,7 @@ class MapGraph:
 def _check_ids(*location_ids: int) -> None:
     for location_id in location_ids:
         if location_id < 0:
-            raise ValueError(f"{location_id} is no location: ids are not negative")
+            raise ValueError(f"{location_id} is not a location id: expected a whole number, not negative")
 
 
 def _by_key(kept: Mapping[Edge, Kept]) -> dict[str, Kept]:

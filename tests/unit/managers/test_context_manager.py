@@ -130,7 +130,7 @@ def test_an_entry_that_is_no_dict_is_left_out_and_logged(caplog: pytest.LogCaptu
     history.insert(0, "not a dict")
     with caplog.at_level(logging.WARNING):
         assert context.get_recent_reasoning_formatted().startswith("Turn 1:")
-    assert "no dict" in caplog.text
+    assert "not a dict" in caplog.text
 
 
 def test_an_entry_that_is_no_dict_takes_no_turns_place() -> None:

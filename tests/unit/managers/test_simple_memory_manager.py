@@ -90,7 +90,7 @@ class TestRouting:
             lambda: manager.record_action_outcome(location_id, "Nowhere", "wait", "Time passes.", {"score_delta": 5}),
         ]
         for change in changes:
-            with pytest.raises(ValueError, match=r"is no location: ids are whole numbers and not negative"):
+            with pytest.raises(ValueError, match=r"is not a location id: expected a whole number, not negative"):
                 change()
         assert text_of(tmp_path) == before
 

@@ -200,7 +200,7 @@ def _play(ablation: Ablation, runner: Runner) -> None:
                 done += 1
                 print_line(f"{done} of {total}: {task.label}")
     except KeyboardInterrupt:
-        typer.echo(f"Stopped with {done} of {total} runs done; the same command goes on from there.", err=True)
+        typer.echo(f"Stopped with {done} of {total} runs done; the same command continues from there.", err=True)
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
     finally:
         signal.signal(signal.SIGTERM, previous)

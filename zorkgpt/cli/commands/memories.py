@@ -153,7 +153,7 @@ def invalidate(
     from managers.memory.synthesis import Revision
 
     if not reason.strip():
-        raise ConfigurationError("--reason is empty: say why the memory is not true")
+        raise ConfigurationError("--reason is empty: explain why the memory is not true")
     files = _files(workdir, story)
     location_id = _location_id(files, location)
     if not files.store.apply(Revision(location_id, invalidated=(title,), reason=reason)):

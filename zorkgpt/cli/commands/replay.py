@@ -68,7 +68,7 @@ def replay(
     }
     if fork_at is None and (without_memory or any(value is not None for value in of_fork.values())):
         raise ConfigurationError(
-            "--without-memory, --model, --base-url and --max-... say how a fork goes on: add --fork-at TURN"
+            "--without-memory, --model, --base-url and --max-... apply to forks: add --fork-at TURN"
         )
     options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(game), **of_fork}
     now = common_options.resolve(options).configuration
@@ -195,7 +195,7 @@ def _play_script(path: Path, configuration: GameConfiguration) -> None:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path} is no script of commands: {error}") from error
+        raise ConfigurationError(f"{path} is not a script of commands: {error}") from error
     commands = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
     with open_story(configuration) as parts:
         before = parts.game.reset(seed)

@@ -240,5 +240,5 @@ def _explained(error: LanguageModelError, role: Role, model: ServedModel, spent:
         return model.refusal(error, place)
     wait = f"; the server asks to wait {error.retry_after:.0f} s" if error.retry_after else ""
     return LanguageModelUnavailable(
-        f"{place}: {error}; gave up after {spent}{wait}; llm.patience says how long it is waited for"
+        f"{place}: {error}; gave up after {spent}{wait}; llm.patience sets how long to wait"
     )

@@ -117,7 +117,7 @@ class ServedModel:
     def refusal(self, failure: RequestFailed, place: str) -> LanguageModelUnavailable:
         """Return the failure as an error in one line that begins with ``place`` and explains how to fix it."""
         if failure.status == HTTPStatus.UNAUTHORIZED:
-            what = "the key is refused" if self._server.has_key else "the server wants a key"
+            what = "the key is refused" if self._server.has_key else "the server requires a key"
             return ServerRefuses(f"{place}: 401: {what}; {_KEY_MEND}")
         if failure.status == HTTPStatus.FORBIDDEN:
             return ServerRefuses(f"{place}: {failure}; the key may not use this model")

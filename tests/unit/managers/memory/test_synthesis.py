@@ -321,7 +321,7 @@ class TestNews:
 
     def test_a_pipe_of_that_name_is_an_error_and_does_not_wait(self, tmp_path: Path) -> None:
         os.mkfifo(tmp_path / "news.txt")
-        with pytest.raises(StoreError, match="no ordinary file"):
+        with pytest.raises(StoreError, match="not a regular file"):
             NewsLedger(tmp_path / "news.txt", print)
 
     def test_the_ledger_forgets_the_oldest_and_never_grows_without_end(self, tmp_path: Path) -> None:

@@ -152,5 +152,5 @@ def test_an_edit_of_a_route_that_is_gone_does_nothing(edit: FollowedRoute | Remo
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"version": 2}', '{"routes": [{"number": "x"}]}', EMPTY])
 def test_what_is_no_file_of_routes_is_named(text: str) -> None:
-    with pytest.raises(StoreError, match=r"^routes\.json holds no routes that this version reads"):
+    with pytest.raises(StoreError, match=r"^routes\.json contains no routes that this version reads"):
         parse_routes(text, FILE)

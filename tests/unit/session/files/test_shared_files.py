@@ -100,7 +100,7 @@ def test_a_huge_file_is_refused_without_the_memory_to_hold_it(folder: Path) -> N
 
 def test_a_pipe_is_not_waited_for(folder: Path) -> None:
     os.mkfifo(folder / "a.md")
-    assert "no ordinary file" in refusal(folder / "a.md")
+    assert "not a regular file" in refusal(folder / "a.md")
 
 
 def test_a_folder_in_place_of_the_file_is_refused(folder: Path) -> None:

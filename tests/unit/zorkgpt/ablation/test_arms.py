@@ -33,7 +33,7 @@ def test_an_arms_folder_stays_in_the_folder_of_the_ablation() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("full,no-memories", "no-memories is no arm; there is full, no-memory"),
+        ("full,no-memories", "no-memories is not an arm; expected full, no-memory"),
         ("", "names no arm"),
         (" , ", "names no arm"),
         ("full,no-map,full", "the same name"),

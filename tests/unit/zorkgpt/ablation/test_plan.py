@@ -122,7 +122,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(own_story: Path, tmp_p
 
 def test_a_broken_plan_is_an_error_in_one_line(own_story: Path, tmp_path: Path) -> None:
     (tmp_path / PLAN_FILE).write_text("{}")
-    with pytest.raises(StoreError, match="is no plan"):
+    with pytest.raises(StoreError, match="is not an ablation"):
         claim(tmp_path, plan(own_story))
 
 

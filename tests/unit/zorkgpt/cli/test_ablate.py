@@ -117,7 +117,7 @@ def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path
             assert process.stdout.readline().startswith(b"4 runs of 1 episode, 0 done; assistance: none")
             assert process.stdout.readline() == b"1 of 4: tidehouse, full, pair 1\n"
             process.send_signal(signal.SIGINT)
-            assert b"done; the same command goes on from there" in process.stderr.read()
+            assert b"done; the same command continues from there" in process.stderr.read()
         assert process.returncode == 130
         again = ran(tmp_path, *arguments)
         assert again.status == 0

@@ -81,7 +81,7 @@ def test_a_broken_file_is_an_error_in_a_line_and_stays(folder: Path) -> None:
     (folder / "routes.json").write_text('{"version": 1, "routes": [{"number": 1}]}')
     ran = typed("routes", "remove", "1")
     assert (ran.status, ran.err.count(b"\n")) == (1, 1)
-    assert b"holds no routes that this version reads (routes.0.goal" in ran.err
+    assert b"contains no routes that this version reads (routes.0.goal" in ran.err
     assert (folder / "routes.json").read_text() == '{"version": 1, "routes": [{"number": 1}]}'
 
 
@@ -96,4 +96,4 @@ def test_an_exported_route_is_played(own_story: Path) -> None:
 def test_what_is_no_text_is_no_script(own_story: Path) -> None:
     ran = typed("replay", "--from-actions", str(own_story))
     assert ran.status == 2
-    assert ran.err.startswith(f"zorkgpt: {own_story} is no script of commands: ".encode())
+    assert ran.err.startswith(f"zorkgpt: {own_story} is not a script of commands: ".encode())

@@ -74,9 +74,7 @@ def test_what_the_environment_gets_wrong_is_not_quoted_where_it_may_hold_a_key(
 def test_what_cannot_be_is_one_line(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(OTEL_ENDPOINT, "http://127.0.0.1:1")
     monkeypatch.setenv(name, value)
-    with pytest.raises(
-        ConfigurationError, match=r"OpenTelemetry cannot be set up as the environment says: .* positive"
-    ):
+    with pytest.raises(ConfigurationError, match=r"OpenTelemetry cannot be set up from the environment: .* positive"):
         show_turns(1)
 
 

@@ -185,7 +185,7 @@ def test_the_confidence_of_a_new_edge_is_brought_between_a_hundredth_and_one(giv
 )
 def test_a_negative_id_is_refused_and_changes_nothing(add: Callable[[MapGraph], object]) -> None:
     graph = MapGraph()
-    with pytest.raises(ValueError, match="-1 is no location"):
+    with pytest.raises(ValueError, match="-1 is not a location id"):
         add(graph)
     assert graph == MapGraph()
 

@@ -112,7 +112,7 @@ def test_a_model_that_is_down_is_waited_for_as_long_as_patience_lasts(fault: Ste
     assert len(server.asked) == len(patience.slept) + (3 if fault in CUT_OFF.values() else 1)
     assert line.startswith(f"agent: named at {server.base_url}: ")
     assert f"gave up after {len(server.asked)} requests" in line
-    assert line.endswith("; llm.patience says how long it is waited for")
+    assert line.endswith("; llm.patience sets how long to wait")
     assert "\n" not in line
 
 
@@ -161,7 +161,7 @@ def test_what_cannot_pass_is_said_at_once(fault: Step, line: str) -> None:
     ("status", "api_key", "line"),
     [
         (401, "sk-secret", "401: the key is refused; set llm.api_key"),
-        (401, None, "401: the server wants a key; set llm.api_key"),
+        (401, None, "401: the server requires a key; set llm.api_key"),
         (403, "sk-secret", r"403: not you, \[key\]; the key may not use this model"),
         (404, None, "404: the server has no such model; it has: alpha, beta$"),
     ],
