@@ -206,6 +206,14 @@ def test_two_runs_stand_side_by_side_at_the_same_milestone(open_report: OpenRepo
     expect(page.get_by_role("article")).to_contain_text("You are at 6 of run 2.")
 
 
+def test_a_link_is_followed_even_if_the_address_is_replaced_before_the_page_hears_of_it(
+    open_report: OpenReport,
+) -> None:
+    page = open_report(report_of(run_of(40)), "#e1t4")
+    page.evaluate("() => { location.hash = '#e1t9'; history.replaceState(null, '', '#e1t4'); }")
+    expect_turn(page, "Episode 1, turn 9")
+
+
 def test_a_run_that_stopped_before_its_first_episode_is_shown(open_report: OpenReport) -> None:
     page = open_report(report_of({**run_of(1), "episodes": [], "map": None, "milestones": [], "marks": []}))
     expect(page.get_by_role("main")).to_contain_text("No episode of this run was begun.")

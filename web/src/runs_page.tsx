@@ -171,9 +171,9 @@ function useFollowing(journeys: Journey[], place: Place, go: (change: Partial<Pl
 /** The address bar names the moment, and a link or the way back leads to one. */
 function useAddressBar(journeys: Journey[], place: Place, setPlace: (place: Place) => void) {
   useEffect(() => {
-    const follow = () => {
-      if (location.hash === "#content") return;
-      setPlace(placeOf(journeys, location.hash));
+    const follow = (event: HashChangeEvent) => {
+      const { hash } = new URL(event.newURL); // the timer below may have replaced that of the address bar since
+      if (hash !== "#content") setPlace(placeOf(journeys, hash));
     };
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
