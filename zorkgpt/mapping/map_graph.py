@@ -1,4 +1,4 @@
-"""The graph of rooms and the walked ways between them, and its text for prompts and Mermaid.
+"""The graph of rooms and the walked ways between them, its file, and its text for prompts and Mermaid.
 
 An edge exists because it was walked. The way back is presumed until it is tried, and never becomes an edge by itself
 (docs/specification.md, Map edges). Names come from a story and commands from a model, so both are escaped here.
@@ -10,20 +10,29 @@ from __future__ import annotations
 import logging
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from functools import lru_cache
+from operator import attrgetter, not_
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PlainSerializer,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import to_json
 from typing_extensions import Self
 
 from session.errors import StoreError
-from session.files.shared_files import write_atomically
+from session.files.document_store import backup_of
+from session.files.shared_files import read_shared, write_atomically
 from session.values import Location
-from zorkgpt.mapping.map_file import MapFile, NoMap, read_map_file
 
 _BACK = {
     "north": "south",
@@ -108,7 +117,6 @@ def plain_line(text: str) -> str:
     return " ".join(text.split())
 
 
-@lru_cache(maxsize=4096)
 def _escape(text: str) -> str:
     """Return the text for Mermaid's double quotes, with character codes for special characters."""
     return "".join(
@@ -127,19 +135,20 @@ _OWN_METADATA = ("version", "total_rooms", "total_connections", "timestamp")
 
 WalkOutcome = Literal["new", "verified", "contradicted"]
 FailureOutcome = Literal["counted", "pruned", "contradicted"]
-
-Kept = TypeVar("Kept", int, float, str)
+_STATE = TypeAdapter(dict[str, Any])
 
 
 class Edge(NamedTuple):
-    """An exit of a room, as a key: ``15_north`` in the file."""
+    """An exit of a room; the file calls it ``15_north``."""
 
-    location_id: int
+    location_id: NonNegativeInt
     exit: str
 
     @classmethod
-    def from_key(cls, key: str) -> Edge:
-        """Return the edge that the file calls ``key``."""
+    def from_key(cls, key: str | Edge) -> Edge:
+        """Return the edge that the file calls ``key``. Raises ``ValueError``."""
+        if isinstance(key, Edge):
+            return key
         location_id, _, exit_ = key.partition("_")
         return cls(int(location_id), exit_)
 
@@ -149,43 +158,49 @@ class Edge(NamedTuple):
         return f"{self.location_id}_{self.exit}"
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
+EdgeKey = Annotated[Edge, BeforeValidator(Edge.from_key), PlainSerializer(attrgetter("key"), return_type=str)]
+Visits = Annotated[NonNegativeInt, Field(exclude_if=not_)]
+ByEdge = Annotated[dict[EdgeKey, str], Field(exclude_if=not_)]
+
+
+class Room(BaseModel):
     """A location of the map, identified by its Z-machine object number; names may be empty or shared.
 
     exits: exits that were walked or that the story names, without pruned ones
-    extra: other keys of the room in the file
     visits: how often the player came here, and in how many episodes; the last of them was ``last_episode``
     """
 
-    id: int
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    id: NonNegativeInt
     name: str
     exits: tuple[str, ...] = ()
-    extra: Mapping[str, object] = field(default_factory=dict)
-    visits: int = 0
-    episodes: int = 0
-    last_episode: int = 0
+    visits: Visits = 0
+    episodes: Visits = 0
+    last_episode: Visits = 0
 
     @property
     def label(self) -> str:
         """A name to show, never empty."""
         return self.name or Location(self.id, "").label
 
-    def to_dict(self) -> dict[str, object]:
-        """Return the room in the shape of the file."""
-        visits = {"visits": self.visits, "episodes": self.episodes, "last_episode": self.last_episode}
-        return {
-            **self.extra,
-            "id": self.id,
-            "name": self.name,
-            "exits": list(self.exits),
-            **(visits if self.visits else {}),
-        }
+
+class NoMap(StoreError):
+    """The file is not a map.
+
+    where: the keys that lead to the invalid value
+    problem: what is wrong with it
+    """
+
+    def __init__(self, path: Path, where: str, problem: str) -> None:
+        backup = backup_of(path)
+        before = f"; {backup} is the version before" if backup.exists() else ""
+        super().__init__(f"{path} holds no map ({where}: {problem}){before}")
+        self.where, self.problem = where, problem
 
 
-@dataclass(slots=True)
-class MapGraph:
-    """A directed graph of rooms; an edge is an exit's command.
+class MapGraph(BaseModel):
+    """A directed graph of rooms, and the content of ``map_state.json`` with unknown keys; an edge is an exit's command.
 
     connection_confidence: from 0.01 to 1; a verification halves the doubt, a contradiction the confidence
     connection_verifications: how often the edge was confirmed
@@ -193,42 +208,53 @@ class MapGraph:
     exit_refusals: the story's answer when an exit last led nowhere; removed when it works
     exit_deaths: how the player last died on taking an exit, which stays untried; removed when it works
     pruned_exits: exits that failed often enough and never worked
-    extra, metadata: other content of the file
     """
 
-    rooms: dict[int, Room] = field(default_factory=dict)
-    connections: dict[int, dict[str, int]] = field(default_factory=dict)
-    connection_confidence: dict[Edge, float] = field(default_factory=dict)
-    connection_verifications: dict[Edge, int] = field(default_factory=dict)
-    exit_failure_counts: dict[Edge, int] = field(default_factory=dict)
-    exit_refusals: dict[Edge, str] = field(default_factory=dict)
-    exit_deaths: dict[Edge, str] = field(default_factory=dict)
-    pruned_exits: dict[int, set[str]] = field(default_factory=dict)
-    extra: dict[str, object] = field(default_factory=dict)
-    metadata: dict[str, object] = field(default_factory=dict)
-    _ways_back: dict[int, dict[str, int]] | None = field(default=None, init=False, repr=False, compare=False)
+    model_config = ConfigDict(extra="allow")
 
-    @property
-    def ways_back(self) -> Mapping[int, Mapping[str, int]]:
-        """Location ids by exit, by location id, of untried exits that should lead back.
+    rooms: dict[NonNegativeInt, Room] = {}
+    connections: dict[NonNegativeInt, dict[str, NonNegativeInt]] = {}
+    connection_confidence: dict[EdgeKey, Annotated[float, Field(ge=0, le=1)]] = {}
+    connection_verifications: dict[EdgeKey, NonNegativeInt] = {}
+    exit_failure_counts: dict[EdgeKey, NonNegativeInt] = {}
+    exit_refusals: ByEdge = {}
+    exit_deaths: ByEdge = {}
+    pruned_exits: dict[NonNegativeInt, Annotated[set[str], PlainSerializer(sorted, return_type=list[str])]] = {}
+    metadata: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        """Add rooms that are only named by connections, and read the deaths of earlier versions."""
+        if any(key != room.id for key, room in self.rooms.items()):
+            raise ValueError("a room has the id of another room")
+        for from_id, exits in self.connections.items():
+            for location_id in (from_id, *exits.values()):
+                self.rooms.setdefault(location_id, Room(id=location_id, name=""))
+        for edge in [edge for edge, words in self.exit_refusals.items() if words == _DEADLY]:
+            del self.exit_refusals[edge]
+            self.exit_deaths.setdefault(edge, "you died")
+        for key in _OWN_METADATA:
+            self.metadata.pop(key, None)
+        return self
+
+    def ways_back(self, location_id: int) -> dict[str, int]:
+        """Return the location ids by exit, of untried exits of that room that should lead back.
 
         Such an exit is the opposite of the only direction by which the player came from that location.
         """
-        if self._ways_back is None:
-            found: defaultdict[int, defaultdict[str, set[int]]] = defaultdict(lambda: defaultdict(set))
-            for from_id, exits in self.connections.items():
+        sources: defaultdict[str, set[int]] = defaultdict(set)
+        for from_id, exits in self.connections.items():
+            if from_id != location_id and location_id in exits.values():
                 for exit_, to_id in exits.items():
-                    if from_id != to_id and self.confidence(Edge(from_id, exit_)) >= SURE and exit_ in OPPOSITES:
-                        found[to_id][OPPOSITES[exit_]].add(from_id)
-            self._ways_back = {
-                room: {
-                    exit_: min(sources)
-                    for exit_, sources in sorted(exits.items())
-                    if len(sources) == 1 and not self._is_tried(Edge(room, exit_))
-                }
-                for room, exits in found.items()
-            }
-        return self._ways_back
+                    if to_id == location_id and exit_ in OPPOSITES and self.confidence(Edge(from_id, exit_)) >= SURE:
+                        sources[OPPOSITES[exit_]].add(from_id)
+        return {
+            exit_: min(from_ids)
+            for exit_, from_ids in sorted(sources.items())
+            if len(from_ids) == 1
+            and not self._is_tried(edge := Edge(location_id, exit_))
+            and edge not in self.exit_deaths
+        }
 
     @property
     def room_names(self) -> dict[int, str]:
@@ -249,16 +275,17 @@ class MapGraph:
         _check_ids(id)
         known = self.rooms.get(id)
         if known is None:
-            self.rooms[id] = Room(id, name)
+            self.rooms[id] = Room(id=id, name=name)
         elif name and name != known.name:
-            self.rooms[id] = replace(known, name=name)
+            self.rooms[id] = known.model_copy(update={"name": name})
         return known is None
 
     def add_visit(self, location_id: int, episode: int) -> None:
         """Count that the player came to a known room in that episode."""
         room = self.rooms[location_id]
         episodes = room.episodes + (room.last_episode != episode or not room.visits)
-        self.rooms[location_id] = replace(room, visits=room.visits + 1, episodes=episodes, last_episode=episode)
+        visits = {"visits": room.visits + 1, "episodes": episodes, "last_episode": episode}
+        self.rooms[location_id] = room.model_copy(update=visits)
 
     def add_exits(self, location_id: int, exits: Iterable[str]) -> tuple[str, ...]:
         """Add exits to a room, except pruned ones, and return those that are new."""
@@ -266,14 +293,17 @@ class MapGraph:
         room, pruned = self.rooms[location_id], self.pruned_exits.get(location_id, set())
         new = tuple(exit_ for exit_ in dict.fromkeys(exits) if exit_ not in room.exits and exit_ not in pruned)
         if new:
-            self.rooms[location_id] = replace(room, exits=room.exits + new)
+            self.rooms[location_id] = room.model_copy(update={"exits": room.exits + new})
         return new
 
     def drop_exits(self, location_id: int, exits: Iterable[str]) -> None:
         """Take exits off a room that were named by mistake; one that was walked stays."""
-        room, mistaken = self.rooms.get(location_id), {*exits} - self.connections.get(location_id, {}).keys()
-        if room is not None and not mistaken.isdisjoint(room.exits):
-            self.rooms[location_id] = replace(room, exits=tuple(each for each in room.exits if each not in mistaken))
+        self._remove_exits(location_id, {*exits} - self.connections.get(location_id, {}).keys())
+
+    def _remove_exits(self, location_id: int, removed: set[str]) -> None:
+        room = self.rooms.get(location_id, Room(id=location_id, name=""))
+        exits = tuple(exit_ for exit_ in room.exits if exit_ not in removed)
+        self.rooms[location_id] = room.model_copy(update={"exits": exits})
 
     def add_connection(
         self,
@@ -287,16 +317,16 @@ class MapGraph:
         confidence: of a new edge, limited to 0.01 to 1; that of a known edge rises or falls with the observation
         """
         _check_ids(from_id, to_id)
-        self._ways_back = None
         edge = Edge(from_id, exit)
         before = self.connections.get(from_id, {}).get(exit)
-        self._lift_pruning(edge)
+        if self.is_pruned(*edge):
+            self.pruned_exits[from_id].remove(exit)
+            self.pruned_exits = {room: exits for room, exits in self.pruned_exits.items() if exits}
         self.add_exits(from_id, (exit,))
         self.add_room(to_id)
-        self.connections[from_id] = {**self.connections.get(from_id, {}), exit: to_id}
-        self.exit_failure_counts.pop(edge, None)
-        self.exit_refusals.pop(edge, None)
-        self.exit_deaths.pop(edge, None)
+        self.connections.setdefault(from_id, {})[exit] = to_id
+        for failures in (self.exit_failure_counts, self.exit_refusals, self.exit_deaths):
+            failures.pop(edge, None)
         if before is None:
             self.connection_confidence[edge] = min(1.0, max(LEAST_CONFIDENCE, confidence))
             self.connection_verifications[edge] = 1
@@ -312,12 +342,10 @@ class MapGraph:
     def record_refusal(self, location_id: int, exit_: str, words: str) -> None:
         """Record the story's answer when an exit led nowhere. The exit no longer counts as untried."""
         _check_ids(location_id)
-        self._ways_back = None
         self.exit_refusals[Edge(location_id, exit_)] = words
 
     def record_death(self, location_id: int, exit_: str, words: str) -> None:
         """Record how the player died on taking an exit. It stays untried, since it may be safe later."""
-        self._ways_back = None
         self.add_exits(location_id, (exit_,))
         self.exit_deaths[Edge(location_id, exit_)] = words
 
@@ -328,7 +356,6 @@ class MapGraph:
         confidence: what shut it may open again.
         """
         _check_ids(location_id)
-        self._ways_back = None
         edge = Edge(location_id, exit_)
         failures = self.exit_failure_counts.get(edge, 0) + 1
         self.exit_failure_counts[edge] = failures
@@ -338,8 +365,7 @@ class MapGraph:
         if failures < prune_after or self.is_pruned(location_id, exit_):
             return "counted"
         self.pruned_exits.setdefault(location_id, set()).add(exit_)
-        room = self.rooms.get(location_id, Room(location_id, ""))
-        self.rooms[location_id] = replace(room, exits=tuple(each for each in room.exits if each != exit_))
+        self._remove_exits(location_id, {exit_})
         return "pruned"
 
     def absorb(self, other: MapGraph) -> None:
@@ -348,9 +374,8 @@ class MapGraph:
             self.add_room(room.id, "" if room.id in self.rooms else room.name)
             self.add_exits(room.id, room.exits)
             if room.visits > self.rooms[room.id].visits:
-                self.rooms[room.id] = replace(
-                    self.rooms[room.id], visits=room.visits, episodes=room.episodes, last_episode=room.last_episode
-                )
+                visits = room.model_dump(include={"visits", "episodes", "last_episode"})
+                self.rooms[room.id] = self.rooms[room.id].model_copy(update=visits)
         for from_id, exits in other.connections.items():
             self.connections.setdefault(from_id, {})
             for exit_, to_id in exits.items():
@@ -358,27 +383,10 @@ class MapGraph:
                     edge = Edge(from_id, exit_)
                     self.add_connection(from_id, exit_, to_id, other.confidence(edge))
                     self.connection_verifications[edge] = other.connection_verifications.get(edge, 1)
-        for edge, words in other.exit_refusals.items():
-            if edge.exit not in self.connections.get(edge.location_id, {}):
-                self.exit_refusals.setdefault(edge, words)
-        for edge, words in other.exit_deaths.items():
-            if edge.exit not in self.connections.get(edge.location_id, {}):
-                self.exit_deaths.setdefault(edge, words)
-        self._ways_back = None
-
-    def copy(self) -> Self:
-        """Return a map that stays as this one is now."""
-        return replace(
-            self,
-            rooms=dict(self.rooms),
-            connections=dict(self.connections),  # what is in it is never changed, but replaced
-            connection_confidence=dict(self.connection_confidence),
-            connection_verifications=dict(self.connection_verifications),
-            exit_failure_counts=dict(self.exit_failure_counts),
-            exit_refusals=dict(self.exit_refusals),
-            exit_deaths=dict(self.exit_deaths),
-            pruned_exits={location_id: set(exits) for location_id, exits in self.pruned_exits.items()},
-        )
+        for mine, theirs in ((self.exit_refusals, other.exit_refusals), (self.exit_deaths, other.exit_deaths)):
+            for edge, words in theirs.items():
+                if edge.exit not in self.connections.get(edge.location_id, {}):
+                    mine.setdefault(edge, words)
 
     def is_pruned(self, location_id: int, exit_: str) -> bool:
         """Return whether the exit failed as often as it takes, and never worked."""
@@ -386,10 +394,13 @@ class MapGraph:
 
     def untried_exits(self, location_id: int) -> tuple[str, ...]:
         """Return the exits that the story names there and that were never tried, without the presumed ways back."""
-        room = self.rooms.get(location_id)
-        walked, back = self.connections.get(location_id, {}), self.ways_back.get(location_id, {})
-        untried = (exit_ for exit_ in (room.exits if room else ()) if exit_ not in walked and exit_ not in back)
-        return tuple(exit_ for exit_ in untried if not self._was_refused(Edge(location_id, exit_)))
+        exits = self.rooms[location_id].exits if location_id in self.rooms else ()
+        untried = [exit_ for exit_ in exits if not self._is_tried(Edge(location_id, exit_))]
+        back = self.ways_back(location_id) if untried else {}
+        return tuple(exit_ for exit_ in untried if exit_ not in back)
+
+    def _is_tried(self, edge: Edge) -> bool:
+        return edge.exit in self.connections.get(edge.location_id, {}) or self.last_refusal(edge) is not None
 
     def refused_exits(self, location_id: int) -> dict[str, str]:
         """Return the exits there that led nowhere when last tried, with the story's answer if it is known.
@@ -406,7 +417,8 @@ class MapGraph:
 
         Returns ``None`` if the exit worked when last tried.
         """
-        return self.exit_refusals.get(edge, "") if self._was_refused(edge) else None
+        is_refused = edge in self.exit_refusals or edge in self.exit_failure_counts or self.is_pruned(*edge)
+        return self.exit_refusals.get(edge, "") if is_refused else None
 
     def confidence(self, edge: Edge) -> float:
         """Return the confidence in the edge, from 0.01 to 1."""
@@ -418,40 +430,25 @@ class MapGraph:
 
     def to_dict(self) -> dict[str, object]:
         """Return the map in the shape of ``map_state.json``, unknown keys included."""
-        return {
-            **self.extra,
-            "rooms": {str(room.id): room.to_dict() for room in self.rooms.values()},
-            "connections": {str(from_id): dict(exits) for from_id, exits in self.connections.items()},
-            "connection_confidence": _by_key(self.connection_confidence),
-            "connection_verifications": _by_key(self.connection_verifications),
-            "exit_failure_counts": _by_key(self.exit_failure_counts),
-            **({"exit_refusals": _by_key(self.exit_refusals)} if self.exit_refusals else {}),
-            **({"exit_deaths": _by_key(self.exit_deaths)} if self.exit_deaths else {}),
-            "pruned_exits": {str(from_id): sorted(exits) for from_id, exits in self.pruned_exits.items()},
-            "metadata": {
-                **self.metadata,
-                "version": FORMAT_VERSION,
-                "total_rooms": len(self.rooms),
-                "total_connections": sum(map(len, self.connections.values())),
-                "timestamp": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            },
+        own_metadata = {
+            "version": FORMAT_VERSION,
+            "total_rooms": len(self.rooms),
+            "total_connections": sum(map(len, self.connections.values())),
+            "timestamp": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
+        return {**self.model_dump(mode="json"), "metadata": {**self.metadata, **own_metadata}}
 
     @classmethod
     def from_dict(cls, state: Mapping[str, object]) -> Self:
         """Return the map that ``to_dict`` gave. Raises ``StoreError`` for anything of another shape."""
         try:
-            return cls.from_file(MapFile.model_validate(state))
+            return cls.model_validate(state)
         except ValidationError as error:
             raise StoreError(f"not a map: {error}") from error
 
     def save_to_json(self, path: Path | str) -> None:
         """Write the map to a file, all of it or nothing. Raises ``StoreError``."""
-        write_atomically(path, self.to_json())
-
-    def to_json(self) -> bytes:
-        """Return what the file of the map holds."""
-        return to_json(self.to_dict(), indent=2)
+        write_atomically(path, to_json(self.to_dict(), indent=2))
 
     @classmethod
     def read(cls, path: Path | str, note: Callable[[str], object] = lambda _problem: None) -> Self | None:
@@ -460,12 +457,35 @@ class MapGraph:
         note: called with each invalid entry, which is left out
         Raises ``StoreError`` if the file cannot be read or is not a map.
         """
-        read = read_map_file(path)
-        if read is None:
+        path = Path(path)
+        content = read_shared(path)
+        if content is None:
             return None
-        for where, problem in read.left_out.items():
-            note(f"{path}: {where} is left out: {problem}")
-        return cls.from_file(read.file)
+        return cls.parse(content, path, lambda where, problem: note(f"{path}: {where} is left out: {problem}"))
+
+    @classmethod
+    def parse(
+        cls, content: bytes, path: Path, note: Callable[[str, str], object] = lambda _where, _problem: None
+    ) -> Self:
+        """Return the map in the content of the file at ``path``.
+
+        note: called with the keys that lead to each invalid entry, which is left out, and with the reason
+        Raises ``NoMap``.
+        """
+        try:
+            state = _STATE.validate_json(content)
+            if "rooms" not in state:
+                raise NoMap(path, "rooms", "Field required")
+            for entry, problem in _faults(state).items():
+                holder: Any = state
+                for key in entry[:-1]:
+                    holder = holder.get(key, {})
+                holder.pop(entry[-1], None)
+                note(".".join(map(str, entry)), problem)
+            return cls.model_validate(state)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise NoMap(path, ".".join(map(str, first["loc"])) or "the file", first["msg"]) from error
 
     @classmethod
     def load_from_json(cls, path: Path | str) -> Self | None:
@@ -481,54 +501,8 @@ class MapGraph:
             warn(str(error))
             return None
 
-    @classmethod
-    def from_file(cls, file: MapFile) -> Self:
-        """Return the map that a file holds."""
-        refusals = _by_edge(file.exit_refusals)
-        graph = cls(
-            rooms={
-                entry.id: Room(
-                    entry.id,
-                    entry.name,
-                    tuple(entry.exits),
-                    entry.model_extra or {},
-                    entry.visits,
-                    entry.episodes,
-                    entry.last_episode,
-                )
-                for entry in file.rooms.values()
-            },
-            connections=file.connections,
-            connection_confidence=_by_edge(file.connection_confidence),
-            connection_verifications=_by_edge(file.connection_verifications),
-            exit_failure_counts=_by_edge(file.exit_failure_counts),
-            exit_refusals={edge: words for edge, words in refusals.items() if words != _DEADLY},
-            exit_deaths={edge: "you died" for edge, words in refusals.items() if words == _DEADLY}
-            | _by_edge(file.exit_deaths),
-            pruned_exits={location_id: set(exits) for location_id, exits in file.pruned_exits.items()},
-            extra=file.model_extra or {},
-            metadata={key: value for key, value in file.metadata.items() if key not in _OWN_METADATA},
-        )
-        for from_id, exits in file.connections.items():
-            for location_id in (from_id, *exits.values()):
-                graph.add_room(location_id)
-        return graph
-
-    def _is_tried(self, edge: Edge) -> bool:
-        is_walked = edge.exit in self.connections.get(edge.location_id, {})
-        return is_walked or edge in self.exit_deaths or self._was_refused(edge)
-
-    def _was_refused(self, edge: Edge) -> bool:
-        return edge in self.exit_refusals or edge in self.exit_failure_counts or self.is_pruned(*edge)
-
     def _contradict(self, edge: Edge) -> None:
         self.connection_confidence[edge] = max(LEAST_CONFIDENCE, self.confidence(edge) / 2)
-
-    def _lift_pruning(self, edge: Edge) -> None:
-        pruned = self.pruned_exits.get(edge.location_id, set())
-        pruned.discard(edge.exit)
-        if not pruned:
-            self.pruned_exits.pop(edge.location_id, None)
 
 
 def _check_ids(*location_ids: int) -> None:
@@ -537,9 +511,20 @@ def _check_ids(*location_ids: int) -> None:
             raise ValueError(f"{location_id} is not a location id: expected a whole number, not negative")
 
 
-def _by_key(kept: Mapping[Edge, Kept]) -> dict[str, Kept]:
-    return {edge.key: each for edge, each in kept.items()}
-
-
-def _by_edge(kept: Mapping[str, Kept]) -> dict[Edge, Kept]:
-    return {Edge.from_key(key): each for key, each in kept.items()}
+def _faults(state: dict[str, Any]) -> dict[tuple[int | str, ...], str]:
+    """Return what is wrong with each invalid entry; a map without ``rooms`` has no such entries."""
+    rooms = state["rooms"]
+    faults: dict[tuple[int | str, ...], str] = {
+        ("rooms", key): "a room has the id of another room"
+        for key, room in (rooms.items() if isinstance(rooms, dict) else ())
+        if isinstance(room, dict) and str(room.get("id", key)) != key
+    }
+    try:
+        MapGraph.model_validate(state)
+    except ValidationError as error:
+        for problem in error.errors():
+            if problem["loc"] not in {(), ("rooms",)}:
+                where = problem["loc"]
+                one_exit = where[0] == "connections" and where[2:] != ("[key]",)
+                faults.setdefault(where[: 3 if one_exit else 2], problem["msg"])
+    return faults

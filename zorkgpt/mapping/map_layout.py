@@ -110,26 +110,25 @@ def _ways(graph: MapGraph) -> tuple[Way, ...]:
                 commands.setdefault((from_id, to_id), []).append(command)
     found = []
     for (from_id, to_id), there in commands.items():
-        is_first = from_id < to_id or (to_id, from_id) not in commands
-        if is_first:
-            found.append(Way(from_id, to_id, tuple(there), tuple(commands.get((to_id, from_id), ()))))
+        back = commands.get((to_id, from_id), [])
+        if from_id < to_id or not back:
+            found.append(Way(from_id, to_id, tuple(there), tuple(back)))
     return tuple(found)
 
 
 def _steps(ways: Iterable[Way]) -> dict[int, dict[int, Cell]]:
     """Return for each room the rooms that the compass leads to or comes from, with the step to them."""
     steps: dict[int, dict[int, Cell]] = {}
-    for way in ways:
-        there = next((COMPASS[command] for command in way.there if command in COMPASS), None)
-        back = next((COMPASS[command] for command in way.back if command in COMPASS), None)
-        if there or back:
-            steps.setdefault(way.from_id, {})[way.to_id] = there or _opposite(back)
-            steps.setdefault(way.to_id, {})[way.from_id] = back or _opposite(there)
+    for way in (directed for both in ways for directed in both.directed()):
+        step = next((COMPASS[command] for command in way.there if command in COMPASS), None)
+        if step is not None:
+            steps.setdefault(way.from_id, {})[way.to_id] = step
+            steps.setdefault(way.to_id, {}).setdefault(way.from_id, _opposite(step))
     return steps
 
 
-def _opposite(step: Cell | None) -> Cell:
-    return (-step[0], -step[1]) if step else (0, 0)
+def _opposite(step: Cell) -> Cell:
+    return (-step[0], -step[1])
 
 
 def _part(start: int, steps: Mapping[int, Mapping[int, Cell]]) -> dict[int, Cell]:
@@ -140,24 +139,19 @@ def _part(start: int, steps: Mapping[int, Mapping[int, Cell]]) -> dict[int, Cell
         room = placed.popleft()
         for near, step in steps.get(room, {}).items():
             if near not in cells:
-                cells |= _made_room(cells, room, step)
-                cells[near] = (cells[room][0] + step[0], cells[room][1] + step[1])
+                x, y = cells[room]
+                if (x + step[0], y + step[1]) in cells.values():
+                    cells = {each: _moved_away(cell, cells[room], step) for each, cell in cells.items()}
+                cells[near] = (x + step[0], y + step[1])
                 placed.append(near)
     return cells
 
 
-def _made_room(cells: Mapping[int, Cell], room: int, step: Cell) -> dict[int, Cell]:
-    """Return new places for all rooms beyond ``room`` if another room blocks a step, otherwise none."""
-    x, y = cells[room]
-    if (x + step[0], y + step[1]) not in cells.values():
-        return {}
-    return {
-        each: (
-            column + (step[0] if (column - x) * step[0] > 0 else 0),
-            row + (step[1] if (row - y) * step[1] > 0 else 0),
-        )
-        for each, (column, row) in cells.items()
-    }
+def _moved_away(cell: Cell, room: Cell, step: Cell) -> Cell:
+    """Return the place of a cell if everything beyond ``room`` makes way for a step from there."""
+    (x, y), (right, down) = cell, step
+    is_beyond = ((x - room[0]) * right > 0, (y - room[1]) * down > 0)
+    return (x + right * is_beyond[0], y + down * is_beyond[1])
 
 
 def _shown(way: Way, cells: Mapping[int, Cell]) -> Shown:
@@ -166,9 +160,8 @@ def _shown(way: Way, cells: Mapping[int, Cell]) -> Shown:
         return "named"
     step = direction(one, other)
     is_straight = 0 in step or other == (one[0] + step[0], one[1] + step[1])  # text shows no longer diagonals
-    is_agreed = {COMPASS.get(command) for command in way.there} <= {step} and {
-        COMPASS.get(command) for command in way.back
-    } <= {_opposite(step)}
+    there, back = ({COMPASS.get(command) for command in commands} for commands in (way.there, way.back))
+    is_agreed = there <= {step} and back <= {_opposite(step)}
     return "solid" if is_straight and is_agreed else "dotted"
 
 

@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import fields
+from functools import partial
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 
+from pydantic_core import to_json
 from typing_extensions import override
 
+from session.errors import StoreError
 from session.events import FileEdited
-from session.files.document_store import SharedStore
+from session.files.document_store import SharedStore, backup_of
 from session.files.inputs import Inputs
-from session.files.shared_files import locked
-from zorkgpt.mapping.map_file import parse_map, read_map_to_write
-from zorkgpt.mapping.map_graph import MapGraph
+from session.files.shared_files import locked, read_shared
+from zorkgpt.mapping.map_graph import MapGraph, NoMap
 
 
 class MapStore(SharedStore):
     """Holds the map and its file; what another run has put there since goes into the map before it is written.
 
+    If invalid entries are left out, a copy of the file is kept under a new name. A file that is not a map is renamed.
+
     graph: the map as it is now, always the same object
     is_changed: it has rooms or edges that the file has not
-
-    warn: called with what in the file cannot be used. Raises ``StoreError`` if the file cannot be read.
+    warn: a structlog logger's method, called for each invalid part of the file
+    Raises ``StoreError`` if the file cannot be read or kept.
     """
 
     def __init__(self, path: Path, warn: Callable[..., object], graph: MapGraph | None = None) -> None:
@@ -33,7 +38,10 @@ class MapStore(SharedStore):
         self.is_changed = self._is_due = self._is_prepared = False
         self._warn = warn
         self._written: set[str] = set()  # digests of the maps that the run has written or read
-        self.graph = self._load() if graph is None else graph
+        if graph is None:
+            graph = self._read()
+            self._written, self._signature = {digest(graph)}, self._stat()
+        self.graph = graph
 
     @property
     @override
@@ -41,26 +49,27 @@ class MapStore(SharedStore):
         return self._is_due
 
     @property
+    @override
     def digest(self) -> str:
-        """Return 64 hex digits, equal for equal maps."""
         return digest(self.graph)
 
     @override
     def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
         super().hold(inputs)
         if inputs.is_repeating:
-            restored = MapGraph.from_file(parse_map(base, self.path).file) if base else MapGraph()
-            for each in fields(restored):
-                setattr(self.graph, each.name, getattr(restored, each.name))
-            self._written = {digest(self.graph)}
+            restored = MapGraph.parse(base, self.path) if base else MapGraph()
+            for name in MapGraph.model_fields:
+                setattr(self.graph, name, getattr(restored, name))
+            self.graph.__pydantic_extra__ = restored.model_extra
+            self._written = {self.digest}
             self._signature = None
 
     def demand(self) -> None:
         """Let the map go to its file with the next write."""
         self._is_due = True
 
+    @override
     def commit(self) -> None:
-        """Write the map if that is due, outside a run. Raises ``StoreError``."""
         if self._is_due:
             self.save()
 
@@ -96,19 +105,54 @@ class MapStore(SharedStore):
                 self._write()
 
     def _write(self) -> None:
-        self._replace(self.graph.to_json())
+        self._replace(to_json(self.graph.to_dict(), indent=2))
         self._written = {self.digest}
         self.is_changed = self._is_due = False
 
-    def _load(self) -> MapGraph:
-        graph = self._read()
-        self._written, self._signature = {digest(graph)}, self._stat()
+    def _read(self) -> MapGraph:
+        """Return the map in the file; an empty one if there is none. Reports and keeps what is left out."""
+        content = read_shared(self.path)
+        left_out: dict[str, str] = {}
+        if content is None:
+            return MapGraph()
+        try:
+            graph = MapGraph.parse(content, self.path, left_out.__setitem__)
+        except NoMap as error:
+            kept = self._keep(self.path.rename)
+            told = f"{self.path} is now {kept.name} ({error.where}: {error.problem}){self._keep_backup(kept)}"
+            event = "corrupt map kept aside, starting empty"
+            self._warn(event, error=told, kept=str(kept), where=error.where, problem=error.problem)
+            return MapGraph()
+        if left_out:
+            kept = self._keep(partial(shutil.copyfile, self.path))
+            for where, problem in left_out.items():
+                told = f"{where} ({problem}); {kept.name} is {self.path} as it was"
+                self._warn("map entry left out", error=told, kept=str(kept), where=where, problem=problem)
         return graph
 
-    def _read(self) -> MapGraph:
-        """Return the map of the file; what of it is not a map is kept under another name, as the file is rewritten."""
-        file = read_map_to_write(self.path, self._warn)
-        return MapGraph() if file is None else MapGraph.from_file(file)
+    def _keep(self, move: Callable[[Path], object]) -> Path:
+        """Keep the file, by ``move``, under the first free name of ``NAME.corrupt``, ``NAME.corrupt-2`` …"""
+        names = (f"{self.path.name}.corrupt" + (f"-{number}" if number > 1 else "") for number in count(1))
+        aside = next(path for name in names if not (path := self.path.with_name(name)).exists())
+        try:
+            move(aside)
+        except OSError as error:
+            raise StoreError(f"{self.path} is corrupt and cannot be kept aside: {error.strerror or error}") from error
+        return aside
+
+    def _keep_backup(self, kept: Path) -> str:
+        """Rename the backup of a corrupt file, if there is one, so that the next backup does not replace it.
+
+        Returns a message about it.
+        """
+        backup = backup_of(self.path)
+        try:
+            renamed = backup.rename(f"{kept}.backup")
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            raise StoreError(f"{backup} cannot be kept: {error.strerror or error}") from error
+        return f"; {renamed.name} is the version before: to go on with it, copy it to {self.path.name} now"
 
     def _found_edit(self) -> FileEdited | None:
         if self._stat() == self._signature:
@@ -125,7 +169,7 @@ class MapStore(SharedStore):
 
 
 def digest(graph: MapGraph) -> str:
-    """Return 64 hex digits, equal for equal maps, whenever they were written."""
+    """Return the SHA-256 of a map without the time of writing, 64 hex digits."""
     return sha256(_text(graph, sort_keys=True).encode()).hexdigest()
 
 

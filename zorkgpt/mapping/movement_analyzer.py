@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 
 from session.commands import passes_time, steps_of
 from session.values import TurnRecord
@@ -28,9 +27,8 @@ _ABBREVIATIONS = {
     "u": "up",
     "d": "down",
 }
-# As a version 3 dictionary spells them: it keeps six letters of a word.
-_SHORTENED = {"northe": "northeast", "northw": "northwest", "southe": "southeast", "southw": "southwest"}
-_FULL_WORDS = {**_ABBREVIATIONS, **_SHORTENED}
+_FULL_WORDS = _ABBREVIATIONS | {word[:6]: word for word in ("northeast", "northwest", "southeast", "southwest")}
+"""Directions by their abbreviations, and as a version 3 dictionary spells them: it keeps six letters of a word."""
 # Words that name a way out wherever they stand in a phrase, unlike "in" or "land".
 _BEARINGS = frozenset(_ABBREVIATIONS.values()) | {"fore", "aft", "port", "starboard"}
 _COMPASS = _BEARINGS - {"up", "down"}
@@ -98,19 +96,34 @@ class MovementAnalyzer:
     def exit_tried(self, turn: TurnRecord, previous_command: str = "") -> str:
         """Return the turn's command as the map writes it, or "" if the story did not carry one out."""
         command = repeated(turn.action, previous_command)
-        if turn.after.refusal is not None or turn.before.ending is not None or _rewound(turn):
+        before, after = turn.before.moves, turn.after.moves
+        is_rewound = turn.action.strip().lower() in _REWINDING
+        if before is not None and after is not None:
+            is_rewound = after < before
+        if turn.after.refusal is not None or turn.before.ending is not None or is_rewound:
             return ""
         return self.exit_of(command) if len(steps_of(command)) == 1 else ""
 
     def exit_of(self, command: str) -> str:
-        """Return a command as the map writes it: ``north`` for "N", "go north", "walk  north."; otherwise in lower
-        case.
-        """
-        return _exit_of(command, self._directions)
+        """Return a command as the map writes it: ``north`` for "N", "go north", "walk  north."; else in lower case."""
+        text = " ".join(command.lower().split()).strip(" .!")
+        direction = _GOING.sub("", text)
+        if not self.is_direction(direction):
+            return text
+        full_word = _FULL_WORDS.get(direction, direction)
+        return full_word if self.is_direction(full_word) else direction
 
     def exits_named(self, phrases: Iterable[str]) -> tuple[str, ...]:
         """Return the exits in a model's words ("a path to the north-east"); words that name no direction give none."""
-        return tuple(dict.fromkeys(exit_ for phrase in phrases for exit_ in self._exits_in(phrase)))
+        exits: list[str] = []
+        for phrase in phrases:
+            whole = self.exit_of(phrase)
+            if self.is_direction(whole):
+                exits.append(whole)
+            else:
+                words = _WORD.findall(_SPLIT_BEARING.sub(r"\1\2", phrase.lower()))
+                exits += [word for word in words if word in _BEARINGS and self.is_direction(word)]
+        return tuple(dict.fromkeys(exits))
 
     def bearings_named(self, text: str) -> tuple[str, ...]:
         """Return the compass directions (on a ship, the ship's directions) that a text names, in the story's own
@@ -124,30 +137,10 @@ class MovementAnalyzer:
 
     def is_direction(self, word: str) -> bool:
         """Return whether the story moves the player for this word alone."""
-        return _is_direction(word, self._directions)
-
-    def _exits_in(self, phrase: str) -> list[str]:
-        whole = self.exit_of(phrase)
-        if self.is_direction(whole):
-            return [whole]
-        words = _SPLIT_BEARING.sub(r"\1\2", phrase.lower())
-        return [word for word in _WORD.findall(words) if word in _BEARINGS and self.is_direction(word)]
-
-
-@lru_cache(maxsize=1024)
-def _exit_of(command: str, directions: frozenset[str]) -> str:
-    text = " ".join(command.lower().split()).strip(" .!")
-    direction = _GOING.sub("", text)
-    if not _is_direction(direction, directions):
-        return text
-    full_word = _FULL_WORDS.get(direction, direction)
-    return full_word if _is_direction(full_word, directions) else direction
-
-
-def _is_direction(word: str, directions: frozenset[str]) -> bool:
-    if not directions:
-        return word in _DIRECTIONS or word in _FULL_WORDS
-    return word in directions or word[:6] in directions or word[:9] in directions
+        known = self._directions
+        if not known:
+            return word in _DIRECTIONS or word in _FULL_WORDS
+        return word in known or word[:6] in known or word[:9] in known
 
 
 def repeated(command: str, previous_command: str) -> str:
@@ -163,10 +156,3 @@ def carries_along(exit_: str) -> bool:
     Such commands wait, answer a question, or look at, read or take a thing. ``get in`` and ``take off`` are exits.
     """
     return passes_time(exit_) or exit_ in _ANSWERS or bool(_HANDLING.match(exit_))
-
-
-def _rewound(turn: TurnRecord) -> bool:
-    before, after = turn.before.moves, turn.after.moves
-    if before is not None and after is not None:
-        return after < before
-    return turn.action.strip().lower() in _REWINDING

@@ -36,24 +36,21 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
         untried = _exits(graph, room, graph.untried_exits(room))
         parts += [f"untried: {', '.join(untried)}"] if untried else []
         parts += _refused(graph, room) if room == here else ()
-        name = f"L{room} {plain_line(graph.rooms[room].label)}{' (here)' if room == here else ''}"
-        lines.append(f"{name}: {'; '.join(parts) or 'no exit is known'}")
-    return "\n".join([*lines, *_farther(graph, here, shown)])
+        lines.append(
+            f"{_label(graph, room)}{' (here)' if room == here else ''}: {'; '.join(parts) or 'no exit is known'}"
+        )
+    moves = _moves(graph, here)
+    named = shown.union(*(_ways(graph, room).values() for room in shown))
+    others = [room for room in moves if room not in named and not graph.untried_exits(room)]
+    known = [f"{_label(graph, room)} ({moves[room]})" for room in others]
+    lines += _first_of("Farther untried (moves)", [*_untried(graph, moves, shown)], FARTHEST_SHOWN)
+    lines += _first_of("Other rooms (moves)", known, FARTHEST_SHOWN // 3)
+    return "\n".join(lines)
 
 
 def untried_from(graph: MapGraph, here: int) -> str:
     """Return a line of the untried exits of all rooms, nearest to that one first; "" if there are none."""
     return "".join(_first_of("Untried exits (moves from the start)", [*_untried(graph, _moves(graph, here))], 1000))
-
-
-def _farther(graph: MapGraph, here: int, shown: Collection[int]) -> Iterable[str]:
-    """Return a line of untried exits and one of known rooms, of the rooms without a line of their own."""
-    moves = _moves(graph, here)
-    beside = {to_id for room in shown for to_id in _ways(graph, room).values()}
-    passed = (room for room in moves if room not in shown and room not in beside and not graph.untried_exits(room))
-    known = [f"{_label(graph, room)} ({moves[room]})" for room in passed]
-    yield from _first_of("Farther untried (moves)", [*_untried(graph, moves, shown)], FARTHEST_SHOWN)
-    yield from _first_of("Other rooms (moves)", known, FARTHEST_SHOWN // 3)
 
 
 def _untried(graph: MapGraph, moves: Mapping[int, int], left_out: Collection[int] = ()) -> Iterator[str]:
@@ -83,19 +80,21 @@ def _first_of(title: str, items: Sequence[str], characters: int) -> Iterable[str
 
 def _walked(graph: MapGraph, room: int, shown: Collection[int]) -> Iterable[str]:
     """Yield each room that exits lead to, with the commands."""
+
+    def destination(to_id: int) -> str:
+        return f"L{to_id}" if to_id in shown else _label(graph, to_id)
+
+    def doubted(command: str) -> str:
+        edge = Edge(room, command)
+        doubts, words = "unsure" if graph.confidence(edge) < SURE else "", graph.last_refusal(edge)
+        if words is not None:
+            doubts = f"last time: {words or 'refused'}"
+        return plain_line(command) + (f" ({plain_line(doubts)})" if doubts else "")
+
     for to_id, commands in by_destination(graph.connections.get(room, {})).items():
-        told = " / ".join(_command(graph, Edge(room, command)) for command in commands)
-        yield f"{told} -> L{to_id}" + ("" if to_id in shown else f" {plain_line(graph.rooms[to_id].label)}")
-    for exit_, to_id in graph.ways_back.get(room, {}).items():
-        name = "" if to_id in shown else f" {plain_line(graph.rooms[to_id].label)}"
-        yield f"{exit_} -> L{to_id}{name} (back?)"
-
-
-def _command(graph: MapGraph, edge: Edge) -> str:
-    doubts, words = "unsure" if graph.confidence(edge) < SURE else "", graph.last_refusal(edge)
-    if words is not None:
-        doubts = f"last time: {words or 'refused'}"
-    return plain_line(edge.exit) + (f" ({plain_line(doubts)})" if doubts else "")
+        yield f"{' / '.join(map(doubted, commands))} -> {destination(to_id)}"
+    for exit_, to_id in graph.ways_back(room).items():
+        yield f"{exit_} -> {destination(to_id)} (back?)"
 
 
 def _exits(graph: MapGraph, room: int, exits: Iterable[str]) -> list[str]:
@@ -205,7 +204,12 @@ def _routes(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> It
             continue
         reached.add(here)
         yield _Reached(tries, here, route)
-        for to_id, (confidence, command) in _surest_commands(graph, here, uses_ways_back=uses_ways_back).items():
+        walked = graph.connections.get(here, {}).items()
+        choices = [(graph.confidence(Edge(here, command)), to_id, command) for command, to_id in walked]
+        if uses_ways_back:
+            choices += [(WAY_BACK, to_id, command) for command, to_id in graph.ways_back(here).items()]
+        surest = {to_id: (confidence, command) for confidence, to_id, command in sorted(choices)}
+        for to_id, (confidence, command) in surest.items():
             further = tries + 1 / confidence
             if further < fewest.get(to_id, inf):
                 fewest[to_id] = further
@@ -213,15 +217,6 @@ def _routes(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> It
                 heappush(waiting, (further, next(order), longer))
 
 
-def _surest_commands(graph: MapGraph, from_id: int, *, uses_ways_back: bool) -> dict[int, tuple[float, str]]:
-    """Return the surest command to each room next to that one, with its confidence."""
-    walked = graph.connections.get(from_id, {}).items()
-    by_confidence = [(graph.confidence(Edge(from_id, command)), to_id, command) for command, to_id in walked]
-    if uses_ways_back:
-        by_confidence += [(WAY_BACK, to_id, command) for command, to_id in graph.ways_back.get(from_id, {}).items()]
-    return {to_id: (confidence, command) for confidence, to_id, command in sorted(by_confidence)}
-
-
 def _ways(graph: MapGraph, from_id: int) -> Mapping[str, int]:
     """Return the destinations of a room's exits, including the presumed ways back."""
-    return {**graph.ways_back.get(from_id, {}), **graph.connections.get(from_id, {})}
+    return {**graph.ways_back(from_id), **graph.connections.get(from_id, {})}
