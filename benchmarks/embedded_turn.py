@@ -21,7 +21,7 @@ from urllib.request import Request, urlopen
 
 from pydantic import BaseModel, Field, create_model
 
-from session.configuration.option_groups import Sampling
+from session.game_configuration import Sampling
 from zorkgpt.llm.embedded.embedded_server import EmbeddedServer
 from zorkgpt.llm.embedded.model_store import ModelStore
 from zorkgpt.llm.language_model import Completion, Prompt

@@ -28,9 +28,9 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
-from session.file_names import archive_name
 from session.files.document_store import SharedStore
 from session.files.run_folders import SharedFile
+from session.files.shared_files import archive_name
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, NEXT_EPISODE, PLAN_LINES, KnowledgeEntry, KnowledgeLine, Source

@@ -20,7 +20,6 @@ from managers.base_manager import BaseManager
 from orchestration.learning import shared_files
 from orchestration.opening import Parts, bind_to_story
 from orchestration.run import Run, RunPosition, assemble, begin, started
-from session.configuration.option_groups import BudgetOptions, ServerOptions
 from session.errors import ConfigurationError, StoreError, ZorkGPTError, first_problem
 from session.events import (
     EVENTS,
@@ -37,7 +36,6 @@ from session.events import (
     RunStarted,
     TurnPlayed,
 )
-from session.file_names import writers_besides_user
 from session.files.inputs import Difference, Diverged, Inputs, RecordingEnded, is_same
 from session.files.journal import (
     JOURNAL_FILE,
@@ -58,13 +56,19 @@ from session.files.run_folders import (
     claimed,
     digests_at_start,
     fork_folder,
-    keep_budgets,
-    kept_budgets,
     latest_checkpoint,
 )
-from session.game_configuration import GameConfiguration
+from session.files.shared_files import writers_besides_user
+from session.game_configuration import BudgetOptions, GameConfiguration, ServerOptions
 from session.processes import program
-from session.resolved_configuration import before_hand_over, changed, handed_over, require_named
+from session.resolved_configuration import (
+    before_hand_over,
+    changed,
+    handed_over,
+    keep_budgets,
+    kept_budgets,
+    require_named,
+)
 from session.text import counted
 from session.values import ROLES
 from zorkgpt.llm.language_model import Prompt, Role

@@ -21,9 +21,8 @@ from orchestration.learning import shared_files
 from orchestration.turn import Review
 from session.commands import Vocabulary
 from session.errors import ConfigurationError, StoreError, StoryError
-from session.file_names import is_plain_name, is_reserved
-from session.files.shared_files import locked, read_shared, write_atomically
-from session.files.story_folders import STORY_FILE, BoundStory, story_folders
+from session.files.run_folders import STORY_FILE, BoundStory, story_folders
+from session.files.shared_files import is_plain_name, is_reserved, locked, read_shared, write_atomically
 from session.game_configuration import GameConfiguration, RoleOptions
 from session.resolved_configuration import ResolvedConfiguration
 from session.values import ROLES, StoryFacts

@@ -16,6 +16,8 @@ Exceptions of other libraries are converted at the call, with ``raise ... from``
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from session.values import TokenUsage
@@ -80,6 +82,15 @@ class WaitInterrupted(ZorkGPTError):
 
 class StoreError(ZorkGPTError):
     """A file of the work folder cannot be read or written."""
+
+
+@contextmanager
+def reported_as(problem: str) -> Iterator[None]:
+    """Raise an ``OSError`` of the block as a ``StoreError``: the problem, a colon and the reason."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{problem}: {error.strerror or error}") from error
 
 
 def problems_in(error: ValidationError, whole: str = "the file") -> list[str]:

@@ -6,45 +6,340 @@ one from the command line, the environment and files.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from urllib.parse import urlsplit
 
-from pydantic import Field, PlainSerializer, PositiveInt, SecretStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PlainSerializer,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    model_validator,
+)
+from pydantic_core import PydanticKnownError
 from typing_extensions import Self
 
-from session.configuration.option_groups import (
-    DEFAULT_MEMORY_HISTORY_WINDOW,
-    AgentOptions,
-    AnyPath,
-    Assistance,
-    BudgetOptions,
-    CirclingOptions,
-    CommaSeparated,
-    CriticOptions,
-    Engine,
-    ExtractorOptions,
-    FileName,
-    GameOptions,
-    KnowledgeOptions,
-    LanguageModelOptions,
-    MapOptions,
-    MemorySampling,
-    ObjectiveOptions,
-    PriceOptions,
-    PromptBudgetOptions,
-    RouteOptions,
-    Sampling,
-    ServerOptions,
-    SimpleMemoryOptions,
-    Text,
-)
-from session.configuration.options import Options, resolve, values_given
-from session.configuration.sources import from_toml_file
-from session.file_names import archive_name
+from session.files.shared_files import archive_name, is_plain_name, is_reserved
+from session.options import Options, from_toml_file, resolve, values_given
 from session.values import ROLES, Role
+
+DEFAULT_MEMORY_HISTORY_WINDOW = 3
+HIGHEST_SEED = 2_000_000_000
+"""The interpreter accepts seeds up to 2**31 - 1, and each further episode of a run uses the next one."""
+SHORTEST_KEY = 4
+"""Characters. A shorter key is too common as a word to be hidden in every text."""
+
+Default = TypeVar("Default")
+
+_SECONDS_OF = {"s": 1, "m": 60, "h": 3600}
+
+
+def _split_at_commas(value: object) -> object:
+    if value == "none":
+        return []
+    return [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+
+
+def _check_key(key: SecretStr) -> SecretStr:
+    if len(key.get_secret_value()) < SHORTEST_KEY:
+        raise ValueError(f"a key has at least {SHORTEST_KEY} characters; leave it unset if the server requires none")
+    return key
+
+
+def _check_address(address: str) -> str:
+    parts = urlsplit(address)
+    if parts.scheme not in {"http", "https"} or not parts.hostname or parts.port == 0:
+        raise ValueError("an address looks like http://localhost:8080/v1")
+    if parts.query or parts.fragment:
+        raise ValueError("an address ends with its path: nothing is sent behind a ? or a #, and keys have options")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("an address must not hold a user name or a password: keys have options of their own")
+    return address
+
+
+def _expand_home(path: Path) -> Path:
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise ValueError("the home folder for ~ is not known") from error
+
+
+def _require_path(path: object) -> object:
+    if isinstance(path, str) and not path.strip():
+        raise ValueError("a path is wanted, and this is empty")
+    return path
+
+
+def _check_file_name(name: str) -> str:
+    if not is_plain_name(name):
+        raise ValueError("a plain file name is wanted, without a folder: the file is in the work folder")
+    if is_reserved(name):
+        raise ValueError(f"{name} is a name that the program gives to a file of its own")
+    return name
+
+
+_NUMBER = re.compile(r"[-+]?\d*\.?\d+(?:e[-+]?\d+)?")
+
+
+def _in_seconds(value: object) -> object:
+    spelt = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", value) if isinstance(value, str) else None
+    if spelt:
+        return float(spelt[1]) * _SECONDS_OF[spelt[2]]
+    if isinstance(value, str) and not _NUMBER.fullmatch(value):
+        raise ValueError("expected seconds, or a time such as 90s, 90m or 2h")
+    return value
+
+
+Assistance = Literal["valid-actions", "fresh-actions", "proven-routes"]
+Engine = Literal["openai", "embedded"]
+Text = Annotated[str, Field(min_length=1)]
+FileName = Annotated[Text, AfterValidator(_check_file_name)]
+Key = Annotated[SecretStr, AfterValidator(_check_key)]
+Address = Annotated[str, AfterValidator(_check_address)]
+
+
+def _named_or_counted(value: object) -> object:
+    """Return the seed, converted to a number if it is text. Raises pydantic's errors for anything else."""
+    if value == "jericho":
+        return value
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise PydanticKnownError("int_type")
+    if number <= 0:
+        raise PydanticKnownError("greater_than", {"gt": 0})
+    if number > HIGHEST_SEED:
+        raise PydanticKnownError("less_than_equal", {"le": HIGHEST_SEED})
+    return number
+
+
+AnyPath = Annotated[Path, BeforeValidator(_require_path), AfterValidator(_expand_home)]
+CommaSeparated = BeforeValidator(_split_at_commas)  # as the environment can write a list
+Duration = Annotated[PositiveFloat, BeforeValidator(_in_seconds)]
+Patience = Annotated[NonNegativeFloat, BeforeValidator(_in_seconds)]
+StorySeed = Annotated[PositiveInt | Literal["jericho"], BeforeValidator(_named_or_counted)]
+
+
+class Sampling(Options):
+    """How a model draws its answer. An option other than ``seed`` that is not set is not sent to the server."""
+
+    temperature: float | None = Field(None, ge=0, description="0 always takes the likeliest token")
+    top_p: float | None = Field(None, gt=0, le=1, description="only the likeliest tokens of this total probability")
+    top_k: PositiveInt | None = Field(None, description="only this many of the likeliest tokens")
+    min_p: float | None = Field(None, ge=0, le=1, description="only tokens this probable, relative to the likeliest")
+    max_tokens: PositiveInt | None = Field(None, description="longest answer, in tokens")
+    seed: int | None = Field(None, description="the same seed requests the same answer; unset: game.seed")
+
+    def get(self, name: str, default: Default) -> object | Default:
+        """Return the option with that name, or ``default`` if it is not set."""
+        value: object = getattr(self, name, None)
+        return default if value is None else value
+
+
+class MemorySampling(Sampling):
+    """Sampling of the memory role, and how many recent turns its prompt shows."""
+
+    temperature: float | None = Field(0.3, ge=0, description="0 always takes the likeliest token")
+    max_tokens: PositiveInt | None = Field(1000, description="longest answer, in tokens")
+    memory_history_window: int = Field(
+        DEFAULT_MEMORY_HISTORY_WINDOW,
+        description="recent turns shown, to find procedures of several steps (3-8)",
+    )
+
+
+class GameOptions(Options):
+    """The story and how it is run."""
+
+    file: AnyPath | None = Field(
+        None,
+        description="story file; unset: infrastructure/zork.z5 if it is there, else the story that ships",
+    )
+    seed: StorySeed = Field(
+        1,
+        description="seed of the story's own chance, at least 1; episodes take one after the other. The models sample "
+        "with the first one. jericho: that of Jericho's walkthrough of the story, in every episode",
+    )
+    time_limit: PositiveFloat = Field(10.0, description="seconds that one command may take")
+
+
+class ServerOptions(Options):
+    """Where the model of one role is served, if not where the others are."""
+
+    base_url: Address | None = Field(None, description="OpenAI-compatible address for this role alone")
+    api_key: Key | None = Field(None, exclude=True, description="key for this role alone")
+
+
+class LanguageModelOptions(Options):
+    """Where the models are served, and how long to wait for them."""
+
+    engine: Literal["auto", "openai", "embedded"] = Field(
+        "auto",
+        description="auto: the embedded model for a .gguf file, or if neither a model nor an address nor a key is set",
+    )
+    base_url: Address | None = Field(None, description="OpenAI-compatible address; also OPENAI_BASE_URL")
+    api_key: Key | None = Field(None, exclude=True, description="key for that address; also OPENAI_API_KEY")
+    timeout: PositiveFloat = Field(300.0, description="seconds that one request may take")
+    stall_timeout: PositiveFloat = Field(120.0, description="seconds of silence within one request")
+    total_time: PositiveFloat = Field(
+        900.0,
+        description="seconds that one answer may take, retries included; waits for a model that is down do not count",
+    )
+    patience: Patience = Field(
+        300.0, description="seconds for which to wait for a model that is down or rate-limited; also as 90m or 8h"
+    )
+    max_attempts: PositiveInt = Field(8, description="answers that cannot be used before a question is given up")
+    max_answer_length: PositiveInt = Field(
+        1_000_000, description="characters of one answer, thoughts included; a longer one cannot be used"
+    )
+    threads: PositiveInt | None = Field(
+        None,
+        description="threads of an embedded model for reading; for writing it takes two of them at most; "
+        "unset: half of the cores, up to 8, for reading, and one for writing",
+    )
+    agent: ServerOptions = ServerOptions()
+    critic: ServerOptions = ServerOptions()
+    info_ext: ServerOptions = ServerOptions()
+    analysis: ServerOptions = ServerOptions()
+    memory: ServerOptions = ServerOptions()
+
+
+class AgentOptions(Options):
+    """Who chooses the commands, and what the agent sees of the past."""
+
+    player: Literal["model", "person", "person-alone"] = Field(
+        "model", description="who types the commands; person-alone: and no model is asked for anything else either"
+    )
+    history_window: PositiveInt = Field(
+        5, description="recent turns in the agent's prompt, the latest with their reasoning: this many to twice as many"
+    )
+    show_reasoning: bool = Field(True, description="those turns are shown with the reasoning behind them")
+    reasoning_length: NonNegativeInt | None = Field(
+        None, description="longest reasoning in an answer, in characters; 0: no reasoning"
+    )
+
+
+class CriticOptions(Options):
+    """What judges a proposal before it is played (docs/specification.md, Critic)."""
+
+    mode: Literal["object_tree", "hybrid", "llm"] = Field(
+        "hybrid",
+        description="object_tree: no model; hybrid: the model where the object tree decides nothing; "
+        "llm: the model, always",
+    )
+    max_rejections: NonNegativeInt = Field(
+        2, description="proposals that may be rejected in a turn; the next one is played"
+    )
+
+
+class ExtractorOptions(Options):
+    """What reads the text of an observation (docs/specification.md, Reading the text)."""
+
+    mode: Literal["inline", "separate", "none"] = Field(
+        "inline",
+        description="inline: the agent, in its own answer; separate: the info_ext role, in a call of its own; "
+        "none: nobody does",
+    )
+
+
+class MapOptions(Options):
+    """How the map learns and how much of it is shown."""
+
+    prune_after: PositiveInt = Field(
+        3, description="failures after which an exit that never worked is taken off the map"
+    )
+    local_radius: PositiveInt = Field(2, description="rooms fewer moves away have a line on the map in a prompt")
+    shown: bool = Field(True, description="the map is in prompts; it is learnt either way")
+
+
+class ObjectiveOptions(Options):
+    """The number of objectives, their duration, and their sources."""
+
+    enabled: bool = Field(True, description="find, track and complete objectives")
+    max_active: PositiveInt = Field(8, description="objectives open at once")
+    stale_after: PositiveInt = Field(80, description="turns without progress after which an objective is dropped")
+    max_tokens: PositiveInt = Field(
+        2800, description="tokens in a prompt about objectives; prompt_budgets.analysis is the limit"
+    )
+
+
+class KnowledgeOptions(Options):
+    """What is learned about the game as a whole."""
+
+    enabled: bool = Field(True, description="learn knowledge and show it")
+    max_tokens: PositiveInt = Field(
+        3000, description="tokens of knowledge; beyond that lines are merged or go to the archive"
+    )
+
+
+class CirclingOptions(Options):
+    """When the agent is warned that it goes round in circles (docs/specification.md, Tries and circles)."""
+
+    repeated_states: PositiveInt = Field(
+        5, description="turns that repeat an earlier one, with no new text and no points in between"
+    )
+    turns_without_score: PositiveInt = Field(40, description="turns in which no point was scored")
+
+
+class SimpleMemoryOptions(Options):
+    """What is learned about each location."""
+
+    enabled: bool = Field(True, description="learn location memories and show them")
+    memory_file: FileName = Field("Memories.md", description="file of memories, in the work folder")
+    max_successful_actions_shown: NonNegativeInt = Field(5, description="memories of success shown at a location")
+    max_failed_actions_shown: NonNegativeInt = Field(5, description="memories of failure shown at a location")
+    max_tokens: PositiveInt = Field(500, description="tokens of all memories shown at a location")
+    flush_on_death: bool = Field(True, description="memories are on disk before play continues after a death")
+    shuffled: bool = Field(
+        False, description="each location is shown another's memories: a control, to find out what memories are worth"
+    )
+
+
+class RouteOptions(Options):
+    """Commands that led somewhere, kept to be played again (docs/specification.md, Following routes)."""
+
+    enabled: bool = Field(True, description="learn routes, show them, and let the agent follow them")
+    shuffled: bool = Field(
+        False,
+        description="each route begins in its middle: a control, to find out what routes are worth",
+    )
+    proof_seeds: PositiveInt = Field(5, description="seeds with which proven-routes tries a route out")
+    proof_seconds: PositiveFloat = Field(10.0, description="seconds that this may take after an episode")
+
+
+class PromptBudgetOptions(Options):
+    """The longest prompt of each role, in tokens (docs/specification.md, Prompt budgets)."""
+
+    agent: PositiveInt = Field(4000, description="tokens in the agent's prompt")
+    critic: PositiveInt = Field(2000, description="tokens in the critic's prompt")
+    info_ext: PositiveInt = Field(2000, description="tokens in the extractor's prompt")
+    analysis: PositiveInt = Field(15_000, description="tokens in a prompt about objectives or knowledge")
+    memory: PositiveInt = Field(4000, description="tokens in the memory prompt")
+
+
+class BudgetOptions(Options):
+    """What a run may use up before it pauses. A model call that has begun is finished."""
+
+    max_cost: PositiveFloat | None = Field(None, description="US dollars that the models of a run may cost")
+    max_tokens: PositiveInt | None = Field(None, description="tokens of a run's prompts and answers, cached ones too")
+    max_time: Duration | None = Field(None, description="seconds that a run may play; also as 90m or 2h")
+
+
+class PriceOptions(Options):
+    """What a model costs, in US dollars per million tokens."""
+
+    input: NonNegativeFloat = Field(description="tokens of prompts")
+    cached: NonNegativeFloat | None = Field(None, description="tokens of prompts that the server had; unset: as input")
+    output: NonNegativeFloat = Field(description="tokens of answers")
+
 
 LONGEST_RECOMMENDED_MEMORY_HISTORY_WINDOW = 10
 FALLBACKS: Mapping[Role, Role] = {

@@ -21,18 +21,18 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from platformdirs import user_config_path
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
-from session.configuration.options import Options, Setting, files_of, options_of, resolve
-from session.configuration.sources import settings_from
-from session.errors import ConfigurationError
+from session.errors import ConfigurationError, StoreError, first_problem
 from session.events import OptionValue
-from session.files.shared_files import write_atomically
-from session.game_configuration import GameConfiguration
+from session.files.shared_files import read_shared, write_atomically
+from session.game_configuration import BudgetOptions, GameConfiguration
+from session.options import Options, Setting, options_of, resolve, settings_from
 from session.processes import program
 from session.values import ROLES
 
 _ADDRESS = "llm.base_url"
+BUDGETS = "budgets.json"
 
 
 def is_loopback(host: str | None) -> bool:
@@ -195,13 +195,28 @@ def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, st
     Raises ``ConfigurationError``, also if a key would be sent to a URL from an untrusted file.
     """
     lowest_first = list(settings_from(overrides, environ, cwd))
-    configuration, origins = resolve(GameConfiguration, lowest_first)
+    configuration, chosen = resolve(GameConfiguration, lowest_first)
+    files = {name: setting.file for name, setting in chosen.items() if setting.file}
     if configuration.role("agent").engine == "embedded":
         profile = [Setting(name, value, DEFAULT, "of the embedded model") for name, value in EMBEDDED_PROFILE.items()]
-        configuration, origins = resolve(GameConfiguration, [*profile, *lowest_first])
+        configuration, chosen = resolve(GameConfiguration, [*profile, *lowest_first])
     home = environ.get("HOME")
-    require_trusted(configuration, files_of(GameConfiguration, lowest_first), Path(home) if home else None)
-    return ResolvedConfiguration(configuration, origins)
+    require_trusted(configuration, files, Path(home) if home else None)
+    return ResolvedConfiguration(configuration, {name: setting.origin for name, setting in chosen.items()})
+
+
+def keep_budgets(run: Path, budgets: BudgetOptions) -> None:
+    """Write down the budgets with which the run of that folder goes on. Raises ``StoreError``."""
+    write_atomically(run / BUDGETS, budgets.model_dump_json(indent=1).encode())
+
+
+def kept_budgets(run: Path) -> BudgetOptions | None:
+    """Return the budgets that the run was last resumed with, ``None`` where it never was. Raises ``StoreError``."""
+    content = read_shared(run / BUDGETS)
+    try:
+        return BudgetOptions.model_validate_json(content) if content is not None else None
+    except ValidationError as error:
+        raise StoreError(f"{run / BUDGETS} holds no budgets: {first_problem(error, 'it')}") from error
 
 
 Group = TypeVar("Group", bound=Options)

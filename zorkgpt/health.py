@@ -18,9 +18,9 @@ from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
 from orchestration.opening import Parts, choose_story
 from orchestration.run import open_run
-from session.configuration.options import options_of
 from session.errors import ConfigurationError, GameError, LanguageModelUnavailable, StoryError, ZorkGPTError
 from session.game_configuration import GameConfiguration
+from session.options import options_of
 from session.processes import program
 from session.resolved_configuration import ResolvedConfiguration
 from session.values import ROLES, Role

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from managers.knowledge.document import KnowledgeDocument, parse_knowledge, write_line
-from session.file_names import archive_name
 from session.files.document_store import DocumentStore, SharedStore
 from session.files.markdown import usual_line_end
+from session.files.shared_files import archive_name
 from session.knowledge import KnowledgeEntry
 from session.text import text_key
 

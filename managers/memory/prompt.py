@@ -27,7 +27,7 @@ from managers.prompting import (
     room_beside,
     turn_text,
 )
-from session.configuration.option_groups import SimpleMemoryOptions
+from session.game_configuration import SimpleMemoryOptions
 from session.game_state import GameState
 from session.memory import Memory, MemoryStatus
 from session.text import (

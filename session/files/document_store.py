@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from contextlib import ExitStack, nullcontext
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from session.errors import StoreError
+from typing_extensions import override
+
+from session.errors import StoreError, reported_as
 from session.events import FileEdited, FileWritten
 from session.files.inputs import Inputs
 from session.files.shared_files import locked, read_shared, write_atomically
@@ -55,7 +56,8 @@ class SharedStore(ABC):
 
     In a run a file is read at the start of each turn (:meth:`look`) and written after each turn (:meth:`prepare`, then
     :meth:`write`), without forcing it to the disk. While recorded turns are repeated, neither touches the disk. The
-    first live look compares the file with what the run had written into it.
+    first live look compares the file with what the run had written into it. Reading and writing raise ``StoreError``;
+    what could not be written stays due.
     """
 
     def __init__(self, path: Path) -> None:
@@ -65,7 +67,7 @@ class SharedStore(ABC):
 
     @property
     def holds(self) -> bool:
-        """Whether changes wait for the end of the turn."""
+        """Whether changes wait for the end of the turn, as in a run."""
         return self.inputs is not None
 
     @property
@@ -85,19 +87,19 @@ class SharedStore(ABC):
 
     @abstractmethod
     def commit(self) -> None:
-        """Write what is due, outside a run. Raises ``StoreError``; it stays due in that case."""
+        """Write what is due, outside a run."""
 
     @abstractmethod
     def look(self) -> None:
-        """Take in what others wrote into the file since the last look. Raises ``StoreError``."""
+        """Take in what others wrote into the file since the last look."""
 
     @abstractmethod
     def prepare(self, locks: ExitStack) -> None:
-        """Lock the file, take in what others wrote, and record what is about to be written. Raises ``StoreError``."""
+        """Lock the file, take in what others wrote, and record what is about to be written."""
 
     @abstractmethod
     def write(self) -> None:
-        """Write what was prepared. Raises ``StoreError``; it stays due in that case."""
+        """Write what was prepared."""
 
     def _recorded_edit(self, live: Callable[[], FileEdited | None]) -> FileEdited | None:
         if self.inputs is None:
@@ -114,39 +116,17 @@ class SharedStore(ABC):
 
     def _stat(self) -> tuple[int, ...] | None:
         """Return what changes whenever the file is replaced, ``None`` if it does not exist."""
-        try:
-            stat = self.path.stat()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise StoreError(f"{self.path} cannot be read: {error.strerror or error}") from error
+        with reported_as(f"{self.path} cannot be read"):
+            try:
+                stat = self.path.stat()
+            except FileNotFoundError:
+                return None
         return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
     def _replace(self, content: bytes) -> None:
         """Write ``content``; ``NAME.backup`` keeps the version before."""
         write_atomically(self.path, content, durable=not self.holds, backup=backup_of(self.path))
         self._signature = self._stat()
-
-
-@dataclass(slots=True)
-class _History(Generic[E]):
-    """What a file contained since the repeated episode began, oldest first, as the run knows it.
-
-    digests: SHA-256 of each version, ``None`` for no file
-    edits: those that made the version of the same index out of the one before; none for an edit by others
-    """
-
-    digests: list[str | None] = field(default_factory=list)
-    edits: list[tuple[E, ...]] = field(default_factory=list)
-
-    def add(self, digest: str | None, edits: tuple[E, ...] = ()) -> None:
-        self.digests.append(digest)
-        self.edits.append(edits)
-
-    def index(self, digest: str | None) -> int | None:
-        """Return the index of the latest version with that digest, ``None`` if there is none."""
-        found = [index for index, each in enumerate(self.digests) if each == digest]
-        return found[-1] if found else None
 
 
 class DocumentStore(SharedStore, Generic[D, E]):
@@ -165,17 +145,17 @@ class DocumentStore(SharedStore, Generic[D, E]):
         super().__init__(path)
         self._parse = parse
         self.document = self._saved = parse("")
-        self._latest_text = _DocumentText(self.document, b"", sha256().hexdigest())
         self._content: bytes | None = None
-        self._content_digest: str | None = None
         self._unsaved: list[E] = []
         self._is_due = False
-        self._history: _History[E] | None = None
+        # While turns are repeated: the digest of each version of the file since they began, oldest first (``None`` for
+        # no file), and the run's edits that made it out of the version before; none if others edited it.
+        self._versions: list[tuple[str | None, tuple[E, ...]]] | None = None
         self.refresh()
 
     @property
+    @override
     def is_due(self) -> bool:
-        """Whether there is something to write."""
         return self._is_due
 
     @property
@@ -184,19 +164,17 @@ class DocumentStore(SharedStore, Generic[D, E]):
         return len(self._unsaved)
 
     @property
+    @override
     def digest(self) -> str:
-        """SHA-256 of the document as it is now, 64 hex digits."""
-        return self._text().digest
+        return sha256(self._rendered()).hexdigest()
 
+    @override
     def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
-        """Take part in a run; if turns are to be repeated, begin with ``base``, whatever the file contains now."""
         super().hold(inputs)
         if inputs.is_repeating:
-            content = base or b""
-            self._know(content or None)
-            self._saved = self.document = self._parse(self._decoded(content))
-            self._latest_text = _DocumentText(self.document, content, sha256(content).hexdigest())
-            self._history = _History([self._content_digest], [()])
+            self._content = base or None
+            self._saved = self.document = self._parse(self._decoded(base or b""))
+            self._versions = [(_sha256(self._content), ())]
             self._signature = NEVER_LOOKED
 
     def refresh(self) -> bool:
@@ -207,20 +185,22 @@ class DocumentStore(SharedStore, Generic[D, E]):
                 self._look()
         elif self._stat() != self._signature:
             self._read()
-            self._replay()
         return self._saved is not known
 
+    @override
     def look(self) -> None:
-        """Take in what others wrote into the file since the last look. Raises ``StoreError``."""
-        if self._history is not None and not self._is_repeating:
-            with locked(self.path):
-                self._look()
-        else:
+        is_first = self._versions is not None and not self._is_repeating
+        with locked(self.path) if is_first else nullcontext():
             self._look()
 
-    def defer(self, edit: E) -> None:
-        """Make an edit that may wait: it is written with the next one that is applied."""
-        self._make(edit)
+    def defer(self, edit: E) -> bool:
+        """Make an edit that is written with the next one that is applied; return false if it had nothing to do."""
+        edited = edit.apply_to(self.document)
+        if edited is self.document:
+            return False
+        self.document = edited
+        self._unsaved.append(edit)
+        return True
 
     def apply(self, edit: E) -> bool:
         """Make an edit and write it with all unsaved ones; return false if it had nothing to do.
@@ -228,67 +208,61 @@ class DocumentStore(SharedStore, Generic[D, E]):
         In a run they are in ``document`` and are due. Raises ``StoreError`` if the file cannot be written.
         """
         if self.holds:
-            is_effective = self._make(edit)
+            is_effective = self.defer(edit)
             self._is_due = self._is_due or is_effective
             return is_effective
         self._unsaved.append(edit)
         try:
-            self._save()
+            return any(saved is edit for saved in self._save())
         except StoreError:
             self._replay()
             self.demand()
             raise
-        is_effective = any(unsaved is edit for unsaved in self._unsaved)
-        self._unsaved, self._is_due = [], False
-        return is_effective
 
     def demand(self) -> None:
         """Let every unsaved edit be written with the next commit."""
         self._is_due = bool(self._unsaved)
 
+    @override
     def commit(self) -> None:
-        """Write what is due, outside a run. Raises ``StoreError``; it stays due in that case."""
         if self._is_due:
             self._save()
-            self._unsaved, self._is_due = [], False
 
+    @override
     def prepare(self, locks: ExitStack) -> None:
-        """Lock the file, take in what others wrote, and record what is about to be written. Raises ``StoreError``."""
         if not self._is_repeating:
             locks.enter_context(locked(self.path))
             self._signature = NEVER_LOOKED  # a file may have changed within the resolution of its time
         self._look()
         if self._unsaved:
-            self._record_write(self._content_digest, self._text().digest)
+            self._record_write(_sha256(self._content), self.digest)
 
+    @override
     def write(self) -> None:
-        """Write what was prepared. Raises ``StoreError``; it stays due in that case."""
         if self._unsaved:
-            text = self._text()
-            if self._history is None:
-                self._replace(text.content)
+            content = self._rendered()
+            if self._versions is None:
+                self._replace(content)
             else:
-                self._history.add(text.digest, tuple(self._unsaved))
-            self._content, self._content_digest, self._saved = text.content, text.digest, self.document
-            self._unsaved = []
+                self._versions.append((_sha256(content), tuple(self._unsaved)))
+            self._content, self._saved, self._unsaved = content, self.document, []
         self._is_due = False
-        if self._history is not None and not self._is_repeating:
+        if self._versions is not None and not self._is_repeating:
             self.look()
 
     def _look(self) -> None:
         edited = self._recorded_edit(self._found_edit)
         if edited is None:
             return
-        content = edited.text.encode() or None
         self._saved = self._parse(edited.text)
-        self._know(content)
-        if edited.lacks and self._history is not None:
-            lost = [edit for edits in self._history.edits[-edited.lacks :] for edit in edits]
-            self._unsaved, self._is_due = [*lost, *self._unsaved], True
-        if self._history is not None:
-            self._history.add(self._content_digest)
+        self._content = edited.text.encode() or None
+        if self._versions is not None:
+            if edited.lacks:
+                lost = [edit for _, edits in self._versions[-edited.lacks :] for edit in edits]
+                self._unsaved, self._is_due = [*lost, *self._unsaved], True
+            self._versions.append((_sha256(self._content), ()))
         if not self._is_repeating:
-            self._history = None
+            self._versions = None
         self._replay()
 
     def _found_edit(self) -> FileEdited | None:
@@ -300,87 +274,65 @@ class DocumentStore(SharedStore, Generic[D, E]):
         if signature == self._signature:
             return None
         content = read_shared(self.path) or None
-        lacks, edited = 0, None
-        if content != (self._content or None):
-            if self._history is not None:
-                reached = self._version_reached(self._history, content)
-                lacks = len(self._history.digests) - 1 - reached
-                if lacks and self._history.digests[reached] == _sha256(content):
-                    self._replace(self._content or b"")
-                    self._history = None
-                    return None
-            edited = FileEdited(self.path.name, self._decoded(content or b""), lacks)
-        else:
-            self._history = None
+        if content == (self._content or None):
+            self._versions, self._signature = None, signature
+            return None
+        lacks = 0
+        if self._versions is not None:
+            reached = self._version_reached([digest for digest, _ in self._versions], content)
+            lacks = len(self._versions) - 1 - reached
+            if lacks and self._versions[reached][0] == _sha256(content):
+                self._replace(self._content or b"")
+                self._versions = None
+                return None
+        edited = FileEdited(self.path.name, self._decoded(content or b""), lacks)
         self._signature = signature
         return edited
 
-    def _version_reached(self, history: _History[E], content: bytes | None) -> int:
+    def _version_reached(self, digests: list[str | None], content: bytes | None) -> int:
         """Return the index of the version from which ``content`` comes: the later ones did not reach the disk.
 
         Content that is an earlier version is one whose successors were lost, unless the backup is the last version but
         one and older: then the last write did reach the disk, and a person has undone it. Any other content is edited
         from the version after that of the backup.
         """
-        latest = len(history.digests) - 1
+        index_of = {digest: index for index, digest in enumerate(digests)}
+        latest = len(digests) - 1
         backup = backup_of(self.path)
         before = read_shared(backup)
-        kept = None if before is None else history.index(_sha256(before))
-        found = history.index(_sha256(content))
-        if found is not None:
-            is_undone = kept == latest - 1 and kept is not None and self._is_newer_than(backup)
-            return latest if is_undone else found
-        return latest if kept is None else min(kept + 1, latest)
+        kept = None if before is None else index_of.get(_sha256(before))
+        found = index_of.get(_sha256(content))
+        if found is None:
+            return latest if kept is None else min(kept + 1, latest)
+        status = self._stat()
+        is_newer = kept is not None and (status is None or status[0] > backup.stat().st_mtime_ns)
+        return latest if is_newer and kept == latest - 1 else found
 
-    def _is_newer_than(self, other: Path) -> bool:
-        mine = self._stat()
-        return mine is None or mine[0] > other.stat().st_mtime_ns
-
-    def _save(self) -> None:
+    def _save(self) -> list[E]:
+        """Write the unsaved edits, outside a run, and return those that had something to do."""
         with locked(self.path):
             self._read()
-            self._replay()
-            if self._unsaved:
-                text = self._text()
-                self._replace(text.content)
-                self._content, self._content_digest, self._saved = text.content, text.digest, self.document
-
-    def _make(self, edit: E) -> bool:
-        """Apply an edit to the document, and return whether it had anything to do."""
-        edited = edit.apply_to(self.document)
-        if edited is self.document:
-            return False
-        self.document = edited
-        self._unsaved.append(edit)
-        return True
-
-    def _replay(self) -> None:
-        """Apply the unsaved edits to what the file contains, and drop those that have nothing left to do."""
-        document, effective = self._saved, []
-        for edit in self._unsaved:
-            edited = edit.apply_to(document)
-            if edited is not document:
-                effective.append(edit)
-            document = edited
-        self.document, self._unsaved = document, effective
+            saved = self._unsaved
+            self.write()
+        return saved
 
     def _read(self) -> None:
-        """Read the file, and parse it if its bytes are not those known."""
+        """Read the file, parse it if its bytes are not those known, and apply the unsaved edits to it."""
         signature, content = self._stat(), read_shared(self.path)
         if content != self._content:
             self._saved = self._parse(self._decoded(content or b""))
-            self._know(content)
+            self._content = content
         self._signature = signature
+        self._replay()
 
-    def _text(self) -> _DocumentText:
-        """Return the content of the document's file, rendered once."""
-        if self._latest_text.document is not self.document:
-            content = self.document.render().encode()
-            self._latest_text = _DocumentText(self.document, content, sha256(content).hexdigest())
-        return self._latest_text
+    def _replay(self) -> None:
+        """Apply the unsaved edits to what the file contains, and drop those that have nothing left to do."""
+        self.document, edits, self._unsaved = self._saved, self._unsaved, []
+        for edit in edits:
+            self.defer(edit)
 
-    def _know(self, content: bytes | None) -> None:
-        self._content, self._content_digest = content, _sha256(content)
+    def _rendered(self) -> bytes:
+        return (self._content or b"") if self.document is self._saved else self.document.render().encode()
 
     def _decoded(self, content: bytes) -> str:
         try:
@@ -391,14 +343,6 @@ class DocumentStore(SharedStore, Generic[D, E]):
                 f"{self.path}: byte {error.start} (0x{content[error.start]:02x}, in line {line}) is not UTF-8; "
                 "save the file as UTF-8"
             ) from error
-
-
-class _DocumentText(NamedTuple):
-    """The content of a document's file, and its SHA-256."""
-
-    document: Rendered
-    content: bytes
-    digest: str
 
 
 def backup_of(path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""The runs of a work folder: where they are, who plays them, their episodes, budgets and copies of shared files."""
+"""The runs of a work folder: where they are, who plays them, their episodes, and copies of shared files."""
 
 from __future__ import annotations
 
@@ -13,23 +13,20 @@ from pathlib import Path
 from shutil import rmtree
 
 from filelock import FileLock, Timeout
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
-from session.configuration.option_groups import BudgetOptions
-from session.errors import ConfigurationError, StoreError, first_problem
-from session.file_names import is_plain_name
+from session.errors import ConfigurationError, StoreError, reported_as
 from session.files.journal import has_turn, last_moment, new_run_id
-from session.files.shared_files import force_to_disk, locked, permissions, read_shared, sync_folder, write_atomically
-from session.files.story_folders import StoryFolder, story_folders
+from session.files.shared_files import force_to_disk, is_plain_name, locked, permissions, read_shared, write_atomically
 from session.text import counted
 
 RUN_ID_SECONDS = len("20260131-184500")
 _RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
+STORY_FILE = "story.json"
 RUNS = "runs"
 FORKS = "forks"
 MANIFEST = "manifest.json"
 LOCK = "run.lock"
-BUDGETS = "budgets.json"
 RUN_LOG = "log.jsonl"
 EPISODES = "episodes.json"
 AT_START = "start"
@@ -38,6 +35,40 @@ CHECKPOINTS = "checkpoints"
 _LINE = "line.json"
 MEMORIES_AT_START = f"{AT_START}/Memories.md"
 MEMORIES_AT_END = f"{AT_END}/Memories.md"
+
+
+class BoundStory(BaseModel):
+    """The story that a folder belongs to, as ``story.json`` has it. ``sha256`` is the story's checksum."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoryFolder:
+    """A folder with what was learnt of a story and the runs that learnt it; ``None`` for no story that can be told."""
+
+    path: Path
+    story: BoundStory | None
+
+
+def story_folders(workdir: Path) -> list[StoryFolder]:
+    """Return the work folder, then the folders in it that belong to a story of their own, by name.
+
+    Raises ``StoreError`` where the work folder cannot be read.
+    """
+    within = sorted(path for path in _folders_in(workdir) if (path / STORY_FILE).is_file())
+    return [StoryFolder(path, story_of(path)) for path in (workdir, *within)]
+
+
+def story_of(folder: Path) -> BoundStory | None:
+    """Return the story that the folder belongs to, ``None`` where no readable file says so."""
+    try:
+        return BoundStory.model_validate_json(read_shared(folder / STORY_FILE) or b"")
+    except (StoreError, ValidationError):
+        return None
 
 
 def folders_of(workdir: Path, story: str | None, sha256: str | None = None) -> list[StoryFolder]:
@@ -137,12 +168,9 @@ def run_folders(folders: Iterable[Path]) -> list[Path]:
 
 
 def _folders_in(folder: Path) -> list[Path]:
-    try:
+    with reported_as(f"{folder} cannot be read"), suppress(FileNotFoundError):
         return [each for each in folder.iterdir() if each.is_dir()]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise StoreError(f"{folder} cannot be read: {error.strerror}") from error
+    return []
 
 
 @contextmanager
@@ -218,20 +246,6 @@ def _last_episode(path: Path) -> int:
     return last
 
 
-def keep_budgets(run: Path, budgets: BudgetOptions) -> None:
-    """Write down the budgets with which the run of that folder goes on. Raises ``StoreError``."""
-    write_atomically(run / BUDGETS, budgets.model_dump_json(indent=1).encode())
-
-
-def kept_budgets(run: Path) -> BudgetOptions | None:
-    """Return the budgets that the run was last resumed with, ``None`` where it never was. Raises ``StoreError``."""
-    content = read_shared(run / BUDGETS)
-    try:
-        return BudgetOptions.model_validate_json(content) if content is not None else None
-    except ValidationError as error:
-        raise StoreError(f"{run / BUDGETS} holds no budgets: {first_problem(error, 'it')}") from error
-
-
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A place in a run's journal from which it can be repeated.
@@ -254,17 +268,11 @@ def make_checkpoint(run: Path, seq: int, line_sum: str, files: SharedFiles) -> N
     older = _folders_in(run / CHECKPOINTS)
     copies = run / CHECKPOINTS / f"{seq:012d}"
     rmtree(copies, ignore_errors=True)
-    try:
+    with reported_as(f"cannot make the folder {copies.parent}"):
         copies.parent.mkdir(exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"cannot make the folder {copies.parent}: {error.strerror or error}") from error
     files.copy_to(copies, durable=True)
     write_atomically(copies / _LINE, json.dumps({"seq": seq, "sum": line_sum}).encode())  # last: now it counts
-    try:
-        for folder in (copies.parent, run):
-            sync_folder(folder)
-    except OSError as error:
-        raise StoreError(f"{copies} cannot be forced to the disk: {error.strerror or error}") from error
+    force_to_disk(copies.parent)
     for each in older:
         if each != copies:
             rmtree(each, ignore_errors=True)
@@ -288,11 +296,9 @@ def digests_at_start(run: Path) -> dict[str, str]:
 
     Raises ``StoreError``.
     """
-    try:
+    with reported_as(f"cannot read what {run} keeps of its start"):
         files = [run / MANIFEST, *sorted((run / AT_START).iterdir())]
         return {file.relative_to(run).as_posix(): sha256(file.read_bytes()).hexdigest() for file in files}
-    except OSError as error:
-        raise StoreError(f"cannot read what {run} keeps of its start: {error.strerror or error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,23 +325,20 @@ class SharedFiles:
 
         durable: wait until the copies are on the disk
         """
-        try:
+        with reported_as(f"cannot make the folder {copies}"):
             copies.mkdir(exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot make the folder {copies}: {error.strerror or error}") from error
         for file, copy in self._with_copies(copies):
             write_atomically(copy, read_shared(file) or b"", durable=durable, mode=permissions(file))
 
     def restore_from(self, copies: Path) -> None:
         """Make the files of the work folder what the folder ``copies`` has of them, none for an empty one."""
-        try:
+        with reported_as(f"cannot make the folder {self.workdir}"):
             self.workdir.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot make the folder {self.workdir}: {error.strerror or error}") from error
         for file, copy in self._with_copies(copies):
             content = read_shared(copy)
             if not content:
-                _remove(file)
+                with reported_as(f"{file} cannot be removed"):
+                    file.unlink(missing_ok=True)
             else:
                 write_atomically(file, content, durable=False, mode=permissions(copy))
 
@@ -351,10 +354,3 @@ class SharedFiles:
     def _with_copies(self, copies: Path) -> Iterator[tuple[Path, Path]]:
         for file in self.files:
             yield self.workdir / file.name, copies / (file.copy_name or file.name)
-
-
-def _remove(file: Path) -> None:
-    try:
-        file.unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(f"{file} cannot be removed: {error.strerror or error}") from error

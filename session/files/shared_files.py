@@ -1,4 +1,4 @@
-"""Files that several processes share: written whole or not at all, locked, and read while they grow."""
+"""Files that several processes share: their names, and how they are written, locked, and read while they grow."""
 
 from __future__ import annotations
 
@@ -13,11 +13,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
+from pwd import getpwuid
 from typing import BinaryIO
 
 from filelock import FileLock, Timeout
 
-from session.errors import StoreError
+from session.errors import StoreError, reported_as
+
+LARGEST = 16 * 1024 * 1024
+"""In bytes: a hundred times what years of play leave in a file."""
+LOCK_TIMEOUT = 10.0  # seconds; a write takes milliseconds
+LOCK_POLL = 0.005  # seconds
+RESERVED = frozenset({"runs", "forks", "story.json", "episodes.json", "current_state.json"})
+"""Files and folders that every work folder may have besides the files of managers."""
+RESERVED_ENDINGS = (".lock", ".backup")
+ROOT_USER = 0
 
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}\.tmp")
 _YOUNG = 10.0
@@ -40,74 +50,21 @@ def write_atomically(
     A kill may also leave a hidden ``.NAME.….tmp`` beside it, which :func:`remove_leftovers` removes. Of a symbolic link
     the file behind it is replaced. Raises ``StoreError``, also for a link out of its folder.
     """
-    try:
+    with reported_as(f"{path} cannot be written"):
         target = real_place(Path(path))
-    except OSError as error:  # the current folder is gone
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
-    is_replaced = False
-    try:
-        with temporary.open("xb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # until it has its name: see remove_leftovers
-            _write(file, content, target, durable=durable, mode=mode)
-            if backup is not None and target.exists():
-                _keep(target, backup)
-            temporary.replace(target)
-            is_replaced = True
-        if durable:
-            sync_folder(target.parent)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
-    finally:
-        if not is_replaced:
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+        try:
+            with temporary.open("xb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)  # until it has its name: see remove_leftovers
+                _write(file, content, target, durable=durable, mode=mode)
+                if backup is not None and target.exists():
+                    _keep(target, backup)
+                temporary.replace(target)
+        finally:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files that killed processes left in a folder, but not those of processes that live."""
-    for path in folder.glob(".*.tmp"):
-        if _TEMPORARY.fullmatch(path.name):
-            with suppress(OSError), path.open("rb") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if time.time() - path.stat().st_mtime > _YOUNG:
-                    path.unlink()
-
-
-def overwrite(path: Path, content: bytes) -> None:
-    """Write the content over what a file holds, without waiting for the disk; a kill may leave a part of either.
-
-    A new file is for the user alone. Raises ``StoreError``.
-    """
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
-        try:
-            os.pwrite(descriptor, content, 0)
-            os.ftruncate(descriptor, len(content))
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def force_to_disk(path: Path) -> None:
-    """Wait until a file is on the disk under its name, if there is one. Raises ``StoreError``."""
-    try:
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-        sync_folder(path.parent)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error.strerror or error}") from error
-
-
-def permissions(path: Path) -> int | None:
-    """Return the permissions of a file, for copies of it, or ``None`` if it does not exist."""
-    try:
-        return stat.S_IMODE(path.stat().st_mode)
-    except OSError:
-        return None
+        if durable:
+            _force(target.parent)
 
 
 def _write(file: BinaryIO, content: bytes, replaced: Path, *, durable: bool, mode: int | None) -> None:
@@ -126,7 +83,7 @@ def _write(file: BinaryIO, content: bytes, replaced: Path, *, durable: bool, mod
     file.write(content)
     file.flush()
     if durable:
-        os.fsync(file.fileno())
+        os.fsync(descriptor)
 
 
 def _keep(path: Path, backup: Path) -> None:
@@ -139,26 +96,48 @@ def _keep(path: Path, backup: Path) -> None:
         shutil.copymode(path, backup)
 
 
-def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk: without this a power cut could undo a rename."""
-    descriptor = os.open(folder, os.O_RDONLY)
+def _force(path: Path) -> None:
+    """Wait until a file, or the names in a folder, are on the disk: a power cut could undo a rename."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-LARGEST = 16 * 1024 * 1024
-"""In bytes: a hundred times what years of play leave in a file."""
-LOCK_TIMEOUT = 10.0  # seconds; a write takes milliseconds
-LOCK_POLL = 0.005  # seconds
+def force_to_disk(path: Path) -> None:
+    """Wait until a file or the names in a folder, and its own name, are on the disk, if it exists.
+
+    Raises ``StoreError``.
+    """
+    with reported_as(f"{path} cannot be written"), suppress(FileNotFoundError):
+        _force(path)
+        _force(path.parent)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files that killed processes left in a folder, but not those of processes that live."""
+    for path in folder.glob(".*.tmp"):
+        if _TEMPORARY.fullmatch(path.name):
+            with suppress(OSError), path.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if time.time() - path.stat().st_mtime > _YOUNG:
+                    path.unlink()
+
+
+def permissions(path: Path) -> int | None:
+    """Return the permissions of a file, for copies of it, or ``None`` if it does not exist."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
+        return None
 
 
 @contextmanager
 def locked(path: Path, timeout: float = LOCK_TIMEOUT) -> Iterator[None]:
     """Lock the file against other writers within the block, by ``NAME.lock`` beside it; its folder is made if need be.
 
-    Raises ``StoreError`` where that is not possible, or where another has it locked for more than ``timeout`` seconds.
+    Raises ``StoreError`` if that fails, or if another process has it locked for more than ``timeout`` seconds.
     """
     lock = FileLock(f"{path}.lock", timeout=timeout)
     try:
@@ -182,32 +161,36 @@ def read_shared(path: Path) -> bytes | None:
     Raises ``StoreError`` if the file cannot be read. Files over ``LARGEST`` bytes, pipes, folders, devices and links
     out of the file's folder are refused without reading them.
     """
-    try:
-        with open(real_place(path), "rb", opener=_without_waiting) as file:
-            return _content(path, file)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
+    with reported_as(f"{path} cannot be read"), suppress(FileNotFoundError):
+        return read_whole(path, LARGEST)
+    return None
 
 
-def read_whole(path: Path) -> bytes:
-    """Return what a file holds, however long it is.
+def read_whole(path: Path, largest: int | None = None) -> bytes:
+    """Return the content of a file, of any length unless it may have ``largest`` bytes only.
 
-    Raises ``OSError`` where it cannot be read, ``StoreError`` for what :func:`read_shared` refuses.
+    Raises ``OSError`` if it cannot be read, ``StoreError`` for what :func:`read_shared` refuses.
     """
     with open(real_place(path), "rb", opener=_without_waiting) as file:
-        _require_ordinary(path, file)
-        return file.read()
+        size = _size_of_ordinary(path, file)
+        if largest is None:
+            return file.read()
+        content = b"" if size > largest else file.read(largest + 1)
+    if max(size, len(content)) > largest:
+        raise StoreError(
+            f"{path} is not read: it has {size / 2**20:,.0f} MiB, more than the {largest / 2**20:.0f} MiB "
+            "that such a file may have; move it away, or shorten it"
+        )
+    return content
 
 
 def open_to_append(path: Path) -> FileIO:
-    """Open the file for writing at its end without a buffer; it is made where there is none.
+    """Open the file for writing at its end without a buffer; it is made if it does not exist.
 
     Raises ``OSError``, and ``StoreError`` for a pipe, a folder or a device, and for a link out of its folder.
     """
     file = FileIO(real_place(path), "ab", opener=_without_waiting)
-    _require_ordinary(path, file)
+    _size_of_ordinary(path, file)
     return file
 
 
@@ -245,26 +228,15 @@ def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK, 0o666)
 
 
-def _require_ordinary(path: Path, file: BinaryIO | FileIO) -> os.stat_result:
+def _size_of_ordinary(path: Path, file: BinaryIO | FileIO) -> int:
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
         raise StoreError(f"{path} cannot be used: it is not a regular file")
-    return status
-
-
-def _content(path: Path, file: BinaryIO) -> bytes:
-    status = _require_ordinary(path, file)
-    content = b"" if status.st_size > LARGEST else file.read(LARGEST + 1)
-    if max(status.st_size, len(content)) > LARGEST:
-        raise StoreError(
-            f"{path} is not read: it has {status.st_size / 2**20:,.0f} MiB, more than the {LARGEST / 2**20:.0f} MiB "
-            "that such a file may have; move it away, or shorten it"
-        )
-    return content
+    return status.st_size
 
 
 class GrowingFile:
-    """Reads the whole lines of a file, each once; a file that is not there yet has none."""
+    """Reads the whole lines of a file, each once; a file that does not exist yet has none."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -279,10 +251,8 @@ class GrowingFile:
         """Return the lines, without their ends, that were written since the last call. Raises ``StoreError``."""
         if self._size() <= self._read:
             return []
-        try:
+        with reported_as(f"cannot read {self._path}"):
             written = read_whole(self._path)[self._read :]
-        except OSError as error:
-            raise StoreError(f"cannot read {self._path}: {error.strerror}") from error
         whole = written[: written.rfind(b"\n") + 1]
         self._read += len(whole)
         return whole.split(b"\n")[:-1]
@@ -294,4 +264,30 @@ class GrowingFile:
             return 0
 
 
-ROOT = 0
+def is_plain_name(name: str) -> bool:
+    """Return whether the name is a plain file name that cannot lead to another folder."""
+    return name == Path(name).name and name not in {"", ".."} and name.isprintable()
+
+
+def is_reserved(name: str) -> bool:
+    """Return whether the name, in any case, is reserved for a file or folder that does not belong to a manager."""
+    folded = name.casefold()
+    return folded in RESERVED or folded.endswith(RESERVED_ENDINGS)
+
+
+def archive_name(knowledge_file: str) -> str:
+    """Return the name of the archive of a knowledge file."""
+    path = Path(knowledge_file)
+    return f"{path.stem}.archive{path.suffix}"
+
+
+def writers_besides_user(status: os.stat_result) -> str:
+    """Return in words which users other than root and the current one can write a file; "" if none can."""
+    is_anothers = status.st_uid not in {os.geteuid(), ROOT_USER}
+    if not is_anothers and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return ""
+    try:
+        owner = getpwuid(status.st_uid).pw_name
+    except KeyError:
+        owner = f"user {status.st_uid}"
+    return f"it belongs to {owner}{'' if is_anothers else ', and others can write it (to fix that: chmod go-w)'}"

@@ -14,11 +14,10 @@ from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, parse_summ
 from orchestration.history import configuration_of, open_resumed_run
 from orchestration.run import open_run
 from orchestration.zork_orchestrator import RunEnd
-from session.configuration.option_groups import BudgetOptions
 from session.events import EpisodeEnded, Event, ModelAnswered, TurnPlayed
 from session.files.journal import read_manifest
 from session.files.run_folders import find_run
-from session.game_configuration import GameConfiguration
+from session.game_configuration import BudgetOptions, GameConfiguration
 from tests.fixtures.tidehouse_walkthrough import WALKTHROUGH
 from tests.fixtures.walkthrough import WINNING_SEED, get_zork1_walkthrough
 from tests.fixtures.whole_run import parts_of, play_run, resume_run

@@ -8,7 +8,7 @@ import pytest
 
 from orchestration.learning import shared_files
 from session.errors import ConfigurationError
-from session.file_names import is_reserved
+from session.files.shared_files import is_reserved
 from session.game_configuration import GameConfiguration
 from tests.fixtures.prompted_run import play_prompted
 

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from orchestration.opening import open_parts
-from session.configuration.option_groups import AgentOptions, GameOptions
 from session.errors import ConfigurationError
 from session.events import EpisodeEnded, Event, ModelAnswered, ModelFailed, RunPaused, TurnPlayed
 from session.files.journal import read_journal
 from session.files.run_folders import find_run
-from session.game_configuration import GameConfiguration
+from session.game_configuration import AgentOptions, GameConfiguration, GameOptions
 from tests.fixtures.command_line import COMMAND, Ran, environment, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams
 from tests.fixtures.troubled_server import answer_to

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from session.files.journal import JOURNAL_FILE
-from session.files.run_folders import BUDGETS, CHECKPOINTS, claimed, find_run
+from session.files.run_folders import CHECKPOINTS, claimed, find_run
+from session.resolved_configuration import BUDGETS
 from tests.fixtures.command_line import Ran, environment, ran
 from tests.fixtures.misbehaving_server import MisbehavingServer
 from tests.fixtures.run_traces import contents_of, journal_of

@@ -17,11 +17,10 @@ from pkgutil import resolve_name
 from pydantic import BaseModel, ConfigDict, JsonValue, SecretStr, ValidationError
 
 from orchestration.opening import Parts, choose_story, open_parts
-from session.configuration.option_groups import Sampling
-from session.configuration.options import options_of
 from session.errors import ConfigurationError, StoreError, StoryError
 from session.files.shared_files import write_atomically
-from session.game_configuration import GameConfiguration
+from session.game_configuration import GameConfiguration, Sampling
+from session.options import options_of
 from session.text import counted
 from session.values import ROLES
 

@@ -15,9 +15,8 @@ from typing import cast
 
 from orchestration.opening import open_story
 from orchestration.run import open_run
-from session.configuration.option_groups import BudgetOptions
 from session.events import EpisodeStarted, Event, ModelAnswered, ModelFailed, TurnPlayed
-from session.game_configuration import GameConfiguration
+from session.game_configuration import BudgetOptions, GameConfiguration
 from session.values import Role
 from zorkgpt.ablation.plan import AblationPlan, Task, first_seed
 from zorkgpt.llm.budget import cost_of

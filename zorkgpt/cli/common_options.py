@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from session.files.journal import Manifest
-    from session.files.story_folders import StoryFolder
+    from session.files.run_folders import StoryFolder
     from session.game_configuration import GameConfiguration
     from session.resolved_configuration import ResolvedConfiguration
     from zorkgpt.llm.budget import Spending
@@ -170,7 +170,7 @@ def read_turn(manifest: Manifest, place: str, option: str = "") -> tuple[int, in
 
 def of_story(folder: Path) -> str:
     """Return " of " and the name of the story to which the folder belongs, "" if it is unknown."""
-    from session.files.story_folders import story_of
+    from session.files.run_folders import story_of
 
     story = story_of(folder)
     return f" of {story.name}" if story else ""

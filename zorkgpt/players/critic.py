@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from session.commands import plain_command
 from session.context import PromptSection
 from session.errors import LanguageModelError
+from session.game_state import Tries
 from session.text import cut_at
-from session.tries import Tries
 from session.values import Observation, Proposal, TurnRecord, Verdict
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.players.object_check import LONGEST_OUTCOME, ObjectCheck

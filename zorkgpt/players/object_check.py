@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Literal
 
 from session.commands import Command, Vocabulary, read_command, words_of
+from session.game_state import Tries
 from session.text import cut_at, description_in, first_line
-from session.tries import Tries
 from session.values import GameObject, Observation, TurnRecord
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer

@@ -10,8 +10,8 @@ from managers.knowledge.document import parse_knowledge
 from managers.memory.document import parse_memories
 from managers.route_manager import ROUTES_FILE
 from managers.routes.document import parse_routes
-from session.configuration.option_groups import PriceOptions
 from session.files.run_folders import AT_END, AT_START
+from session.game_configuration import PriceOptions
 from session.memory import MemoryStatus
 from session.values import Seed
 from zorkgpt.mapping.map_graph import MapGraph

@@ -16,10 +16,9 @@ from pydantic import SecretStr, ValidationError
 from managers.memory.learner import VisitTracker
 from managers.objectives.answer import FoundObjective, ObjectivesAnswer
 from managers.routes.document import RouteBook
-from session.configuration.option_groups import PriceOptions
 from session.events import EpisodeEnd, EpisodeStarted, Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.journal import Manifest
-from session.game_configuration import GameConfiguration
+from session.game_configuration import GameConfiguration, PriceOptions
 from session.game_state import EpisodeProgress, NewBest
 from session.memory import MemoryStatus
 from session.resolved_configuration import changed

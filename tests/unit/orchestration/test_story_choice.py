@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from orchestration.opening import choose_story
-from session.configuration.option_groups import GameOptions
-from session.game_configuration import GameConfiguration
+from session.game_configuration import GameConfiguration, GameOptions
 
 
 def test_the_story_asked_for_comes_before_the_users_copy(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from session.file_names import archive_name, is_plain_name, is_reserved
+from session.files.shared_files import archive_name, is_plain_name, is_reserved
 
 
 @pytest.mark.parametrize("name", ["a.md", ".hidden", "...", "Café 2", "a\\b"])

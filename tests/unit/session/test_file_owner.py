@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from session.file_names import writers_besides_user
+from session.files.shared_files import writers_besides_user
 
 SOMEBODY = 4321
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from session.configuration.options import options_of
 from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
+from session.options import options_of
 from session.values import ROLES
 
 KEY = "sk-nobody-may-see-this"

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from session.configuration.option_groups import BudgetOptions
 from session.errors import StoreError
 from session.events import RunPaused
 from session.files.journal import Journal, Manifest, new_run_id, read_journal
@@ -22,9 +21,9 @@ from session.files.run_folders import (
     digests_at_start,
     find_run,
     is_claimed,
-    keep_budgets,
-    kept_budgets,
 )
+from session.game_configuration import BudgetOptions
+from session.resolved_configuration import keep_budgets, kept_budgets
 from tests.fixtures.run_events import turn_played
 
 PLAY = """

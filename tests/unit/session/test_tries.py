@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from session.tries import Tries
+from session.game_state import Tries
 from session.values import Observation
 from tests.unit.zorkgpt.players.dye_works import in_the_loft, moment, turn
 

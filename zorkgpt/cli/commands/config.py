@@ -67,8 +67,8 @@ def trust(
 
 def markdown_table() -> str:
     """Return every option with its kind, default and meaning, as a table in Markdown."""
-    from session.configuration.options import options_of
     from session.game_configuration import GameConfiguration
+    from session.options import options_of
 
     lines = ["| Option | Value | Default | Meaning |", "|---|---|---|---|"]
     for option in options_of(GameConfiguration):

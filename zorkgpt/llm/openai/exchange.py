@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic
 
-from session.configuration.option_groups import Sampling
 from session.errors import ResponseInvalid
+from session.game_configuration import Sampling
 from zorkgpt.llm.language_model import Answer, Prompt, TokenUsage
 from zorkgpt.llm.openai.answers import (
     AnswerIncomplete,

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from openai import pydantic_function_tool
 from pydantic import BaseModel, JsonValue
 
-from session.configuration.option_groups import Sampling
+from session.game_configuration import Sampling
 
 
 @dataclass(frozen=True, slots=True)

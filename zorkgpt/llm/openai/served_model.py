@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic import BaseModel, JsonValue
 
-from session.configuration.option_groups import Sampling
 from session.errors import LanguageModelError, LanguageModelUnavailable, ResponseInvalid
+from session.game_configuration import Sampling
 from zorkgpt.llm.language_model import Answer
 from zorkgpt.llm.openai.exchange import Exchange, UsableAnswer
 from zorkgpt.llm.openai.faults import RequestFailed, ServerRefuses

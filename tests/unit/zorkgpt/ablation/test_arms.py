@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from session.configuration.options import options_of
 from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
+from session.options import options_of
 from zorkgpt.ablation.plan import NAMED, parse_arms
 
 

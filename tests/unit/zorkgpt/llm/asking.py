@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel, Field
 
-from session.configuration.option_groups import Sampling
+from session.game_configuration import Sampling
 from tests.fixtures.misbehaving_server import MisbehavingServer, Streams
 from zorkgpt.llm.language_model import Completion, Prompt
 from zorkgpt.llm.openai.openai_model import OpenAIModel

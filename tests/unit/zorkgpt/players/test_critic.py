@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from session.errors import LanguageModelUnavailable
-from session.tries import Tries
+from session.game_state import Tries
 from session.values import Observation, Proposal, Verdict
 from tests.unit.zorkgpt.players.dye_works import learn, moment, turn, vocabulary
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM

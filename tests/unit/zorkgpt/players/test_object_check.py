@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from session.commands import ParserFamily, Vocabulary
-from session.tries import Tries
+from session.game_state import Tries
 from session.values import GameObject, Observation, TurnRecord
 from tests.unit.zorkgpt.players.dye_works import (
     BANNER,

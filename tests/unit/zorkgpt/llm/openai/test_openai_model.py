@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from session.configuration.option_groups import Sampling
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable
+from session.game_configuration import Sampling
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says, Step, Streams, says_error
 from tests.unit.zorkgpt.llm.asking import BRIEF, GOOD, MOVE, Move, Patience, ask, model_on
 from zorkgpt.llm.language_model import Prompt, TokenUsage

@@ -10,8 +10,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from session.configuration.option_groups import Sampling
 from session.errors import ConfigurationError, LanguageModelUnavailable, ResponseInvalid
+from session.game_configuration import Sampling
 from session.values import TokenUsage
 from tests.fixtures.misbehaving_server import (
     Drips,
