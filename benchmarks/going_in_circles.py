@@ -19,8 +19,7 @@ from pathlib import Path
 from benchmarks.stories import OWN_STORY, Walkthrough, user_stories, walkthrough_of
 from benchmarks.tables import Row, show
 from game_interface.core.jericho_interface import JerichoInterface
-from managers.circling import CIRCLING, CirclingDetector
-from managers.tried_commands import TriedCommands
+from managers.circling import CIRCLING, CirclingDetector, TriedCommands
 from session.commands import plain_command
 from session.context import render_sections
 from session.game_configuration import GameConfiguration

@@ -26,6 +26,7 @@ from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict
 from zorkgpt.mapping.map_graph import Edge, MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer, carries_along, repeated
+from zorkgpt.mapping.navigation import shortest_route
 
 
 @dataclass(slots=True)
@@ -157,7 +158,7 @@ def _connected(destinations: dict[Edge, int]) -> Iterator[tuple[int, int]]:
 
 
 def _route_leads(manager: MapManager, from_id: int, to_id: int) -> bool:
-    route = manager.route(from_id, to_id)
+    route = shortest_route(manager.game_map, from_id, to_id)
     here = from_id
     for command in route.commands if route else ():
         here = manager.game_map.connections[here][command]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias, TypeVar
 
 import structlog
 from structlog.typing import FilteringBoundLogger
-from typing_extensions import Self, TypedDict
+from typing_extensions import Self, TypedDict, Unpack
 
 from session.commands import Vocabulary
 from session.context import PromptSection
@@ -22,6 +22,7 @@ from session.game_state import GameState
 from session.text import TokenCounter
 from session.values import Observation, StoryFacts, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 Log: TypeAlias = logging.Logger | FilteringBoundLogger
 
@@ -36,12 +37,26 @@ class ManagerStatus(TypedDict):
     metrics: dict[str, int | float]
 
 
+class SharedParts(TypedDict, total=False):
+    """What managers need to know about the run.
+
+    tokens: counts the tokens of prompts
+    vocabulary: the story's words
+    directions: the story's own direction words (``StoryFacts.directions``)
+    attribute_names: the numbers of the story's attributes by name; empty if they are not known
+    """
+
+    tokens: TokenCounter
+    vocabulary: Vocabulary
+    directions: Iterable[str]
+    attribute_names: Mapping[str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class ManagerParts:
     """The dependencies of the managers of a run.
 
-    managers: the managers that have been built; see :meth:`find`
-    considered: the classes of the managers that have been built or left out
+    managers: the managers that have been built, by class; ``None`` for one that the configuration leaves out
     """
 
     logger: FilteringBoundLogger
@@ -51,17 +66,27 @@ class ManagerParts:
     story: StoryFacts
     vocabulary: Vocabulary
     tokens: TokenCounter
-    managers: list[BaseManager] = field(default_factory=list)
-    considered: set[type[BaseManager]] = field(default_factory=set)
+    managers: dict[type[BaseManager], BaseManager | None] = field(default_factory=dict)
+
+    @property
+    def shared(self) -> SharedParts:
+        """The keyword arguments that every manager accepts."""
+        return {
+            "tokens": self.tokens,
+            "vocabulary": self.vocabulary,
+            "directions": self.story.directions,
+            "attribute_names": self.story.attribute_names,
+        }
 
     def find(self, kind: type[M]) -> M | None:
         """Return the manager of the given class, or ``None`` if the configuration leaves it out.
 
         Raises ``LookupError`` if ``MANAGERS`` lists it after the manager that needs it.
         """
-        if kind not in self.considered:
+        if kind not in self.managers:
             raise LookupError(f"{kind.__name__} is needed before it is made: list it earlier in MANAGERS")
-        return next((manager for manager in self.managers if isinstance(manager, kind)), None)
+        found = self.managers[kind]
+        return found if isinstance(found, kind) else None
 
     def get(self, kind: type[M]) -> M:
         """Return the manager of the given class. Raises ``LookupError`` if it is left out or listed too late."""
@@ -76,29 +101,37 @@ class BaseManager(ABC):
 
     A manager may read and update the managers built before it, but not those built after it, and it never calls the
     orchestrator. To add a manager, write its module and list its class in ``orchestration.learning.MANAGERS``.
+
+    files: the files in the work folder that the manager owns, if their names are constant
+    stores: the stores of the manager's files, in the order in which they are written
     """
 
-    def __init__(self, logger: Log, config: GameConfiguration, game_state: GameState) -> None:
+    files: ClassVar[Sequence[SharedFile]] = ()
+    stores: Sequence[SharedStore] = ()
+
+    def __init__(
+        self, logger: Log, config: GameConfiguration, game_state: GameState, **shared: Unpack[SharedParts]
+    ) -> None:
         self.logger: FilteringBoundLogger = (
             structlog.wrap_logger(logger) if isinstance(logger, logging.Logger) else logger
         )
         self.config = config
         self.game_state = game_state
+        self.tokens = shared.get("tokens") or TokenCounter()
+        self.vocabulary = shared.get("vocabulary") or Vocabulary(0, frozenset())
+        self.attribute_names = shared.get("attribute_names", {})
+        self.movements = MovementAnalyzer(shared.get("directions", ()))
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self | None:
         """Build the manager for a run. Returns ``None`` if the configuration leaves it out."""
-        return cls(parts.logger, parts.config, parts.game_state)
+        return cls(parts.logger, parts.config, parts.game_state, **parts.shared)
 
     @classmethod
     def shared_files(cls, config: GameConfiguration) -> Sequence[SharedFile]:
         """Return the files in the work folder that the manager owns."""
         del config
-        return ()
-
-    def stores(self) -> Sequence[SharedStore]:
-        """Return the stores of these files, in the order in which they are written."""
-        return ()
+        return cls.files
 
     def reset(self, game_state: GameState | None = None) -> None:
         """Begin a new episode, in ``game_state`` if given. Knowledge from earlier episodes is kept."""
@@ -120,7 +153,7 @@ class BaseManager(ABC):
 
     def commit(self) -> None:
         """Write pending changes to the files, outside a run. Raises ``StoreError``."""
-        for store in self.stores():
+        for store in self.stores:
             store.commit()
 
     def followed(self) -> None:

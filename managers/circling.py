@@ -1,19 +1,27 @@
-"""Detects circling: turns repeat earlier ones without new text or points."""
+"""Shows the agent what it has tried in vain: commands without a visible effect, and turns that repeat earlier ones."""
 
 from __future__ import annotations
 
-from typing_extensions import override
+import re
 
-from managers.base_manager import BaseManager, Log, ManagerStatus
-from session.commands import is_speech, is_waiting, plain_command
+from typing_extensions import Unpack, override
+
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.prompting import as_many_as_fit
+from session.commands import is_routine, is_speech, is_waiting, plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import one_line
+from session.text import cut_at, one_line
 from session.values import Observation, TurnRecord
 
 CIRCLING = "Going round in circles"
 LONG_WITHOUT_POINTS = "Points"
+MOST_SHOWN = 8
+LONGEST_NEWS = 30  # characters
+LONGEST_TEXT = 210  # characters
+_ASIDE = re.compile(r"^\s*\([^()\n]*\)[ \t]*\n")
+"""A first line in brackets, in which a story says how it has read the command."""
 
 
 class CirclingDetector(BaseManager):
@@ -29,35 +37,26 @@ class CirclingDetector(BaseManager):
     itself. Conversation, waiting and turns in a fight do not count because their results may differ the next time.
     """
 
-    def __init__(self, logger: Log, config: GameConfiguration, game_state: GameState) -> None:
-        super().__init__(logger, config, game_state)
+    def __init__(
+        self, logger: Log, config: GameConfiguration, game_state: GameState, **shared: Unpack[SharedParts]
+    ) -> None:
+        super().__init__(logger, config, game_state, **shared)
         self.reset()
 
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
-        self._turn = 0
-        self._no_points_since: int | None = None
-        self._unchanged = self._changed_unseen = 0
+        self._turns_without_score = self._unchanged = self._changed_unseen = self.repetitions = 0
         self._news_turn = 1
-        self.repetitions = 0
 
     @override
     def learn(self, record: TurnRecord) -> None:
         change = record.score_change
-        if change is None:
-            self._no_points_since = None
-        elif change > 0:
-            self._no_points_since = record.turn
-        elif self._no_points_since is None:
-            self._no_points_since = record.turn - 1
-        self._turn = record.turn
-        if record.after.refusal is None:
-            self._count(record, has_points=(change or 0) > 0)
-
-    def _count(self, record: TurnRecord, *, has_points: bool) -> None:
+        self._turns_without_score = 0 if change is None or change > 0 else self._turns_without_score + 1
+        if record.after.refusal is not None:
+            return
         tries, here, command = self.game_state.tries, record.before.location, plain_command(record.action)
-        if tries.has_new_text(record) or has_points:
+        if tries.has_new_text(record) or (change or 0) > 0:
             self.repetitions, self._news_turn = 0, record.turn
         if record.before.noticed == record.after.noticed:
             self._unchanged += 1
@@ -107,6 +106,33 @@ class CirclingDetector(BaseManager):
             "metrics": {"repetitions": self.repetitions, "turns_without_score": self._turns_without_score},
         }
 
-    @property
-    def _turns_without_score(self) -> int:
-        return 0 if self._no_points_since is None else self._turn - self._no_points_since
+
+class TriedCommands(BaseManager):
+    """Lists the commands that had no visible effect at the current location, without advice against them.
+
+    Such a command may have an effect later. If its response was new, the entry includes the beginning of the response
+    and its turn. Directions are left out if a map is shown, because the map lists them with the responses.
+    """
+
+    @override
+    def section(self, observation: Observation) -> PromptSection | None:
+        here = observation.location
+        tries = self.game_state.tries.latest_first(here.num) if here is not None else ()
+        listed = []
+        for command, turns in tries:
+            latest, news, told = turns[-1], self.game_state.tries.news(turns), ""
+            is_on_map = self.config.map.shown and self.movements.is_direction(self.movements.exit_of(command))
+            if is_on_map or is_routine(command) or latest.did_something or latest.is_in_fight:
+                continue
+            if latest.before.noticed is None:
+                continue
+            if news is not None:
+                answer = one_line(_ASIDE.sub("", news.after.text)).strip('"') or one_line(news.after.text)
+                told = f' (turn {news.turn}: "{cut_at(answer, LONGEST_NEWS, "…")}")'
+            listed.append(f"`{command}`{told}")
+        kept = as_many_as_fit(listed[:MOST_SHOWN], lambda items: len(", ".join(items)) <= LONGEST_TEXT)
+        return PromptSection("Tried here, no visible change", ", ".join(reversed(kept)), priority=5, place=Place.HERE)
+
+    @override
+    def get_status(self) -> ManagerStatus:
+        return {"type": "tried_commands", "state": {}, "metrics": {}}

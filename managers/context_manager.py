@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
-from typing_extensions import Self, override
+from typing_extensions import Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus
-from managers.history import HistoryTeller
-from managers.prompting import CHARACTERS_PER_TOKEN, LONGEST_ACTION, fit_sections
-from managers.things_here import ThingsHere
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
+from managers.prompting import (
+    CHARACTERS_PER_TOKEN,
+    LONGEST_ACTION,
+    SHORTEST_REPEATED,
+    fit_sections,
+    prologue,
+    told_once,
+    turn_text,
+)
 from session.context import AgentContext, Place, PromptSection, render_sections
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.text import RoomDescription, TokenCounter, counted, cut_at, cut_middle, prologue_of, without_padding
+from session.text import counted, cut_at, cut_middle, without_padding
 from session.values import Observation
 
 REASONED = 3
@@ -27,6 +34,17 @@ LONGEST_REASON = 400  # characters
 HISTORY_SHARE, STORY_SHARE, ROOM_SHARE, OPENING_SHARE = 0.5, 0.5, 0.25, 0.125
 """Of the room beside the instructions, the most that each may take."""
 HISTORY_TITLES = ("Previous Reasoning and Actions", "And then")
+NO_ACTION = "(No action recorded)"
+NO_REASONING = "(No reasoning recorded)"
+NO_RESPONSE = "(No response recorded)"
+LONGEST_REASONING = 480  # characters
+STANDS_BELOW = "(It stands under Present.)"
+NOT_LISTED = ("not_described", "scenery")
+"""Attributes of objects that the story describes within the description of a room, if at all."""
+MARKED = ("worn", "lit")
+"""Attributes that are shown with the name of a carried object."""
+
+_WORD = re.compile(r"\w+")
 
 
 class Rejection(NamedTuple):
@@ -34,6 +52,83 @@ class Rejection(NamedTuple):
 
     action: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryTurn:
+    """A turn as text.
+
+    answer: the complete response if the text omits only lines that an earlier turn contains, otherwise ``None``
+    """
+
+    text: str
+    answer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryTeller:
+    """Writes the latest turns for the players' prompts: reasoning, command and response, cut to the available room.
+
+    The text of a turn depends only on earlier turns, so that it does not change from prompt to prompt and the server
+    can cache it. Turns are rewritten, in a shorter form, only when the window slides (docs/specification.md, Turn
+    history in prompts).
+
+    played: every command of the episode with its response
+    characters: room for all responses together
+    most: maximum number of turns before the window slides; some room is reserved for each of them
+    reasoned: number of latest turns that include the reasoning; ``None`` means all
+    precedes_present: the present follows and contains the whole latest response if the latest turn cannot
+    is_transcript: include only commands and responses, in the story's own format
+    """
+
+    played: Sequence[tuple[str, str]]
+    characters: int
+    most: int
+    reasoned: int | None = None
+    precedes_present: bool = False
+    is_transcript: bool = False
+
+    def tell(self, entries: Sequence[Mapping[str, Any]]) -> Iterator[HistoryTurn]:
+        """Yield each entry of the reasoning history as text."""
+        unreasoned = 0 if self.reasoned is None else len(entries) - self.reasoned
+        left = self.characters
+        reserve = self.characters // (2 * self.most)
+        told_in: dict[str, int] = {}
+        for place, entry in enumerate(entries):
+            turn, answer = self._answer(entry)
+            lines = answer.splitlines()
+            shown = told_once(lines, told_in)
+            room = max(left - reserve * (self.most - place - 1), reserve)
+            is_whole = len(shown) <= room
+            if is_whole and turn is not None:
+                told_in |= {line: turn for line in lines if len(line) >= SHORTEST_REPEATED and line not in told_in}
+            elif not is_whole:
+                stands_below = self.precedes_present and place == len(entries) - 1
+                shown = STANDS_BELOW if stands_below else cut_middle(shown, room)
+            left -= len(shown)
+            text = self._text(entry, shown, is_reasoned=place >= unreasoned)
+            yield HistoryTurn(text, answer if is_whole else None)
+
+    def _answer(self, entry: Mapping[str, Any]) -> tuple[int | None, str]:
+        """Return the turn of the entry and its response.
+
+        If the turn is not known, the response is the latest one to the same command.
+        """
+        action, turn = entry.get("action"), entry.get("turn")
+        if isinstance(turn, int) and 0 < turn <= len(self.played) and self.played[turn - 1][0] == action:
+            return turn, without_padding(self.played[turn - 1][1])
+        latest = (answer for done, answer in reversed(self.played) if done == action)
+        return None, without_padding(next(latest, NO_RESPONSE))
+
+    def _text(self, entry: Mapping[str, Any], answer: str, *, is_reasoned: bool) -> str:
+        action = cut_at(str(entry.get("action") or NO_ACTION), LONGEST_ACTION)
+        if self.is_transcript:
+            return f"> {action}\n{answer}"
+        number = entry.get("turn", "?")
+        if not is_reasoned:
+            return turn_text(number, action, answer)
+        reasoning = cut_middle(str(entry.get("reasoning") or "") or NO_REASONING, LONGEST_REASONING)
+        return f"Turn {number}:\nReasoning: {reasoning}\nAction: {action}\nResponse: {answer}"
 
 
 class _Past(NamedTuple):
@@ -69,31 +164,20 @@ class ContextManager(BaseManager):
     """
 
     def __init__(
-        self,
-        logger: Log,
-        config: GameConfiguration,
-        game_state: GameState,
-        *,
-        tokens: TokenCounter | None = None,
-        prompt_budget: int | None = None,
-        things_here: ThingsHere | None = None,
+        self, logger: Log, config: GameConfiguration, game_state: GameState, **shared: Unpack[SharedParts]
     ) -> None:
-        super().__init__(logger, config, game_state)
-        self.tokens = tokens or TokenCounter()
-        self.prompt_budget = prompt_budget or config.prompt_budgets.agent
-        self._things_here = things_here or ThingsHere()
+        super().__init__(logger, config, game_state, **shared)
+        numbers = self.attribute_names
+        self._not_listed = frozenset(numbers[name] for name in NOT_LISTED if name in numbers)
+        self._marks = {numbers[name]: name for name in MARKED if name in numbers}
         self._dropped = 0
-
-    @classmethod
-    def build(cls, parts: ManagerParts) -> Self:
-        """Build the manager with the run's token counter and the names of the story's attributes."""
-        things_here = ThingsHere(parts.story.attribute_names)
-        return cls(parts.logger, parts.config, parts.game_state, tokens=parts.tokens, things_here=things_here)
+        self.reset()
 
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
-        self._things_here.reset()
+        self._printed: list[str] = []
+        self._named: set[str] = set()
 
     @override
     def get_status(self) -> ManagerStatus:
@@ -127,14 +211,20 @@ class ContextManager(BaseManager):
         """
         window = self.config.agent.history_window
         slid = len(self.game_state.action_reasoning_history) // window * window
-        budget = _PromptBudget(self.prompt_budget, system)
+        budget = _PromptBudget(self.config.prompt_budgets.agent, system)
         turn = "" if turn_limit is None else f"{self.game_state.turn_count + 1} of {turn_limit}"
         notes = "\n".join(f"{number}. {note}" for number, note in enumerate(self.game_state.notes, start=1))
+        opening = (
+            cut_middle(prologue(self.game_state), budget.share(OPENING_SHARE)) if self.game_state.turn_count else ""
+        )
+        rejected = (
+            f"`{cut_at(action, LONGEST_ACTION)}`: {cut_at(reason, LONGEST_REASON)}" for action, reason in rejections
+        )
         others = (
             PromptSection("Your notes", notes, 3),
             PromptSection("Turn", turn, place=Place.PRESENT),
-            PromptSection("How the story began", self._opening(budget), 9, Place.OPENING),
-            PromptSection("Not played this turn", _bullets(map(_rejected, rejections)), place=Place.CHOICE),
+            PromptSection("How the story began", opening, 9, Place.OPENING),
+            PromptSection("Not played this turn", _bullets(rejected), place=Place.CHOICE),
             PromptSection("Commands that would do something now", _bullets(valid_actions or ()), place=Place.CHOICE),
             *learnt,
         )
@@ -169,18 +259,16 @@ class ContextManager(BaseManager):
         """
         entries = self._entries(self.game_state.action_reasoning_history)
         latest = entries[max(0, len(entries) - max(0, num_turns)) :]
-        room = _PromptBudget(self.prompt_budget).share(HISTORY_SHARE)
+        room = _PromptBudget(self.config.prompt_budgets.agent).share(HISTORY_SHARE)
         teller = HistoryTeller(self.game_state.action_history, room, most=max(1, len(latest)))
         return "\n\n".join(turn.text for turn in teller.tell(latest))
 
     def _entries(self, history: Sequence[Any]) -> list[dict[str, Any]]:
-        return [entry for entry in history if self._is_entry(entry)]
-
-    def _is_entry(self, entry: object) -> bool:
-        if isinstance(entry, dict):
-            return True
-        self.log_warning("an entry of the reasoning history is not a dict", found=type(entry).__name__)
-        return False
+        entries = [entry for entry in history if isinstance(entry, dict)]
+        for entry in history:
+            if not isinstance(entry, dict):
+                self.log_warning("an entry of the reasoning history is not a dict", found=type(entry).__name__)
+        return entries
 
     def _pasts(
         self, budget: _PromptBudget, first: int, middle: int, *, most: int, priority: int = 1
@@ -234,12 +322,15 @@ class ContextManager(BaseManager):
         if observation.location is not None:
             label = cut_at(observation.location.label, LONGEST_LABEL)
             facts.append(f"Location: {label} (ID: {observation.location.num})")
-        here = self._things_here.text(observation, self.game_state)
+        here = self._things_here(observation)
         if here:
             facts.append(f"Here: {cut_at(here, LONGEST_LIST)}")
         if observation.inventory is not None:
-            carried = self._things_here.carried(observation.inventory)
-            facts.append(f"Inventory: {cut_at(carried, LONGEST_LIST) or 'nothing'}")
+            labels = []
+            for thing in observation.inventory:
+                marks = (f" ({mark})" for number, mark in self._marks.items() if number in thing.attributes)
+                labels.append("".join((thing.name or f"object #{thing.num}", *marks)))
+            facts.append(f"Inventory: {cut_at(', '.join(labels), LONGEST_LIST) or 'nothing'}")
         if observation.score is not None:
             of = "" if observation.max_score is None else f" of {observation.max_score}"
             facts.append(f"Score: {observation.score}{of}")
@@ -248,26 +339,38 @@ class ContextManager(BaseManager):
             facts.append(f"{speaker}:\n{cut_middle(text, budget.share(STORY_SHARE))}")
         yield PromptSection("Present", "\n".join(facts), place=Place.PRESENT)
         described = observation.location and self.game_state.room_description(observation.location.num)
-        if described:
-            yield self._room(budget, described, (*past.answers, text))
-
-    def _room(self, budget: _PromptBudget, described: RoomDescription, told: Sequence[str]) -> PromptSection:
-        """Return the section with the room's description, without its text if ``told`` contains it."""
+        if not described:
+            return
         age = self.game_state.turn_count - described.turn
         ago = f" ({counted(age, 'turn')} ago)" if age else ""
         if age > self.config.room_description_age_window:
             ago = f" ({counted(age, 'turn')} ago, some of it may have changed)"
-        text = without_padding(described.text)
-        is_told = any(text in each for each in told)
-        shown = "" if is_told else cut_middle(text, budget.share(ROOM_SHARE))
-        return PromptSection(f"ROOM DESCRIPTION{ago}:", shown, 4, Place.ROOM)
+        described_text = without_padding(described.text)
+        is_told = any(described_text in each for each in (*past.answers, text))
+        shown = "" if is_told else cut_middle(described_text, budget.share(ROOM_SHARE))
+        yield PromptSection(f"ROOM DESCRIPTION{ago}:", shown, 4, Place.ROOM)
 
-    def _opening(self, budget: _PromptBudget) -> str:
-        """Return the prologue, which often states the aim of the game; "" before the first turn."""
-        state = self.game_state
-        first_room = state.opening_location.name if state.opening_location else ""
-        text = without_padding(prologue_of(state.opening, first_room))
-        return cut_middle(text, budget.share(OPENING_SHARE)) if state.turn_count else ""
+    def _things_here(self, observation: Observation) -> str:
+        """Return the names of the visible objects, without repetition; "" if there are none or they are not known.
+
+        A name that was never printed in the episode would be a hint and is left out. If the story has printed only the
+        last word of a name, such as "man", that word is listed.
+        """
+        if not self._printed:
+            self._printed.append(_words(self.game_state.opening))
+        responses = self.game_state.action_history[len(self._printed) - 1 :]
+        self._printed += [_words(response) for _, response in responses]
+        names = []
+        for thing in observation.visible or ():
+            if not thing.attributes & self._not_listed:
+                names += [next(filter(self._was_printed, (thing.name, *thing.name.split()[-1:])), "")]
+        return ", ".join(filter(None, dict.fromkeys(names)))
+
+    def _was_printed(self, name: str) -> bool:
+        words = _words(name)
+        if words not in self._named and words.strip() and any(words in text for text in self._printed):
+            self._named.add(words)
+        return words in self._named
 
 
 def _past(teller: HistoryTeller, blocks: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], priority: int) -> _Past:
@@ -295,9 +398,10 @@ def _laid_out(sections: Iterable[PromptSection]) -> list[PromptSection]:
     return sorted(by_title.values(), key=lambda section: section.place)
 
 
-def _rejected(rejection: Rejection) -> str:
-    return f"`{cut_at(rejection.action, LONGEST_ACTION)}`: {cut_at(rejection.reason, LONGEST_REASON)}"
-
-
 def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
+
+
+def _words(text: str) -> str:
+    """Return the words of a text, surrounded by single spaces, so that only whole words match."""
+    return f" {' '.join(_WORD.findall(text.casefold()))} "

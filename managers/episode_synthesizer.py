@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import logging
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from structlog.typing import FilteringBoundLogger
-from typing_extensions import Self, override
+from typing_extensions import Self, Unpack, override
 
-from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.episodes.prompt import (
+    INSTRUCTIONS_SHARE,
     EpisodeAnswer,
     EpisodeLessons,
     episode_prompt,
     handover_text,
-    has_room,
     known_insights,
-    nameable,
+    lessons_of,
     plain_lesson,
 )
 from managers.episodes.summary import (
     SUMMARIES_FILE,
-    EpisodeNotes,
     EpisodeSummary,
     KeepSummary,
     Summaries,
-    notes_of_opening,
     parse_summaries,
+    summary_of,
 )
 from managers.knowledge.view import most_useful
 from managers.knowledge_manager import KnowledgeManager
-from managers.prompting import turn_text
+from managers.prompting import is_for_a_small_model, turn_text
 from managers.state_manager import StateManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
@@ -41,8 +37,8 @@ from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.knowledge import KnowledgeEntry
-from session.text import TokenCounter, cut_at, one_line
+from session.knowledge import INSIGHTS, KnowledgeEntry
+from session.text import cut_at, one_line
 from session.values import Observation, TurnRecord
 
 LAST_EPISODE_TITLE = "The last episode, and the plan"
@@ -52,101 +48,73 @@ LONGEST_TOLD = 120  # characters of what the story said to one of these
 SHARE_OF_BUDGET = 4  # insights, and knowledge, take at most one in so many tokens of the prompt
 
 
-@dataclass(frozen=True, slots=True)
-class SynthesizerState:
-    """The synthesizer's state in an episode, in addition to its file.
-
-    notes: the facts of the episode so far
-    handover: the report of the last episode for the player
-    plan: for this episode
-    summary: ``None`` until the episode has ended
-    updates, failures, refused: answers used, calls without an answer, and parts of answers that made no sense
-    """
-
-    notes: EpisodeNotes = field(default_factory=EpisodeNotes)
-    handover: str = ""
-    plan: tuple[str, ...] = ()
-    summary: EpisodeSummary | None = None
-    updates: int = 0
-    failures: int = 0
-    refused: int = 0
-
-
 class EpisodeSynthesizer(BaseManager):
     """Follows the current episode, and owns ``episode_summaries.jsonl`` with the earlier ones.
 
     knowledge_manager: keeps the lessons and provides the model
     state_manager: shows how an episode ended
     others: managers that contribute to the plan's question
-    tokens: estimates the tokens of a prompt
 
     Raises ``StoreError`` if the file cannot be read.
     """
 
+    files = (SharedFile(SUMMARIES_FILE),)
+
     def __init__(
         self,
-        logger: logging.Logger | FilteringBoundLogger,
+        logger: Log,
         config: GameConfiguration,
         game_state: GameState,
         knowledge_manager: KnowledgeManager,
         state_manager: StateManager,
         *,
         others: Sequence[BaseManager] = (),
-        tokens: TokenCounter | None = None,
+        **shared: Unpack[SharedParts],
     ) -> None:
-        super().__init__(logger, config, game_state)
+        super().__init__(logger, config, game_state, **shared)
         self.knowledge_manager = knowledge_manager
         self.state_manager = state_manager
         self.others = others
-        self.tokens = tokens or TokenCounter()
-        self._store: DocumentStore[Summaries, KeepSummary] = DocumentStore(
-            config.zork_game_workdir / SUMMARIES_FILE, parse_summaries
-        )
-        self._state = SynthesizerState()
-        lines = self._store.document.not_understood()
+        path = config.zork_game_workdir / SUMMARIES_FILE
+        self._store: DocumentStore[Summaries, KeepSummary] = DocumentStore(path, parse_summaries)
+        self.stores = (self._store,)
+        self._counts: Counter[str] = Counter()
+        self._begin()
+        summaries = enumerate(self._store.document.lines, start=1)
+        lines = [number for number, line in summaries if line.text.strip() and not line.summary]
         if lines:
-            self.log_warning("summaries of episodes are not understood", file=str(self.path), lines=lines)
+            self.log_warning("summaries of episodes are not understood", file=str(path), lines=lines)
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self:
-        """Make the synthesizer for the run's knowledge and state."""
+        """Build the manager with the run's knowledge and state, and all managers listed before it."""
         knowledge, state = parts.get(KnowledgeManager), parts.get(StateManager)
-        others = tuple(parts.managers)
-        return cls(parts.logger, parts.config, parts.game_state, knowledge, state, others=others, tokens=parts.tokens)
-
-    @classmethod
-    @override
-    def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
-        del config
-        return (SharedFile(SUMMARIES_FILE),)
+        others = [manager for manager in parts.managers.values() if manager is not None]
+        return cls(parts.logger, parts.config, parts.game_state, knowledge, state, others=others, **parts.shared)
 
     @override
-    def stores(self) -> tuple[DocumentStore[Summaries, KeepSummary], ...]:
-        return (self._store,)
-
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return how the last episode ended, and the plan for this one: they are the same throughout the episode."""
-        del observation
-        plan = "".join(f"\n- {line}" for line in self._state.plan)
+        plan = "".join(f"\n- {line}" for line in self._plan)
         told = [self.handover(), f"Plan for this episode:{plan}" if plan else ""]
         return PromptSection(LAST_EPISODE_TITLE, "\n".join(filter(None, told)), 6, Place.PLAN)
 
+    @override
     def reset(self, game_state: GameState | None = None) -> None:
-        """Begin the notes of a new episode, and read how the last one went. Raises ``StoreError``."""
         super().reset(game_state)
         self._store.refresh()
+        self._begin()
         earlier = self._earlier()
-        self._state = replace(
-            self._state,
-            notes=notes_of_opening(self.game_state),
-            handover=handover_text(earlier[-1]) if earlier else "",
-            plan=self.knowledge_manager.plan(),
-            summary=None,
-        )
+        self._handover = handover_text(earlier[-1]) if earlier else ""
+        self._plan = self.knowledge_manager.plan()
 
+    def _begin(self) -> None:
+        self._turns: list[TurnRecord] = []
+        self._handover, self._plan = "", tuple[str, ...]()
+        self._summary: EpisodeSummary | None = None
+
+    @override
     def learn(self, record: TurnRecord) -> None:
-        """Note a turn: score, rooms, the critic's opinion, and a death with the turns that led to it."""
-        self._state = replace(self._state, notes=self._state.notes.with_turn(record))
+        self._turns.append(record)
 
     def handover(self) -> str:
         """Return the report of the last episode for the player, in the past tense.
@@ -154,19 +122,19 @@ class EpisodeSynthesizer(BaseManager):
         It is "" before the first episode, and if ``knowledge.enabled`` is false. It does not change during an
         episode, so that the server can cache the beginning of a prompt.
         """
-        return self._state.handover if self.config.knowledge.enabled else ""
+        return self._handover if self.config.knowledge.enabled else ""
 
+    @override
     def end(self, end: EpisodeEnd) -> EpisodeSummary:
         """Sum the episode up, draw lessons from it, and show other programs how it ended.
 
         Raises ``BudgetSpent``, after the summary has been kept, and ``StoreError``.
         """
-        summary = self._state.notes.summary(self.game_state.episode, end)
-        self._state = replace(self._state, summary=summary)
-        self._store.apply(KeepSummary(summary))
+        self._summary = summary_of(self._turns, self.game_state, end)
+        self._store.apply(KeepSummary(self._summary))
         self.synthesize_inter_episode_wisdom()
         self.state_manager.export_current_state()
-        return summary
+        return self._summary
 
     def synthesize_inter_episode_wisdom(self) -> bool:
         """Add what the episode teaches to the knowledge, and plan the next one. Returns whether anything new was
@@ -175,70 +143,61 @@ class EpisodeSynthesizer(BaseManager):
         The model is called once (docs/specification.md, Episode synthesis). If it does not answer or is too small,
         deaths are reported in the story's own words. Raises ``BudgetSpent``.
         """
-        summary = self._state.summary
+        summary, knowledge, budget = self._summary, self.knowledge_manager, self.config.prompt_budgets.analysis
         if summary is None or not summary.is_worth_a_question or not self.config.knowledge.enabled:
             return False
-        if not has_room(self.config.prompt_budgets.analysis, self.tokens):
+        if is_for_a_small_model(budget, "episode", self.tokens, share=INSTRUCTIONS_SHARE):  # it would invent lessons
             return self._keep_plain_lessons(summary)
         try:
-            budget = self.config.prompt_budgets.analysis
-            known = known_insights(self.knowledge_manager.insights())
+            known = known_insights(knowledge.insights())
             shown = most_useful(known, self.tokens.characters(budget // SHARE_OF_BUDGET))
             prompt = episode_prompt(
                 summary,
                 insights=shown,
-                knowledge=self.knowledge_manager.text(budget // SHARE_OF_BUDGET),
+                knowledge=knowledge.text(budget // SHARE_OF_BUDGET),
                 earlier=self._earlier(),
-                plan=self._state.plan,
-                outlook="\n".join(filter(None, [*(each.outlook() for each in self.others), *self._noted()])),
+                plan=self._plan,
+                outlook=self._outlook(),
                 budget=budget,
                 tokens=self.tokens,
             )
-            lessons = EpisodeLessons(summary, known, nameable(shown), self.knowledge_manager.admits)
-            answer = self.knowledge_manager.model.complete("analysis", prompt, EpisodeAnswer).value
-            lessons.take(answer)
+            answer = knowledge.model.complete("analysis", prompt, EpisodeAnswer).value
+            ours = [entry for entry in shown if entry.is_ours]
+            lessons = lessons_of(answer, summary, known, ours, knowledge.admits)
             if answer.plan is not None:
-                self.knowledge_manager.replace_plan(answer.plan)
+                knowledge.replace_plan(answer.plan)
             return self._keep(lessons, known)
         except LanguageModelError as error:
-            self._state = replace(self._state, failures=self._state.failures + 1)
+            self._counts["failures"] += 1
             self.log_warning("no lessons are drawn: the model gave no answer", error=str(error))
             return self._keep_plain_lessons(summary)
 
-    @property
-    def path(self) -> Path:
-        """The file of the summaries."""
-        return self._store.path
-
     @override
     def get_status(self) -> ManagerStatus:
-        state = self._state
+        so_far = summary_of(self._turns, self.game_state, "left")
         return {
             "type": "episode",
             "state": {
                 "episode": self.game_state.episode,
-                "end": state.summary.end if state.summary else None,
-                "has_handover": bool(state.handover),
+                "end": self._summary.end if self._summary else None,
+                "has_handover": bool(self._handover),
             },
             "metrics": {
-                "deaths": len(state.notes.deaths),
-                "rooms": len(state.notes.rooms),
+                "deaths": len(so_far.deaths),
+                "rooms": so_far.rooms,
                 "summaries": len(self._earlier()),
-                "updates": state.updates,
-                "failures": state.failures,
-                "refused": state.refused,
+                **{name: self._counts[name] for name in ("updates", "failures", "refused")},
             },
         }
 
-    def _noted(self) -> list[str]:
-        """Return the agent's notes, and the latest turns: there the next episode may go on."""
+    def _outlook(self) -> str:
+        """Return what the next episode should take into account: the managers' outlooks, notes and latest turns."""
         state = self.game_state
-        latest = list(enumerate(state.action_history, start=1))[-LATEST_SHOWN:]
-        noted = [f"Noted: {note}" for note in state.notes]
-        for turn, played in latest:
+        lines = [*(each.outlook() for each in self.others), *(f"Noted: {note}" for note in state.notes)]
+        for turn, played in list(enumerate(state.action_history, start=1))[-LATEST_SHOWN:]:
             told = cut_at(one_line(played.response), LONGEST_TOLD)
-            noted.append(turn_text(turn, f"{played.action}: {told}", where=f" [{state.turn_location(turn)}]"))
-        return noted
+            lines.append(turn_text(turn, f"{played.action}: {told}", where=f" [{state.turn_location(turn)}]"))
+        return "\n".join(filter(None, lines))
 
     def _earlier(self) -> list[EpisodeSummary]:
         return self._store.document.before(self.game_state.episode)
@@ -248,12 +207,14 @@ class EpisodeSynthesizer(BaseManager):
         return self.knowledge_manager.add_lines(DEATH_ANALYSIS, lessons) > 0 if lessons else False
 
     def _keep(self, lessons: EpisodeLessons, known: list[KnowledgeEntry]) -> bool:
-        deaths = self.knowledge_manager.add_lines(DEATH_ANALYSIS, lessons.of_deaths) if lessons.of_deaths else 0
+        knowledge = self.knowledge_manager
+        deaths = knowledge.add_lines(DEATH_ANALYSIS, lessons.of_deaths) if lessons.of_deaths else 0
         if lessons.insights != known:
-            self.knowledge_manager.replace_insights(lessons.by_heading())
-        is_changed = known_insights(self.knowledge_manager.insights()) != known
-        self._state = replace(
-            self._state, updates=self._state.updates + 1, refused=self._state.refused + len(lessons.refused)
-        )
+            ours = [entry for entry in lessons.insights if entry.is_ours]
+            knowledge.replace_insights(
+                {heading: [entry.line for entry in ours if entry.section == heading] for heading in INSIGHTS}
+            )
+        is_changed = known_insights(knowledge.insights()) != known
+        self._counts.update(updates=1, refused=len(lessons.refused))
         self.log_info("lessons are drawn", deaths=deaths, insights=is_changed, refused=lessons.refused)
         return is_changed or deaths > 0

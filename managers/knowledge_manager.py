@@ -28,7 +28,6 @@ from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
-from session.files.document_store import SharedStore
 from session.files.run_folders import SharedFile
 from session.files.shared_files import archive_name
 from session.game_configuration import GameConfiguration
@@ -73,6 +72,7 @@ class KnowledgeManager(BaseManager):
         self.map_manager = map_manager
         self.tokens = tokens or TokenCounter()
         self._base = KnowledgeBase(config.zork_game_workdir / config.knowledge_file)
+        self.stores = self._base.stores
         self._counts: Counter[str] = Counter()
         self._asked_turn = 0
         self._turns: tuple[LearntTurn, ...] = ()
@@ -99,10 +99,6 @@ class KnowledgeManager(BaseManager):
     def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
         name = config.knowledge_file
         return (SharedFile(name, "knowledgebase.md"), SharedFile(archive_name(name), "knowledgebase.archive.md"))
-
-    @override
-    def stores(self) -> tuple[SharedStore, ...]:
-        return self._base.stores
 
     @property
     def asked_turn(self) -> int:

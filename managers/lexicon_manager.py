@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 
-from typing_extensions import Self, override
+from typing_extensions import Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.lexicon.document import FormTrial, Lexicon, form_trial_of, parse_lexicon, working_forms
 from managers.prompting import CHARACTERS_PER_TOKEN
-from session.commands import Vocabulary
 from session.context import Place, PromptSection
 from session.events import EpisodeEnd
 from session.files.document_store import DocumentStore
@@ -18,7 +16,6 @@ from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Observation, TurnRecord
-from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 LEXICON_FILE = "lexicon.json"
 REFRESH_INTERVAL = 25  # turns
@@ -37,28 +34,18 @@ class LexiconManager(BaseManager):
 
     Runs that share the folder add to each other's counts.
 
-    vocabulary: the story's words
-    directions: the story's direction words
-
     Raises ``StoreError`` if the file cannot be read.
     """
 
+    files = (SharedFile(LEXICON_FILE),)
+
     def __init__(
-        self,
-        logger: Log,
-        config: GameConfiguration,
-        game_state: GameState,
-        vocabulary: Vocabulary,
-        *,
-        directions: Iterable[str] = (),
+        self, logger: Log, config: GameConfiguration, game_state: GameState, **shared: Unpack[SharedParts]
     ) -> None:
-        super().__init__(logger, config, game_state)
-        self.path = config.zork_game_workdir / LEXICON_FILE
-        self._vocabulary = vocabulary
-        self._movements = MovementAnalyzer(directions)
-        self._store: DocumentStore[Lexicon, FormTrial] = DocumentStore(
-            self.path, partial(parse_lexicon, path=self.path)
-        )
+        super().__init__(logger, config, game_state, **shared)
+        path = config.zork_game_workdir / LEXICON_FILE
+        self._store: DocumentStore[Lexicon, FormTrial] = DocumentStore(path, partial(parse_lexicon, path=path))
+        self.stores = (self._store,)
         self._shown = working_forms(self._store.document)
 
     @property
@@ -66,64 +53,43 @@ class LexiconManager(BaseManager):
         """The counts of all forms, including the latest turn."""
         return self._store.document
 
-    @classmethod
-    def build(cls, parts: ManagerParts) -> Self:
-        """Build the manager with the words of the story."""
-        directions = parts.story.directions
-        return cls(parts.logger, parts.config, parts.game_state, parts.vocabulary, directions=directions)
-
-    @classmethod
     @override
-    def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
-        del config
-        return (SharedFile(LEXICON_FILE),)
-
-    @override
-    def stores(self) -> tuple[DocumentStore[Lexicon, FormTrial], ...]:
-        return (self._store,)
-
     def learn(self, record: TurnRecord) -> None:
-        """Count a turn. Raises ``StoreError`` if the file is due and cannot be written."""
-        trial = form_trial_of(record, self._vocabulary, self._movements)
+        trial = form_trial_of(record, self.vocabulary, self.movements)
         if trial is not None:
             self._store.defer(trial)
         if record.turn % REFRESH_INTERVAL == 0:
             self.show_all()
         elif not self._shown.examples:
-            self._shown = working_forms(self._store.document)
+            self._shown = working_forms(self.lexicon)
 
+    @override
     def end(self, end: EpisodeEnd) -> None:
-        """Write all counts with the next commit. Raises ``StoreError``."""
-        del end
         self._write_soon()
 
+    @override
     def reset(self, game_state: GameState | None = None) -> None:
-        """Read the counts of other runs from the file and update the prompt section. Raises ``StoreError``."""
         super().reset(game_state)
         self._store.refresh()
         self.show_all()
 
+    @override
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return the section with a command for each form that worked."""
-        del observation
         return PromptSection("COMMAND SYNTAX", self.text(SYNTAX_TOKENS), 5, Place.SYNTAX)
 
     def text(self, tokens: int) -> str:
-        """Return a command for each form that worked, in at most ``tokens`` tokens; "" if none has worked.
-
-        The text changes with the first working form and then every ``REFRESH_INTERVAL`` turns.
-        """
+        """Return a command for each form that worked, in at most ``tokens`` tokens; "" if none has worked."""
         return self._shown.text(tokens * CHARACTERS_PER_TOKEN)
 
-    def latest_text(self, tokens: int) -> str:
-        """Return the same text, including the latest turn."""
-        return working_forms(self._store.document).text(tokens * CHARACTERS_PER_TOKEN)
+    def latest_text(self) -> str:
+        """Return the text of the section, including the latest turn."""
+        return working_forms(self.lexicon).text(SYNTAX_TOKENS * CHARACTERS_PER_TOKEN)
 
     @override
     def get_status(self) -> ManagerStatus:
         return {
             "type": "lexicon",
-            "state": {"file": str(self.path)},
+            "state": {"file": str(self._store.path)},
             "metrics": {
                 "forms": len(self.lexicon.forms),
                 "working": len(self._shown.examples),
@@ -133,7 +99,7 @@ class LexiconManager(BaseManager):
 
     def show_all(self) -> None:
         """Update the prompt section, and write all counts with the next commit."""
-        self._shown = working_forms(self._store.document)
+        self._shown = working_forms(self.lexicon)
         self._write_soon()
 
     def _write_soon(self) -> None:

@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
-from itertools import chain
 
-from typing_extensions import Self, override
+from typing_extensions import Self, Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.knowledge_manager import KnowledgeManager
-from managers.lexicon_manager import SYNTAX_TOKENS, LexiconManager
+from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
-from managers.objectives.answer import (
-    Moment,
-    ObjectivesAnswer,
-    ObjectiveUpdate,
-    answer_of_player,
-    evidence_of,
-    with_status,
-)
+from managers.objectives.answer import ObjectivesAnswer, ObjectiveUpdate, answer_of_player, evidence_of
 from managers.objectives.prompt import (
     NO_MEMORIES,
     RECENT_TURNS,
-    format_memories,
-    location_line,
+    SHORTEST_TEXT,
     map_part,
     memories_part,
-    opening_part,
     play_part,
     present_texts,
 )
-from managers.prompting import CHARACTERS_PER_TOKEN, LEFT_OUT, Line, Part, fitted_prompt, room_beside
+from managers.prompting import CHARACTERS_PER_TOKEN, LEFT_OUT, Line, Part, fitted_prompt, prologue, room_beside
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.memory import LocationMemories, Memory
-from session.objective import Objective, ObjectivesState
-from session.text import TokenCounter
+from session.objective import Evidence, Objective
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import Prompt
-from zorkgpt.mapping.map_graph import adjacent_ids, routing_summary
+from zorkgpt.mapping.map_graph import adjacent_ids
 from zorkgpt.prompts.loader import fill_prompt
 
-LONGEST_PART = 5000 * CHARACTERS_PER_TOKEN
 KNOWLEDGE_SHARE = 0.25
 NO_KNOWLEDGE = "No strategic knowledge available."
 
@@ -54,9 +41,11 @@ NO_KNOWLEDGE = "No strategic knowledge available."
 class ObjectiveManager(BaseManager):
     """Keeps the objectives of an episode.
 
+    objectives: all of the episode, including those that have ended, oldest first
+    evidence: the facts of the episode so far
+    asked_turn: the turn in which the model was last called, successfully or not; 0 for none
     adaptive_knowledge_manager: provides the knowledge and the language model
     map_manager, memory_manager: ``None`` to find objectives without a map, or without memories
-    tokens: estimates the number of tokens of a prompt
     syntax: returns the forms of commands that worked, or "" if there are none
     """
 
@@ -69,16 +58,15 @@ class ObjectiveManager(BaseManager):
         map_manager: MapManager | None = None,
         memory_manager: LocationMemories | None = None,
         *,
-        tokens: TokenCounter | None = None,
         syntax: Callable[[], str] = str,
+        **shared: Unpack[SharedParts],
     ) -> None:
-        super().__init__(logger, config, game_state)
+        super().__init__(logger, config, game_state, **shared)
         self.adaptive_knowledge_manager = adaptive_knowledge_manager
         self.map_manager = map_manager
         self.memory_manager = memory_manager
-        self.tokens = tokens or TokenCounter()
         self.syntax = syntax
-        self._state = ObjectivesState()
+        self.reset()
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self | None:
@@ -92,65 +80,59 @@ class ObjectiveManager(BaseManager):
             parts.get(KnowledgeManager),
             parts.find(MapManager) if parts.config.map.shown else None,
             parts.find(SimpleMemoryManager),
-            tokens=parts.tokens,
-            syntax=partial(parts.get(LexiconManager).latest_text, SYNTAX_TOKENS),
+            syntax=parts.get(LexiconManager).latest_text,
+            **parts.shared,
         )
-
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """Every objective of the episode, including those that have ended, oldest first."""
-        return self._state.objectives
 
     @override
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
-        self._state = ObjectivesState()
+        self.objectives: tuple[Objective, ...] = ()
+        self.evidence: tuple[Evidence, ...] = ()
+        self.asked_turn = 0
+        self._counts: Counter[str] = Counter()
 
     @override
     def get_status(self) -> ManagerStatus:
-        state = self._state
-        statuses = [objective.status for objective in state.objectives]
+        statuses = [objective.status for objective in self.objectives]
         return {
             "type": "objective",
-            "state": {"enhanced": self.config.enable_enhanced_objectives, "asked_turn": state.asked_turn},
+            "state": {"enhanced": self.config.enable_enhanced_objectives, "asked_turn": self.asked_turn},
             "metrics": {
                 "active": statuses.count("active"),
                 "completed": statuses.count("completed"),
                 "dropped": statuses.count("dropped"),
-                "evidence": len(state.evidence),
-                "updates": state.updates,
-                "failures": state.failures,
-                "refused": state.refused,
+                "evidence": len(self.evidence),
+                **{name: self._counts[name] for name in ("updates", "failures", "refused")},
             },
         }
 
     @override
     def present(self) -> tuple[str, ...]:
-        return tuple(objective.text for objective in self._state.active)
+        return tuple(objective.text for objective in self.objectives if objective.is_active)
 
+    @override
     def section(self, observation: Observation) -> PromptSection | None:
-        """Return the section with the open objectives."""
-        del observation
         return PromptSection("Objectives", self.text(), 3, Place.OBJECTIVES)
 
     @override
     def outlook(self) -> str:
-        return "\n".join(f"Objective not achieved: {objective.text}" for objective in self._state.active)
+        return "\n".join(f"Objective not achieved: {text}" for text in self.present())
 
     def text(self) -> str:
         """Return the open objectives with their numbers for the agent, oldest first; "" if there are none.
 
         The text changes only when objectives are found or end, so that the server can cache the beginning of a prompt.
         """
-        return "\n".join(f"{objective.id}. {objective.text}" for objective in self._state.active)
+        return "\n".join(f"{each.id}. {each.text}" for each in self.objectives if each.is_active)
 
+    @override
     def learn(self, record: TurnRecord) -> None:
         """Record the facts of a turn and the agent's notes on objectives, and update the objectives if due.
 
         An update that is due on a route waits until the route ends.
         """
-        new = evidence_of(record, self.game_state.visited_locations)
-        self._state = replace(self._state, evidence=self._state.evidence + new)
+        self.evidence += evidence_of(record, self.game_state.visited_locations)
         if record.objective_notes:
             self._take(answer_of_player(record))
         if not record.is_of_route:
@@ -165,69 +147,68 @@ class ObjectiveManager(BaseManager):
         """
         if not self._is_due():
             return ()
-        self._state = replace(self._state, asked_turn=self.game_state.turn_count)
+        self.asked_turn = self.game_state.turn_count
         prompt = self._prompt()
         try:
             completion = self.adaptive_knowledge_manager.model.complete("analysis", prompt, ObjectivesAnswer)
         except LanguageModelError as error:
-            self._state = replace(self._state, failures=self._state.failures + 1)
+            self._counts["failures"] += 1
             self.log_warning("objectives are not updated: the model gave no answer", error=str(error))
             return ()
         self.tokens.learn(len(prompt.system) + len(prompt.user), completion.question_tokens)
-        self._state = replace(self._state, updates=self._state.updates + 1)
+        self._counts["updates"] += 1
         return self._take(completion.value)
 
     def _is_due(self) -> bool:
+        turn = self.game_state.turn_count
         if not self.config.objectives.enabled or self.game_state.game_over:
             return False
-        turn, asked_turn = self.game_state.turn_count, self._state.asked_turn
         if turn >= self.config.max_turns_per_episode:
             return False  # the episode ends here, and its objectives with it
-        is_first = asked_turn == 0 and self._knows_earlier_episodes()
-        late = turn - asked_turn - (1 if is_first else self.config.objective_update_interval)
+        is_first = self.asked_turn == 0 and self._knows_earlier_episodes()
+        late = turn - self.asked_turn - (1 if is_first else self.config.objective_update_interval)
         return late > 0 or (late == 0 and turn != self.adaptive_knowledge_manager.asked_turn)
 
     def _knows_earlier_episodes(self) -> bool:
         """Return whether a prompt would show knowledge, or memories of another episode."""
         if not self.config.enable_enhanced_objectives:
             return False
-        memories = self.memory_manager.memory_cache if self.memory_manager else {}
+        memories = self.memory_manager.memory_cache.values() if self.memory_manager else ()
         episode = self.game_state.episode
-        return self._get_full_knowledge() != NO_KNOWLEDGE or any(
-            memory.episode != episode for at_location in memories.values() for memory in at_location
+        return bool(self.adaptive_knowledge_manager.full_text().strip()) or any(
+            memory.episode != episode for at_location in memories for memory in at_location
         )
 
     def _take(self, answer: ObjectivesAnswer) -> tuple[Objective, ...]:
-        here = self.game_state.current_room_id
-        state, options = self._state, self.config.objectives
-        update = ObjectiveUpdate(state.objectives, Moment(self.game_state.turn_count, here, self._known_locations()))
-        update.take(answer, state.evidence, cap=options.max_active, stale_after=options.stale_after)
-        self._state = replace(state, objectives=update.objectives, refused=state.refused + len(update.refused))
-        changed = tuple(update.changed.values())
-        self.log_info(
-            "objectives updated",
-            found=with_status(changed, "active"),
-            completed=with_status(changed, "completed"),
-            dropped=with_status(changed, "dropped"),
-            refused=update.refused,
-        )
-        return changed
-
-    def _known_locations(self) -> set[int]:
-        known = set(self.game_state.visited_locations)
-        if self.game_state.current_room_id is not None:
-            known.add(self.game_state.current_room_id)
+        here, options = self.game_state.current_room_id, self.config.objectives
+        known = self.game_state.visited_locations | ({here} if here is not None else set())
         if self.map_manager is not None:
             known.update(self.map_manager.game_map.rooms)
         if self.memory_manager is not None:
             known.update(self.memory_manager.memory_cache, self.memory_manager.ephemeral_cache)
-        return known
+        update = ObjectiveUpdate(self.objectives, self.game_state.turn_count, here)
+        update.take(answer, self.evidence, known, cap=options.max_active, stale_after=options.stale_after)
+        self.objectives = tuple(update.objectives.values())
+        self._counts["refused"] += len(update.refused)
+        changed = tuple(update.changed.values())
+        self.log_info(
+            "objectives updated",
+            found=[each.text for each in changed if each.status == "active"],
+            completed=[each.text for each in changed if each.status == "completed"],
+            dropped=[each.text for each in changed if each.status == "dropped"],
+            refused=update.refused,
+        )
+        return changed
 
     def _prompt(self) -> Prompt:
-        game, options = self.game_state, self.config.objectives
+        game, options, knowledge = self.game_state, self.config.objectives, self.adaptive_knowledge_manager
         turns = max(RECENT_TURNS, self.config.objective_update_interval)
-        templates, fields = ["objectives_play"], present_texts(game, self._state)
-        parts = [opening_part(game), play_part(game, self._state.evidence, turns)]
+        opening = prologue(game)
+        templates, fields = ["objectives_play"], present_texts(game, self.objectives, self._here())
+        parts = [
+            Part("opening", [[Line("", opening)]] if opening else [], least=SHORTEST_TEXT),
+            play_part(game, self.evidence, turns),
+        ]
         system = fill_prompt("objectives", max_active=str(options.max_active))
         budget = min(options.max_tokens, self.config.prompt_budgets.analysis)
         if self.config.enable_enhanced_objectives:
@@ -238,34 +219,30 @@ class ObjectiveManager(BaseManager):
                 self._map_part(),
                 Part("syntax", [[Line(syntax)]] if syntax else []),
             ]
-            room = room_beside(system, templates, fields, budget=budget, tokens=self.tokens)
-            fields["knowledge"] = self._knowledge_text(int(KNOWLEDGE_SHARE * room))
+            room = int(KNOWLEDGE_SHARE * room_beside(system, templates, fields, budget=budget, tokens=self.tokens))
+            fields["knowledge"] = NO_KNOWLEDGE
+            if knowledge.full_text().strip():
+                fields["knowledge"] = knowledge.text(room // CHARACTERS_PER_TOKEN) or LEFT_OUT
         return fitted_prompt(system, templates, fields, parts, budget=budget, tokens=self.tokens)
 
-    def _knowledge_text(self, characters: int) -> str:
-        knowledge = self.adaptive_knowledge_manager
-        if not knowledge.full_text().strip():
-            return NO_KNOWLEDGE
-        return knowledge.text(characters // CHARACTERS_PER_TOKEN) or LEFT_OUT
+    def _here(self) -> str:
+        """Return the name and id of the player's location."""
+        here = self.game_state.current_room_id
+        return "not known" if here is None else f"{self.game_state.current_room_name_for_map} (ID: {here})"
 
-    def _get_full_knowledge(self) -> str:
-        return self.adaptive_knowledge_manager.full_text().strip() or NO_KNOWLEDGE
-
-    def _get_memories_with_adjacent(self, current_location_id: int | None, characters: int = LONGEST_PART) -> str:
-        """Return the memories of the location and of the five adjacent ones with the most useful memories, as text."""
-        return self._memories_part(current_location_id).fit(characters)[0]
-
-    def _memories_part(self, current_location_id: int | None) -> Part:
+    def _memories_part(self, location_id: int | None) -> Part:
+        """Return the memories of the location and of the five adjacent ones with the most useful memories."""
         if self.memory_manager is None:
             return Part("memories", (), empty="No memory data available")
-        if current_location_id is None:
+        if location_id is None:
             return Part("memories", (), empty=NO_MEMORIES)
-        adjacent = {
-            f"{location_id} ({self._room_name(location_id)})": self._memories(location_id)
-            for location_id in self._get_adjacent_room_ids(current_location_id)
-        }
-        here = f"{current_location_id} ({self.game_state.current_room_name_for_map})"
-        return memories_part(here, self._memories(current_location_id), adjacent)
+        adjacent = {}
+        if self.map_manager is not None:
+            graph = self.map_manager.game_map
+            for each in adjacent_ids(location_id, graph.connections):
+                adjacent[f"{each} ({graph.room_names.get(each, f'Location #{each}')})"] = self._memories(each)
+        here = f"{location_id} ({self.game_state.current_room_name_for_map})"
+        return memories_part(here, self._memories(location_id), adjacent)
 
     def _memories(self, location_id: int) -> list[Memory]:
         """Return the memories shown at the location, including superseded ones."""
@@ -275,43 +252,7 @@ class ObjectiveManager(BaseManager):
             return []
         return [*manager.memory_cache.get(shown, ()), *manager.ephemeral_cache.get(shown, ())]
 
-    def _format_memories(self, memories: list[Memory]) -> str:
-        return format_memories(memories)
-
-    def _get_adjacent_room_ids(self, location_id: int, max_depth: int = 1) -> list[int]:
-        """Return the ids of the locations within ``max_depth`` moves in either direction, nearest first."""
-        if self.map_manager is None:
-            return []
-        found, newest = [location_id], {location_id}
-        for _ in range(max_depth):
-            next_door = (adjacent_ids(each, self.map_manager.game_map.connections) for each in newest)
-            newest = set(chain.from_iterable(next_door)).difference(found)
-            found += sorted(newest)
-        return found[1:]
-
-    def _room_name(self, location_id: int) -> str:
-        names = {} if self.map_manager is None else self.map_manager.game_map.room_names
-        return names.get(location_id, f"Location #{location_id}")
-
-    def _get_map_context(self, characters: int = LONGEST_PART) -> str:
-        """Return the map, the routing summary, the untried exits and the exploration statistics, as text."""
-        return self._map_part().fit(characters)[0]
-
     def _map_part(self) -> Part:
         if self.map_manager is None:
             return Part("map", (), empty="No map data available")
-        here = self.game_state.current_room_id
-        return map_part(
-            self.map_manager.game_map,
-            location_line(self.game_state),
-            here,
-            self._get_routing_summary(here),
-            self.map_manager.frontier(),
-        )
-
-    def _get_routing_summary(self, current_location_id: int | None) -> str:
-        """Return the exits of the location and of the adjacent ones, as text."""
-        if self.map_manager is None or current_location_id is None:
-            return "No routing data available"
-        game_map = self.map_manager.game_map
-        return routing_summary(current_location_id, game_map.room_names, game_map.connections)
+        return map_part(self.map_manager.game_map, self.game_state.current_room_id, self._here())

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeVar
 
 from session.context import PromptSection, render_sections
-from session.text import TokenCounter, cut_middle, shared_room
+from session.game_state import GameState
+from session.text import TokenCounter, cut_at, cut_middle, prologue_of, shared_room, without_padding
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt, prompt_fields
 
@@ -21,6 +22,9 @@ LEFT_OUT = "(left out for want of room)"
 LONGEST_ACTION = 200  # characters
 LEAST = 160  # characters of a text that is cut, before other items are left out instead
 SHORTEST = 10  # characters of a text that is worth showing at all
+SHORTEST_REPEATED = 80
+"""Characters. A line of at least this length is shortened in later turns, with a reference to the first turn."""
+BEGINNING = 40  # characters of such a line
 CHARACTERS_PER_TOKEN = 4
 """For texts that a server caches over many turns. A changing estimate would cut them differently each time."""
 
@@ -181,6 +185,22 @@ def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[Pro
     room = characters - len(render_sections([replace(section, text="") for section in kept]))
     texts = share_out([section.text for section in kept], room)
     return [replace(section, text=text) for section, text in zip(kept, texts, strict=True)]
+
+
+def prologue(state: GameState) -> str:
+    """Return the story's text before its first room, which often states the aim of the game."""
+    first_room = state.opening_location.name if state.opening_location else ""
+    return without_padding(prologue_of(state.opening, first_room))
+
+
+def told_once(lines: Sequence[str], told_in: Mapping[str, int]) -> str:
+    """Join the lines. A line that an earlier turn contains is replaced by its beginning and the number of that turn."""
+    return "\n".join(
+        [
+            f"{cut_at(line, BEGINNING, '…')} [line as in turn {told_in[line]}]" if line in told_in else line
+            for line in lines
+        ]
+    )
 
 
 def turn_text(turn: int, action: str, *details: str, where: str = "") -> str:

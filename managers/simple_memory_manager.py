@@ -18,7 +18,6 @@ from managers.route_manager import RouteManager
 from session.context import Place, PromptSection
 from session.errors import StoreError
 from session.events import EpisodeEnd
-from session.files.document_store import SharedStore
 from session.files.markdown import MarkdownProblem
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
@@ -78,6 +77,7 @@ class SimpleMemoryManager(BaseManager):
         self.memory_cache: dict[int, list[Memory]] = self._tiers.persistent
         self.ephemeral_cache: dict[int, list[Memory]] = self._tiers.ephemeral
         self._ledger = NewsLedger(config.zork_game_workdir / NEWS_FILE, self._note_failure)
+        self.stores = (self._tiers.store, self._ledger)
         self._learner = MemoryLearner(
             self,
             self._tiers,
@@ -109,10 +109,6 @@ class SimpleMemoryManager(BaseManager):
     @override
     def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
         return (SharedFile(config.simple_memory.memory_file, "Memories.md"), SharedFile(NEWS_FILE))
-
-    @override
-    def stores(self) -> tuple[SharedStore, ...]:
-        return (self._tiers.store, self._ledger)
 
     def problems(self) -> list[MarkdownProblem]:
         """Return the parts of the memory file that cannot be parsed. They are kept in the file but not used."""

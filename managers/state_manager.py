@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from datetime import datetime, timezone
 
 from pydantic_core import to_json
-from typing_extensions import override
+from typing_extensions import Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from session.errors import StoreError
 from session.files.shared_files import write_atomically
 from session.game_configuration import GameConfiguration
@@ -29,8 +29,10 @@ class StateManager(BaseManager):
     run: id of the run that is played
     """
 
-    def __init__(self, logger: Log, config: GameConfiguration, game_state: GameState) -> None:
-        super().__init__(logger, config, game_state)
+    def __init__(
+        self, logger: Log, config: GameConfiguration, game_state: GameState, **shared: Unpack[SharedParts]
+    ) -> None:
+        super().__init__(logger, config, game_state, **shared)
         self.path = config.zork_game_workdir / CURRENT_STATE_FILE
         self.run = ""
         self._managers: tuple[BaseManager, ...] = ()
@@ -68,23 +70,9 @@ class StateManager(BaseManager):
         The file is not synchronised to the disk, because that is slow and the journal contains the same values.
         """
         self._shown_at, self._is_behind = time.monotonic(), False
-        content = to_json(self._current_state(), indent=2)
-        try:
-            write_atomically(self.path, content, durable=False)
-        except StoreError as error:
-            self._failures += 1
-            if not self._warned:
-                self.log_warning("the current state is not shown", error=str(error))
-            self._warned = True
-
-    @override
-    def get_status(self) -> ManagerStatus:
-        return {"type": "state", "state": {"file": str(self.path)}, "metrics": {"failures": self._failures}}
-
-    def _current_state(self) -> dict[str, object]:
         state = self.game_state
         here = state.current_room_id
-        return {
+        current = {
             "run": self.run,
             "timestamp": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "episode": state.episode,
@@ -96,3 +84,14 @@ class StateManager(BaseManager):
             "present": {type(manager).__name__: manager.present() for manager in self._managers},
             "managers": {type(manager).__name__: manager.get_status() for manager in self._managers},
         }
+        try:
+            write_atomically(self.path, to_json(current, indent=2), durable=False)
+        except StoreError as error:
+            self._failures += 1
+            if not self._warned:
+                self.log_warning("the current state is not shown", error=str(error))
+            self._warned = True
+
+    @override
+    def get_status(self) -> ManagerStatus:
+        return {"type": "state", "state": {"file": str(self.path)}, "metrics": {"failures": self._failures}}

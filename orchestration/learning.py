@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from managers.base_manager import BaseManager, M, ManagerParts
-from managers.circling import CirclingDetector
+from managers.circling import CirclingDetector, TriedCommands
 from managers.context_manager import ContextManager
 from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.knowledge_manager import KnowledgeManager
@@ -19,7 +19,6 @@ from managers.objective_manager import ObjectiveManager
 from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
-from managers.tried_commands import TriedCommands
 from session.context import PromptSection
 from session.errors import ConfigurationError, StoreError
 from session.events import EpisodeEnd, FileEdited
@@ -70,11 +69,9 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     Raises ``LookupError`` if a manager is listed before one that it uses.
     """
     for kind in kinds:
-        manager = kind.build(parts)
-        parts.considered.add(kind)
-        if manager is not None:
-            parts.managers.append(manager)
-    parts.get(StateManager).show(parts.managers)
+        parts.managers[kind] = kind.build(parts)
+    managers = tuple(manager for manager in parts.managers.values() if manager is not None)
+    parts.get(StateManager).show(managers)
     story = parts.story
     check = ObjectCheck(
         parts.vocabulary,
@@ -82,7 +79,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         MovementAnalyzer(story.directions),
         story.attribute_names,
     )
-    return Learning(tuple(parts.managers), Critic(parts.model, check, parts.config.critic.mode))
+    return Learning(managers, Critic(parts.model, check, parts.config.critic.mode))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,7 @@ class Learning:
         while True:
             expected = inputs.next_event
             for manager in self.managers:
-                for store in manager.stores():
+                for store in manager.stores:
                     self._look(manager, store)
             if inputs.next_event is expected or not isinstance(inputs.next_event, FileEdited):
                 break
@@ -198,4 +195,4 @@ class Learning:
 
     def stores(self) -> list[SharedStore]:
         """Return the stores of the shared files, in the order in which they are written."""
-        return [store for manager in self.managers for store in manager.stores()]
+        return [store for manager in self.managers for store in manager.stores]

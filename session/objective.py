@@ -60,25 +60,3 @@ class Objective:
             each.turn for each in evidence if each.kind in PROGRESS and self.location_id in {None, each.location_id}
         )
         return max((self.turn, *turns))
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectivesState:
-    """The objectives of an episode with their evidence and counts.
-
-    asked_turn: the turn of the last model call, successful or not
-    updates, failures: numbers of successful and failed calls
-    refused: number of unusable parts of answers
-    """
-
-    objectives: tuple[Objective, ...] = ()
-    evidence: tuple[Evidence, ...] = ()
-    asked_turn: int = 0
-    updates: int = 0
-    failures: int = 0
-    refused: int = 0
-
-    @property
-    def active(self) -> tuple[Objective, ...]:
-        """The active objectives, oldest first."""
-        return tuple(each for each in self.objectives if each.is_active)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, Field
@@ -10,7 +11,7 @@ from pydantic import BaseModel, Field
 from managers.episodes.summary import STEPS_KEPT, Death, EpisodeSummary, Scored
 from managers.knowledge.analysis import entries_numbered, proposed_text, with_sources_of
 from managers.knowledge.view import numbered_list
-from managers.prompting import Line, Part, fitted_prompt, is_for_a_small_model, share_out, turn_text
+from managers.prompting import Line, Part, fitted_prompt, share_out, turn_text
 from session.events import EpisodeEnd
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources
 from session.text import TokenCounter, counted, cut_at, cut_middle, one_line, text_key
@@ -45,9 +46,15 @@ def handover_text(summary: EpisodeSummary) -> str:
 
 def outcome_line(summary: EpisodeSummary) -> str:
     """Return a sentence about how the episode ended."""
-    return (
-        f"Episode {summary.episode} {OUTCOMES[summary.end]} after {counted(summary.turns, 'turn')}{_figures(summary)}."
-    )
+    figures = []
+    if summary.score is not None:
+        of = "" if summary.max_score is None else f" out of {summary.max_score}"
+        best = "" if summary.best_score == summary.score else f" ({summary.best_score} at best)"
+        figures.append(f"{counted(summary.score, 'point')}{of}{best}")
+    if summary.rooms:
+        figures.append(f"{counted(summary.rooms, 'room')} seen")
+    told = f", with {' and '.join(figures)}" if figures else ""
+    return f"Episode {summary.episode} {OUTCOMES[summary.end]} after {counted(summary.turns, 'turn')}{told}."
 
 
 def points_text(scored: Scored) -> str:
@@ -88,17 +95,6 @@ def _deadly(death: Death) -> str:
     return f"the player died at {place(death.last.location)} on `{_short(death.last.action)}`{after}"
 
 
-def _figures(summary: EpisodeSummary) -> str:
-    figures = []
-    if summary.score is not None:
-        of = "" if summary.max_score is None else f" out of {summary.max_score}"
-        best = "" if summary.best_score == summary.score else f" ({summary.best_score} at best)"
-        figures.append(f"{counted(summary.score, 'point')}{of}{best}")
-    if summary.rooms:
-        figures.append(f"{counted(summary.rooms, 'room')} seen")
-    return f", with {' and '.join(figures)}" if figures else ""
-
-
 def _short(text: str) -> str:
     return cut_at(text, LONGEST_NAME)
 
@@ -112,16 +108,6 @@ DEATHS_SHARE: Final = 0.5
 LEAST_TOLD: Final = 80  # characters of an answer of the story's, before an earlier death is left out instead
 
 
-def has_room(budget: int, tokens: TokenCounter) -> bool:
-    """Return whether a model with prompts of ``budget`` tokens is called. A small one would invent lessons."""
-    return not is_for_a_small_model(budget, "episode", tokens, share=INSTRUCTIONS_SHARE)
-
-
-def nameable(insights: Sequence[KnowledgeEntry]) -> list[KnowledgeEntry]:
-    """Return the insights that a model can refer to by number, starting with 1: the program's own."""
-    return [entry for entry in insights if entry.is_ours]
-
-
 def episode_prompt(
     summary: EpisodeSummary,
     *,
@@ -133,17 +119,22 @@ def episode_prompt(
     budget: int,
     tokens: TokenCounter,
 ) -> Prompt:
-    """Return the question about what the episode taught, in at most ``budget`` tokens if ``has_room``.
+    """Return the question about what the episode taught, in at most ``budget`` tokens if the instructions leave room.
 
-    insights: the known ones; the model can refer to those in :func:`nameable` by number
+    insights: the known ones; the model can refer to the program's own by number, starting with 1
     earlier: the episodes before, oldest first
     plan: the plan for this episode
     outlook: what a plan for the next one should take into account
     """
-    fields = {"insights": numbered_list(insights, nameable(insights)), "episode": outcome_line(summary)}
+    ours = [entry for entry in insights if entry.is_ours]
+    fields = {"insights": numbered_list(insights, ours), "episode": outcome_line(summary)}
+    before = [
+        [Line(line) for line in (outcome_line(each), *death_lines(each, 1, EARLIER_DEATH))]
+        for each in earlier[-EARLIER_SHOWN:]
+    ]
     parts = [
         Part("knowledge", [[Line(line)] for line in knowledge.splitlines()], keeps="best"),
-        Part("earlier", list(map(_earlier, earlier[-EARLIER_SHOWN:]))),
+        Part("earlier", before),
         Part("plan", [[Line(line)] for line in plan]),
         Part("outlook", [[Line(line)] for line in outlook.splitlines()], keeps="best", share=0.25),
         Part("points", [[Line(points_text(scored))] for scored in summary.scored[-POINTS_SHOWN:]]),
@@ -156,10 +147,6 @@ def episode_prompt(
         ),
     ]
     return fitted_prompt(fill_prompt("episode"), ["episode_play"], fields, parts, budget=budget, tokens=tokens)
-
-
-def _earlier(summary: EpisodeSummary) -> list[Line]:
-    return [Line(line) for line in (outcome_line(summary), *death_lines(summary, 1, EARLIER_DEATH))]
 
 
 def _death(death: Death) -> list[Line]:
@@ -207,6 +194,7 @@ def known_insights(lines: Mapping[str, Sequence[KnowledgeLine]]) -> list[Knowled
     return [KnowledgeEntry(heading, line) for heading in INSIGHTS for line in lines.get(heading, ())]
 
 
+@dataclass(frozen=True, slots=True)
 class EpisodeLessons:
     """The lessons of an episode, taken from a model's answer.
 
@@ -215,68 +203,48 @@ class EpisodeLessons:
     refused: the texts of the parts of the answer that made no sense
     """
 
-    def __init__(
-        self,
-        summary: EpisodeSummary,
-        known: Sequence[KnowledgeEntry],
-        numbered: Sequence[KnowledgeEntry],
-        admits: Callable[[KnowledgeLine], bool],
-    ) -> None:
-        """Begin with the insights that are ``known``.
+    of_deaths: list[KnowledgeLine]
+    insights: list[KnowledgeEntry]
+    refused: list[str]
 
-        numbered: those that the model can refer to by number, starting with 1
-        admits: returns whether a line may be added, by its sources
-        """
-        self._summary = summary
-        self._numbered = numbered
-        self._admits = admits
-        self.of_deaths: list[KnowledgeLine] = []
-        self.insights = list(known)
-        self.refused: list[str] = []
 
-    def take(self, answer: EpisodeAnswer) -> None:
-        """Take everything in the answer that makes sense and may be known."""
-        self.refused += [lesson.text for lesson in answer.deaths if not self._take_lesson(lesson)]
-        self.refused += [insight.text for insight in answer.insights if not self._take_insight(insight)]
+def lessons_of(
+    answer: EpisodeAnswer,
+    summary: EpisodeSummary,
+    known: Sequence[KnowledgeEntry],
+    numbered: Sequence[KnowledgeEntry],
+    admits: Callable[[KnowledgeLine], bool],
+) -> EpisodeLessons:
+    """Return everything in the answer that makes sense and may be known.
 
-    def by_heading(self) -> dict[str, tuple[KnowledgeLine, ...]]:
-        """Return the insights that the program wrote, under all four headings."""
-        return {
-            heading: tuple(each.line for each in self.insights if each.section == heading and each.is_ours)
-            for heading in INSIGHTS
-        }
-
-    def _take_lesson(self, lesson: DeathLesson) -> bool:
-        text = proposed_text(lesson.text)
-        death = next((death for death in self._summary.deaths if death.last.turn == lesson.turn), None)
+    known: all insights before
+    numbered: those that the model can refer to by number, starting with 1
+    admits: returns whether a line may be added, by its sources
+    """
+    lessons = EpisodeLessons([], list(known), [])
+    deaths = {death.last.turn: death for death in summary.deaths}
+    for lesson in answer.deaths:
+        text, death = proposed_text(lesson.text), deaths.get(lesson.turn)
         if death is None or not text:
-            return False
-        source = Source(self._summary.episode, death.steps[0].turn, death.last.turn)
-        self.of_deaths.append(KnowledgeLine(text, (source,)))
-        return True
-
-    def _take_insight(self, insight: ProposedInsight) -> bool:
-        """Take an insight, with the sources of those that it replaces. Returns whether it makes sense.
-
-        The turns that the model names for it must be admissible themselves, without the inherited ones.
-        """
+            lessons.refused.append(lesson.text)
+        else:
+            source = Source(summary.episode, death.steps[0].turn, death.last.turn)
+            lessons.of_deaths.append(KnowledgeLine(text, (source,)))
+    for insight in answer.insights:
         heading, text = _HEADINGS.get(text_key(insight.heading)), proposed_text(insight.text)
-        is_played = all(1 <= turn <= self._summary.turns for turn in insight.turns)
-        if heading is None or not text or not is_played:
-            return False
-        key = text_key(text)
-        named = entries_numbered(insight.replaces, self._numbered)
-        merged = [each for each in self.insights if each in named or text_key(each.line.text) == key]
-        own = KnowledgeLine(text, as_sources(self._summary.episode, insight.turns))
-        if not own.sources and len([each for each in merged if each.is_ours]) < FEWEST_MERGED:
-            return False
+        is_played = all(1 <= turn <= summary.turns for turn in insight.turns)
+        named = entries_numbered(insight.replaces, numbered)
+        merged = [each for each in lessons.insights if each in named or text_key(each.line.text) == text_key(text)]
+        own = KnowledgeLine(text, as_sources(summary.episode, insight.turns))
+        is_founded = own.sources or len([each for each in merged if each.is_ours]) >= FEWEST_MERGED
+        if heading is None or not text or not is_played or not is_founded:
+            lessons.refused.append(insight.text)
+            continue
         new = with_sources_of(merged, own)
-        if all(self._admits(line) for line in (own, new) if line.sources):
-            self._replace(merged, KnowledgeEntry(heading, new))
-        return True
-
-    def _replace(self, merged: Sequence[KnowledgeEntry], new: KnowledgeEntry) -> None:
-        key = text_key(new.line.text)
-        self.insights = [each for each in self.insights if each not in merged or not each.is_ours]
-        if not any(text_key(each.line.text) == key for each in self.insights):
-            self.insights.append(new)
+        # The turns that the model names must be admissible themselves, without the inherited ones.
+        if all(admits(line) for line in (own, new) if line.sources):
+            kept = [each for each in lessons.insights if each not in merged or not each.is_ours]
+            if not any(text_key(each.line.text) == text_key(text) for each in kept):
+                kept.append(KnowledgeEntry(heading, new))
+            lessons.insights[:] = kept
+    return lessons

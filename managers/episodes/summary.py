@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
@@ -11,94 +12,10 @@ from pydantic import Field, TypeAdapter, ValidationError
 from session.events import EpisodeEnd
 from session.game_state import GameState
 from session.text import cut_middle, one_line
-from session.values import Location, Observation, TurnRecord, Verdict
+from session.values import Location, TurnRecord
 
 STEPS_KEPT: Final = 6
 LONGEST_RESPONSE: Final = 4000  # characters
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeNotes:
-    """The facts of an episode so far.
-
-    turns: how many were played
-    score, best_score, max_score: points; ``None`` if the story keeps no score
-    rooms: ids of the locations, in the order in which they were seen
-    scored, deaths: oldest first
-    recent: the turns since the latest death, at most the last six
-    critic_total, critic_turns: the sum of the critic's scores, and how many turns have one
-    """
-
-    turns: int = 0
-    score: int | None = None
-    best_score: int | None = None
-    max_score: int | None = None
-    rooms: tuple[int, ...] = ()
-    scored: tuple[Scored, ...] = ()
-    deaths: tuple[Death, ...] = ()
-    recent: tuple[Step, ...] = ()
-    critic_total: float = 0.0
-    critic_turns: int = 0
-
-    def with_turn(self, record: TurnRecord) -> EpisodeNotes:
-        """Return the notes with a turn added."""
-        here = record.before.location
-        response = cut_middle(one_line(record.after.text), LONGEST_RESPONSE)
-        step = Step(record.turn, here, one_line(record.action), response)
-        recent = (*self.recent, step)[-STEPS_KEPT:]
-        change = record.score_change
-        judged = critic_score(record.verdicts[-1]) if record.verdicts else None
-        scores = [score for score in (self.best_score, record.before.score, record.after.score) if score is not None]
-        return replace(
-            self,
-            turns=record.turn,
-            score=record.after.score,
-            best_score=max(scores, default=None),
-            max_score=record.after.max_score,
-            rooms=_with_rooms(self.rooms, record.before, record.after),
-            scored=(*self.scored, Scored(step.turn, here, step.action, change)) if change else self.scored,
-            deaths=(*self.deaths, Death(recent)) if record.after.died else self.deaths,
-            recent=() if record.after.died else recent,
-            critic_total=self.critic_total + (judged or 0.0),
-            critic_turns=self.critic_turns + (judged is not None),
-        )
-
-    def summary(self, episode: int, end: EpisodeEnd) -> EpisodeSummary:
-        """Return the summary of the episode, which ended in this way."""
-        return EpisodeSummary(
-            episode=episode,
-            end=end,
-            turns=self.turns,
-            score=self.score,
-            best_score=self.best_score,
-            max_score=self.max_score,
-            rooms=len(self.rooms),
-            scored=self.scored,
-            deaths=self.deaths,
-            critic_score=self.critic_total / self.critic_turns if self.critic_turns else None,
-        )
-
-
-def notes_of_opening(state: GameState) -> EpisodeNotes:
-    """Return the notes before the first turn of an episode."""
-    here, score = state.current_room_id, state.previous_zork_score
-    return EpisodeNotes(score=score, best_score=score, rooms=() if here is None else (here,))
-
-
-def critic_score(verdict: Verdict) -> float | None:
-    """Return the confidence of a verdict, negative if it refuses; ``None`` if it has none."""
-    if verdict.confidence is None:
-        return None
-    return verdict.confidence if verdict.accepted else -verdict.confidence
-
-
-def _with_rooms(rooms: tuple[int, ...], *seen: Observation) -> tuple[int, ...]:
-    for observation in seen:
-        if observation.location is not None and observation.location.num not in rooms:
-            rooms = (*rooms, observation.location.num)
-    return rooms
-
-
 SUMMARIES_FILE: Final = "episode_summaries.jsonl"
 INSTRUCTIVE_SCORE: Final = 50
 INSTRUCTIVE_TURNS: Final = 100
@@ -177,6 +94,49 @@ class EpisodeSummary:
         )
 
 
+def summary_of(turns: Sequence[TurnRecord], state: GameState, end: EpisodeEnd) -> EpisodeSummary:
+    """Return the summary of an episode that ended in this way.
+
+    turns: all of the episode
+    state: after the last of them
+    """
+    score, here = state.previous_zork_score, state.current_room_id
+    seen = [observation for turn in turns for observation in (turn.before, turn.after)]
+    rooms = {observation.location.num for observation in seen if observation.location}
+    scores = [each for each in (score, *(observation.score for observation in seen)) if each is not None]
+    scored: list[Scored] = []
+    deaths: list[Death] = []
+    recent: list[TurnRecord] = []
+    for turn in turns:
+        recent.append(turn)
+        if turn.score_change:
+            scored.append(Scored(turn.turn, turn.before.location, one_line(turn.action), turn.score_change))
+        if turn.after.died:
+            deaths.append(Death(tuple(map(_step, recent[-STEPS_KEPT:]))))
+            recent.clear()
+    verdicts = [turn.verdicts[-1] for turn in turns if turn.verdicts]
+    opinions = [
+        each.confidence if each.accepted else -each.confidence for each in verdicts if each.confidence is not None
+    ]
+    return EpisodeSummary(
+        episode=state.episode,
+        end=end,
+        turns=len(turns),
+        score=score,
+        best_score=max(scores, default=None),
+        max_score=turns[-1].after.max_score if turns else None,
+        rooms=len(rooms if here is None else rooms | {here}),
+        scored=tuple(scored),
+        deaths=tuple(deaths),
+        critic_score=sum(opinions) / len(opinions) if opinions else None,
+    )
+
+
+def _step(turn: TurnRecord) -> Step:
+    response = cut_middle(one_line(turn.after.text), LONGEST_RESPONSE)
+    return Step(turn.turn, turn.before.location, one_line(turn.action), response)
+
+
 _SUMMARIES: TypeAdapter[EpisodeSummary] = TypeAdapter(EpisodeSummary)
 
 
@@ -203,10 +163,6 @@ class Summaries:
         found = [line.summary for line in self.lines if line.summary and line.summary.episode < episode]
         return sorted(found, key=lambda summary: summary.episode)
 
-    def not_understood(self) -> list[int]:
-        """Return the numbers of the lines that are not empty and hold no summary; the first line has number 1."""
-        return [number for number, line in enumerate(self.lines, start=1) if line.text.strip() and not line.summary]
-
 
 def parse_summaries(text: str) -> Summaries:
     """Return the summaries that the text of the file holds."""
@@ -220,25 +176,19 @@ class KeepSummary:
     summary: EpisodeSummary
 
     def apply_to(self, document: Summaries) -> Summaries:
-        """Return the document with the summary, or the same document if it already has it."""
-        new = _parsed(_written(self.summary))
-        lines = tuple(new if self._is_its(line) else line for line in document.lines)
+        """Return the document with the summary, or the same document if it already has it.
+
+        Half characters, which a broken story may print, are replaced, since no file can hold them.
+        """
+        text = json.dumps(_SUMMARIES.dump_python(self.summary, mode="json"), ensure_ascii=False)
+        new, episode = _parsed(text.encode(errors="replace").decode()), self.summary.episode
+        lines = tuple(
+            new if line.summary is not None and line.summary.episode == episode else line for line in document.lines
+        )
         if new not in lines:
             end = len(lines) - (not lines[-1].text)
             lines = (*lines[:end], new, SummaryLine(""))
         return document if lines == document.lines else replace(document, lines=lines)
-
-    def _is_its(self, line: SummaryLine) -> bool:
-        return line.summary is not None and line.summary.episode == self.summary.episode
-
-
-def _written(summary: EpisodeSummary) -> str:
-    """Return the summary as a line of the file.
-
-    Half characters, which a broken story may print, are replaced, since no file can hold them.
-    """
-    line = json.dumps(_SUMMARIES.dump_python(summary, mode="json"), ensure_ascii=False)
-    return line.encode(errors="replace").decode()
 
 
 def _parsed(line: str) -> SummaryLine:

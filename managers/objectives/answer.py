@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from session.objective import Evidence, EvidenceKind, Objective, ObjectiveStatus
+from session.objective import Evidence, EvidenceKind, Objective
 from session.text import cut_at, one_line, text_key
 from session.values import GameObject, TurnRecord
 
@@ -19,39 +19,26 @@ def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence,
 
     visited: ids of the locations at which a turn of the episode began
     """
-    before = record.before.location
-    here = before.num if before else None
-    facts = [
-        Evidence(record.turn, here, kind, text)
-        for kind, text in (*_score(record), *_belongings(record), *_death(record))
-    ]
-    after = record.after.location
-    if record.moved and after is not None and after.num not in visited:
-        text = f"first visit to {after.label}"
-        facts.append(Evidence(record.turn, after.num, "new_room", text))
-    return tuple(facts)
-
-
-def _score(record: TurnRecord) -> Iterator[tuple[EvidenceKind, str]]:
+    before, after = record.before, record.after
+    here = before.location.num if before.location else None
     change = record.score_change
+    facts: list[tuple[EvidenceKind, str]] = []
     if change:
-        yield "score_up" if change > 0 else "score_down", f"score {change:+d}, now {record.after.score}"
-
-
-def _belongings(record: TurnRecord) -> Iterator[tuple[EvidenceKind, str]]:
-    before, after = record.before.inventory, record.after.inventory
-    if before is None or after is None:
-        return
-    gained, lost = _names_missing(before, after), _names_missing(after, before)
-    if gained:
-        yield "item_gained", f"gained {gained}"
-    if lost:
-        yield "item_lost", f"no longer carried: {lost}"
-
-
-def _death(record: TurnRecord) -> Iterator[tuple[EvidenceKind, str]]:
-    if record.after.died:
-        yield "death", "the player died"
+        facts.append(("score_up" if change > 0 else "score_down", f"score {change:+d}, now {after.score}"))
+    if before.inventory is not None and after.inventory is not None:
+        gained, lost = (
+            _names_missing(before.inventory, after.inventory),
+            _names_missing(after.inventory, before.inventory),
+        )
+        facts += [("item_gained", f"gained {gained}")] if gained else []
+        facts += [("item_lost", f"no longer carried: {lost}")] if lost else []
+    if after.died:
+        facts.append(("death", "the player died"))
+    evidence = [Evidence(record.turn, here, kind, text) for kind, text in facts]
+    if record.moved and after.location is not None and after.location.num not in visited:
+        text = f"first visit to {after.location.label}"
+        evidence.append(Evidence(record.turn, after.location.num, "new_room", text))
+    return tuple(evidence)
 
 
 def _names_missing(from_: tuple[GameObject, ...], of: tuple[GameObject, ...]) -> str:
@@ -114,71 +101,63 @@ def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """The turn and location of an answer. ``known_locations``: the ids of all known locations."""
-
-    turn: int
-    location_id: int | None
-    known_locations: Collection[int]
-
-
 class ObjectiveUpdate:
     """The objectives of an episode with the changes from a model's answer.
 
-    changed: the objectives that were found, completed or dropped, by id
+    turn, location_id: of the answer
+    objectives: all of the episode by id, oldest first
+    changed: those that were found, completed or dropped, by id
     refused: the rejected parts of the answer, with reasons
     """
 
-    def __init__(self, objectives: Iterable[Objective], moment: Moment) -> None:
-        self._objectives = {objective.id: objective for objective in objectives}
-        self._moment = moment
-        self._taken = {text_key(each.text) for each in self._objectives.values() if each.status != "dropped"}
+    def __init__(self, objectives: Iterable[Objective], turn: int, location_id: int | None) -> None:
+        self.turn = turn
+        self.location_id = location_id
+        self.objectives = {objective.id: objective for objective in objectives}
         self.changed: dict[int, Objective] = {}
         self.refused: list[str] = []
+        self._taken = {text_key(each.text) for each in self.objectives.values() if each.status != "dropped"}
 
-    @property
-    def objectives(self) -> tuple[Objective, ...]:
-        """Every objective of the episode, oldest first."""
-        return tuple(self._objectives.values())
-
-    def take(self, answer: ObjectivesAnswer, evidence: tuple[Evidence, ...], *, cap: int, stale_after: int) -> None:
+    def take(
+        self,
+        answer: ObjectivesAnswer,
+        evidence: tuple[Evidence, ...],
+        known_locations: Collection[int],
+        *,
+        cap: int,
+        stale_after: int,
+    ) -> None:
         """Apply the valid parts of the answer. Objectives that end come first, to make room for new ones.
 
+        known_locations: the ids of all known locations
         cap: maximum number of open objectives
         stale_after: turns without progress after which an objective is dropped
         """
         for completed in answer.completed:
-            self._complete(completed)
+            id_, turn, objective = completed.id, completed.turn, self.objectives.get(completed.id)
+            if not 1 <= turn <= self.turn:
+                self.refused.append(f"completion of {id_}: turn {turn} was not played")
+            elif objective is not None and turn < objective.turn:
+                self.refused.append(f"completion of {id_}: it was found in turn {objective.turn}, after that turn")
+            else:
+                self._end(id_, "completed", f"turn {turn}")
         for dropped in answer.dropped:
             self._end(dropped.id, "dropped", cut_at(one_line(dropped.reason), LONGEST_EVIDENCE, mark=ELLIPSIS))
-        for objective in self._active():
-            if self._moment.turn - objective.last_progress(evidence) >= stale_after:
+        for objective in [each for each in self.objectives.values() if each.is_active]:
+            if self.turn - objective.last_progress(evidence) >= stale_after:
                 self._end(objective.id, "dropped", STALE)
         for found in answer.objectives:
-            self._add(found, cap)
-
-    def _active(self) -> list[Objective]:
-        return [each for each in self._objectives.values() if each.is_active]
-
-    def _complete(self, completed: CompletedObjective) -> None:
-        objective = self._objectives.get(completed.id)
-        found = objective.turn if objective else 0
-        if not 1 <= completed.turn <= self._moment.turn:
-            self.refused.append(f"completion of {completed.id}: turn {completed.turn} was not played")
-        elif completed.turn < found:
-            self.refused.append(f"completion of {completed.id}: it was found in turn {found}, after that turn")
-        else:
-            self._end(completed.id, "completed", f"turn {completed.turn}")
+            self._add(found, known_locations, cap)
 
     def _end(self, id_: int, status: Literal["completed", "dropped"], ending: str) -> None:
-        objective = self._objectives.get(id_)
+        objective = self.objectives.get(id_)
         if objective is None or not objective.is_active:
             self.refused.append(f"{status} {id_}: no such objective is open")
-            return
-        self._put(replace(objective, status=status, ended_turn=self._moment.turn, ending=ending))
+        else:
+            ended = replace(objective, status=status, ended_turn=self.turn, ending=ending)
+            self.objectives[id_] = self.changed[id_] = ended
 
-    def _add(self, found: FoundObjective, cap: int) -> None:
+    def _add(self, found: FoundObjective, known_locations: Collection[int], cap: int) -> None:
         location_id = found.location_id
         suffix = "" if location_id is None else f" (Location {location_id})"
         line = cut_at(one_line(found.text), LONGEST_TEXT - len(suffix), mark=ELLIPSIS)
@@ -186,30 +165,15 @@ class ObjectiveUpdate:
         text = line if not line or named else line + suffix
         if not text:
             self.refused.append("an objective without a text")
-        elif location_id is not None and location_id not in self._moment.known_locations:
+        elif location_id is not None and location_id not in known_locations:
             self.refused.append(f"location {location_id} is not known: {text}")
         elif text_key(text) in self._taken:
             self.refused.append(f"known already: {text}")
-        elif len(self._active()) >= cap:
+        elif sum(each.is_active for each in self.objectives.values()) >= cap:
             self.refused.append(f"more than {cap} open: {text}")
         else:
             self._taken.add(text_key(text))
-            self._put(
-                Objective(
-                    id=max(self._objectives, default=0) + 1,
-                    text=text,
-                    turn=self._moment.turn,
-                    found_at=self._moment.location_id,
-                    evidence=cut_at(one_line(found.evidence), LONGEST_EVIDENCE, mark=ELLIPSIS),
-                    location_id=location_id,
-                )
-            )
-
-    def _put(self, objective: Objective) -> None:
-        self._objectives[objective.id] = objective
-        self.changed[objective.id] = objective
-
-
-def with_status(changed: Iterable[Objective], status: ObjectiveStatus) -> list[str]:
-    """Return the texts of the objectives that have this status."""
-    return [objective.text for objective in changed if objective.status == status]
+            id_ = max(self.objectives, default=0) + 1
+            evidence = cut_at(one_line(found.evidence), LONGEST_EVIDENCE, mark=ELLIPSIS)
+            objective = Objective(id_, text, self.turn, self.location_id, evidence, location_id)
+            self.objectives[id_] = self.changed[id_] = objective

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 
-from managers.history import SHORTEST_REPEATED, told_once
 from managers.memory.prompt import last_turn
-from managers.prompting import LONGEST_ACTION, NONE, Line, Part, turn_text
+from managers.prompting import LONGEST_ACTION, NONE, SHORTEST_REPEATED, Line, Part, told_once, turn_text
 from session.game_state import GameState
 from session.memory import Memory, MemoryStatus
-from session.objective import Evidence, Objective, ObjectivesState
-from session.text import cut_at, one_line, prologue_of, without_padding
-from zorkgpt.mapping.map_graph import MAX_ADJACENT, MapGraph, mermaid
-from zorkgpt.mapping.navigation import FrontierRoom, neighbourhood
+from session.objective import Evidence, Objective
+from session.text import cut_at, one_line, without_padding
+from zorkgpt.mapping.map_graph import MAX_ADJACENT, MapGraph, mermaid, routing_summary
+from zorkgpt.mapping.navigation import frontier, neighbourhood
 
 MAX_ENDED_SHOWN = 5
 MAX_UNTRIED_ROOMS = 10
@@ -48,12 +46,6 @@ def memories_part(here: str, current: Sequence[Memory], adjacent: Mapping[str, S
     return Part("memories", items, keeps="best", least=SHORTEST_TEXT, empty=NO_MEMORIES)
 
 
-def format_memories(memories: Sequence[Memory]) -> str:
-    """Return the memories on two lines each, title and text. A superseded one has only its title."""
-    lines = [line.head + line.text for memory in memories for line in _memory_lines(memory)]
-    return "\n".join(lines) or "  (No memories)"
-
-
 def _memory_lines(memory: Memory) -> list[Line]:
     """Return the title and the text of a memory. A superseded one has only its title."""
     status = "" if memory.status == MemoryStatus.ACTIVE else f" [{memory.status}]"
@@ -62,43 +54,10 @@ def _memory_lines(memory: Memory) -> list[Line]:
     return [title] if is_given_up else [title, Line("    ", one_line(memory.text))]
 
 
-def format_untried(game_map: MapGraph, frontier: Sequence[FrontierRoom]) -> str:
-    """Return a line for each room with untried exits: the exits and the route there, nearest rooms first.
-
-    Rooms without a known route come last.
-    """
-    ways = {room.location_id: ", ".join(map(one_line, room.route.commands)) for room in frontier}
-    told = {number: f"; way there: {way}" if way else "" for number, way in ways.items()}
-    told.update((number, "; no way there is known") for number in sorted(game_map.rooms) if number not in ways)
-    untried = ((number, way, game_map.untried_exits(number)) for number, way in told.items())
-    lines = (
-        f"- Location {number} ({one_line(game_map.room_names.get(number, ''))}): untried "
-        f"{', '.join(map(one_line, exits))}{way}"
-        for number, way, exits in untried
-        if exits
-    )
-    return "\n".join(islice(lines, MAX_UNTRIED_ROOMS))
-
-
-def opening_part(state: GameState) -> Part:
-    """Return the prologue, which often states the aim of the game."""
-    first_room = state.opening_location.name if state.opening_location else ""
-    text = without_padding(prologue_of(state.opening, first_room))
-    return Part("opening", [[Line("", text)]] if text else [], least=SHORTEST_TEXT)
-
-
-def format_objectives(objectives: Sequence[Objective]) -> str:
-    """Return the open objectives with their numbers, followed by the latest that have ended."""
-    lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
-    ended = [each for each in objectives if not each.is_active]
-    lines += [f"- {each.status} in turn {each.ended_turn}: {each.text}" for each in ended[-MAX_ENDED_SHOWN:]]
-    return "\n".join(lines)
-
-
 def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
     """Return the command, facts, reasoning and response of the last ``turns`` turns.
 
-    Only the last turn with a room description contains it, to leave room for new text in the other turns.
+    Only the last turn with a room description contains it, to leave room for new text; the others refer to that turn.
     """
     facts = _facts_by_turn(evidence)
     reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
@@ -116,66 +75,71 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Par
         why = one_line(str(reasons.get(turn) or ""))
         if why:
             lines.append(Line("  Why: ", why, matters=False))
-        told = one_line(_without_rooms_of_others(turn, response, rooms))
+        others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
+        told = one_line(told_once(without_padding(response).splitlines(), others))
         if told:
             lines.append(Line("  Response: ", told, matters=turn in facts or turn == len(state.action_history)))
         items.append(lines)
     return Part("play", items, least=SHORTEST_TEXT, empty="")
 
 
-def _without_rooms_of_others(turn: int, response: str, rooms: Mapping[str, int]) -> str:
-    """Return the response with references to other turns in place of the room descriptions that those contain.
-
-    rooms: the turn that contains each line of a description
-    """
-    others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
-    return told_once(without_padding(response).splitlines(), others)
-
-
-def map_part(
-    game_map: MapGraph, here: str, here_id: int | None, routing: str, frontier: Sequence[FrontierRoom]
-) -> Part:
+def map_part(game_map: MapGraph, here_id: int | None, here: str) -> Part:
     """Return the map, the exits here and in adjacent rooms, the untried exits and the exploration statistics.
 
     If the drawing is longer than ``LONGEST_DRAWING``, it is limited to ``DRAWN_RADIUS`` moves from here. It is left out
     if it does not fit into the prompt.
+
+    here: the name and id of the location
     """
+    names = game_map.room_names
     graph = game_map.render_mermaid()
     if here_id is not None and len(graph) > LONGEST_DRAWING:
-        rooms = neighbourhood(game_map, here_id, DRAWN_RADIUS)
-        names = {number: name for number, name in game_map.room_names.items() if number in rooms}
-        graph = mermaid(names, game_map.connections)
-    drawing = ["## Map Visualization (Mermaid Format)", graph]
+        near = neighbourhood(game_map, here_id, DRAWN_RADIUS)
+        graph = mermaid({room: name for room, name in names.items() if room in near}, game_map.connections)
+    drawing = f"## Map Visualization (Mermaid Format)\n{graph}"
     if here_id is not None:
-        drawing += [
-            f"\nNote: Node IDs match location IDs in memories (L{here_id} = Location {here_id})",
-            f"**Current location**: L{here_id}\n",
-        ]
-    untried = format_untried(game_map, frontier)
+        drawing += (
+            f"\n\nNote: Node IDs match location IDs in memories (L{here_id} = Location {here_id})"
+            f"\n**Current location**: L{here_id}\n"
+        )
+    untried = _untried_exits(game_map, here_id)
     texts = [
-        "\n".join(drawing),
-        routing if here_id is not None else "",
+        drawing,
+        "" if here_id is None else routing_summary(here_id, names, game_map.connections),
         f"\n## Untried Exits (nearest first)\n{untried}" if untried else "",
         f"\n## Exploration Statistics\n- Rooms discovered: {len(game_map.rooms)}\n- Current location: {here}",
     ]
     return Part("map", [[Line(text)] for text in texts if text])
 
 
-def location_line(game: GameState) -> str:
-    """Return the name and id of the player's location."""
-    if game.current_room_id is None:
-        return "not known"
-    return f"{game.current_room_name_for_map} (ID: {game.current_room_id})"
+def _untried_exits(game_map: MapGraph, here_id: int | None) -> str:
+    """Return a line for each room with untried exits: the exits and the route there, nearest rooms first.
+
+    Rooms without a known route come last.
+    """
+    within_reach = () if here_id is None else frontier(game_map, here_id)
+    ways = {room.location_id: ", ".join(map(one_line, room.route.commands)) for room in within_reach}
+    told = {number: f"; way there: {way}" if way else "" for number, way in ways.items()}
+    told.update((number, "; no way there is known") for number in sorted(game_map.rooms) if number not in ways)
+    lines = []
+    for number, way in told.items():
+        exits = ", ".join(map(one_line, game_map.untried_exits(number)))
+        if exits:
+            lines.append(f"- Location {number} ({one_line(game_map.room_names.get(number, ''))}): untried {exits}{way}")
+    return "\n".join(lines[:MAX_UNTRIED_ROOMS])
 
 
-def present_texts(game: GameState, state: ObjectivesState) -> dict[str, str]:
-    """Return the fields of ``objectives_play.md`` that are never shortened."""
+def present_texts(game: GameState, objectives: Sequence[Objective], here: str) -> dict[str, str]:
+    """Return the fields of ``objectives_play.md`` that are never shortened. ``here``: name and id of the location."""
+    lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
+    ended = [each for each in objectives if not each.is_active]
+    lines += [f"- {each.status} in turn {each.ended_turn}: {each.text}" for each in ended[-MAX_ENDED_SHOWN:]]
     score = game.previous_zork_score
     return {
-        "objectives": format_objectives(state.objectives),
+        "objectives": "\n".join(lines),
         "turn": str(game.turn_count),
         "score": "not known" if score is None else str(score),
-        "location": location_line(game),
+        "location": here,
         "inventory": ", ".join(name or "something unnamed" for name in game.current_inventory) or "nothing",
     }
 
@@ -196,11 +160,8 @@ def _facts_by_turn(evidence: Iterable[Evidence]) -> dict[int, str]:
     facts: dict[int, dict[int | None, list[str]]] = defaultdict(lambda: defaultdict(list))
     for each in evidence:
         facts[each.turn][each.location_id].append(one_line(each.text))
-    return {
-        turn: "; ".join(_told_of(place, texts) for place, texts in by_place.items()) for turn, by_place in facts.items()
-    }
-
-
-def _told_of(place: int | None, texts: Iterable[str]) -> str:
-    told = ", ".join(texts)
-    return told if place is None else f"Location {place}: {told}"
+    told = {}
+    for turn, by_place in facts.items():
+        lines = [("" if place is None else f"Location {place}: ") + ", ".join(by_place[place]) for place in by_place]
+        told[turn] = "; ".join(lines)
+    return told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -71,7 +71,6 @@ class Learnt:
     tried: Mapping[int, Mapping[str, NonNegativeInt]] = field(default_factory=dict)
     said: frozenset[str] = frozenset()
     fatal: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    kind: Literal["learnt"] = "learnt"
 
     def apply_to(self, document: RouteBook) -> RouteBook:
         """Return the book with the best of the old and the new routes."""
@@ -107,14 +106,14 @@ class FollowedRoute:
     key: str
     stopped_at: NonNegativeInt = 0
     start: NonNegativeInt = 0
-    kind: Literal["followed"] = "followed"
 
     def apply_to(self, document: RouteBook) -> RouteBook:
         """Return the book with one try more of the route.
 
         One that broke off is tried as it was played, next time, and so are all others that begin as it did up to there.
         """
-        book = _changed(document, self.key, self._counted)
+        routes = tuple(self._counted(route) if route.key == self.key else route for route in document.routes)
+        book = document if routes == document.routes else replace(document, routes=routes)
         stopped = next((route for route in document.routes if route.key == self.key and route.spare), None)
         if stopped is None or not self.stopped_at:
             return book
@@ -135,11 +134,11 @@ class RemovedRoute:
     """An edit: a user removes the route."""
 
     key: str
-    kind: Literal["removed"] = "removed"
 
     def apply_to(self, document: RouteBook) -> RouteBook:
-        """Return the book without the route."""
-        return _changed(document, self.key, lambda _route: None)
+        """Return the book without the route, or the same book if it does not contain the route."""
+        routes = tuple(route for route in document.routes if route.key != self.key)
+        return document if routes == document.routes else replace(document, routes=routes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +147,6 @@ class TriedRoute:
 
     key: str
     forms: tuple[KnownRoute, ...]
-    kind: Literal["tried"] = "tried"
 
     def apply_to(self, document: RouteBook) -> RouteBook:
         """Return the book with the best of these forms and of other routes to the same goal."""
@@ -196,16 +194,18 @@ def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteB
     if any(len(route.steps) == len(new.steps) and route.commands == new.commands for route in book.routes):
         return book
     new = replace(new, number=number or book.latest + 1)
-    to_goal = [route for route in (*book.routes, new) if _is_same_goal(route, new)]
+    goal = new.goal.kind, new.goal.number
+    rivals = [route for route in book.routes if (route.goal.kind, route.goal.number) == goal]
+    to_goal = [*rivals, new]
     shortest = min(to_goal, key=lambda route: (route.trust() < LEAST_TRUST, len(route.steps)))
     most = len(shortest.steps) * LONGEST_DETOUR
     in_reach = [route for route in to_goal if len(route.steps) <= most and route.trust() >= LEAST_TRUST]
     richest = max([shortest, *in_reach], key=lambda route: route.carries)
     if new not in (shortest, richest):
         return book
-    others = [route for route in book.routes if not _is_same_goal(route, new)]
-    kept = sorted((*others, *{shortest.number: shortest, richest.number: richest}.values()), key=_by_number)
-    return replace(book, latest=max(book.latest, new.number), routes=tuple(kept))
+    others = [route for route in book.routes if route not in rivals]
+    kept = {route.number: route for route in (*others, shortest, richest)}
+    return replace(book, latest=max(book.latest, new.number), routes=tuple(kept[number] for number in sorted(kept)))
 
 
 def _as_played(route: KnownRoute, failed: AbstractSet[str]) -> KnownRoute:
@@ -214,21 +214,6 @@ def _as_played(route: KnownRoute, failed: AbstractSet[str]) -> KnownRoute:
     if not (route.spare and failed) or failed.isdisjoint(beginnings):
         return route
     return replace(route, steps=route.spare, spare=(), joined={})
-
-
-def _is_same_goal(one: KnownRoute, other: KnownRoute) -> bool:
-    return (one.goal.kind, one.goal.number) == (other.goal.kind, other.goal.number)
-
-
-def _by_number(route: KnownRoute) -> int:
-    return route.number
-
-
-def _changed(book: RouteBook, key: str, change: Callable[[KnownRoute], KnownRoute | None]) -> RouteBook:
-    """Return the book with one route changed or removed, or the same book if it does not contain the route."""
-    changed = [change(route) if route.key == key else route for route in book.routes]
-    routes = tuple(route for route in changed if route is not None)
-    return book if routes == book.routes else replace(book, routes=routes)
 
 
 def _place_in(whole: Iterable[RouteStep], part: Sequence[RouteStep]) -> int:

@@ -25,18 +25,13 @@ def minimised(commands: Commands, still_works: Callable[[Commands], bool]) -> Co
     """
     size = len(commands) // 2
     while size:
-        shorter = _without_chunks(commands, size, still_works)
+        shorter = commands
+        for start in range(len(commands) - size, -size, -(size // 2 or 1)):
+            fewer = shorter[: max(start, 0)] + shorter[start + size :]
+            if fewer and still_works(fewer):
+                shorter = fewer
         size = min(PAIR, len(shorter) - 1) if size <= PAIR and shorter != commands else size // 2
         commands = shorter
-    return commands
-
-
-def _without_chunks(commands: Commands, size: int, still_works: Callable[[Commands], bool]) -> Commands:
-    """Return the commands without every chunk of that size that is not needed, the last ones first."""
-    for start in range(len(commands) - size, -size, -(size // 2 or 1)):
-        shorter = commands[: max(start, 0)] + commands[start + size :]
-        if shorter and still_works(shorter):
-            commands = shorter
     return commands
 
 
@@ -79,17 +74,20 @@ class Trail:
         if record.before.location is not None and not record.is_of_route:
             self.tried.setdefault(record.before.location.num, Counter())[record.action] += 1
         self.said.update(digests_of(record.before.text), digests_of(record.after.text))
-        if _ends_too_early(record.after):
+        after = record.after
+        is_best = after.won and (after.max_score is None or after.score is None or after.score >= after.max_score)
+        if after.died or (after.ending is not None and not is_best):
             mark = mark_of(record.before)
             self.fatal[mark] = (*self.fatal.get(mark, ()), record.action)
             self._is_over = True
         if self._is_over:
             return
         before = self._moments[-1]
-        touched = before.touched | touched_in([before.seen, record.after])
-        self._moments.append(_TrailPoint(record.after, standings(record.after), touched))
-        self._steps.append(_PlayedStep(record.action, _has_effect(record), _works_unseen(record)))
-        self._goals += [(len(self._steps), goal) for goal in self._reached(record.after)]
+        touched = before.touched | touched_in([before.seen, after])
+        self._moments.append(_TrailPoint(after, standings(after), touched))
+        works_unseen = record.did_something and record.before.noticed == after.noticed
+        self._steps.append(_PlayedStep(record.action, _has_effect(record), works_unseen))
+        self._goals += [(len(self._steps), goal) for goal in self._reached(after)]
 
     def routes(self, episode: int) -> Iterator[KnownRoute]:
         """Yield a route to everything that was reached after the opening, in that order; they have no number yet."""
@@ -131,11 +129,6 @@ def digests_of(text: str) -> frozenset[str]:
     )
 
 
-def _ends_too_early(seen: Observation) -> bool:
-    is_best = seen.won and (seen.max_score is None or seen.score is None or seen.score >= seen.max_score)
-    return seen.died or (seen.ending is not None and not is_best)
-
-
 class _TrailPoint(NamedTuple):
     """What could be seen after a step, how each thing in reach stood, and what was touched up to then."""
 
@@ -162,10 +155,6 @@ def _has_effect(record: TurnRecord) -> bool:
     return took_time and before.world_hash != after.world_hash
 
 
-def _works_unseen(record: TurnRecord) -> bool:
-    return record.did_something and record.before.noticed == record.after.noticed
-
-
 def _unused(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep]) -> frozenset[int]:
     """Return the objects that were taken and put down again while nothing else happened.
 
@@ -178,7 +167,9 @@ def _unused(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep]) -> fr
             touched = touched_in((before.seen, after.seen))
             in_hand = touched | _carried(before) | _carried(after)
             moved = _carried(before) ^ _carried(after)
-            if step.works_unseen or _sight(before) != _sight(after) or not touched <= unused & moved:
+            is_same_sight = (before.seen.location, before.seen.score) == (after.seen.location, after.seen.score)
+            is_same_sight = is_same_sight and before.stood.keys() == after.stood.keys()
+            if step.works_unseen or not is_same_sight or not touched <= unused & moved:
                 in_use |= in_hand
         if unused.isdisjoint(in_use):
             return unused
@@ -187,11 +178,6 @@ def _unused(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep]) -> fr
 
 def _carried(moment: _TrailPoint) -> frozenset[int]:
     return frozenset(number for number, standing in moment.stood.items() if standing.is_carried)
-
-
-def _sight(moment: _TrailPoint) -> Hashable:
-    """Return the place, the score and the things in reach, wherever they are."""
-    return moment.seen.location, moment.seen.score, frozenset(moment.stood)
 
 
 def _needed(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep], touched: frozenset[int]) -> list[int]:

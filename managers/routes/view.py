@@ -17,21 +17,6 @@ def aim(route: KnownRoute, done: int = 0) -> str:
     return f"{goal}, +{gain}" if gain > 0 else goal
 
 
-def purpose(route: KnownRoute, done: int = 0) -> str:
-    """Return what the route is for after ``done`` of its commands, in words that make sense alone."""
-    return f"+{counted(route.gain_after(done), 'point')}" if route.goal.kind == "score" else aim(route, done)
-
-
-def outlook(route: KnownRoute, done: int) -> str:
-    """Return the goal of the route and the number of remaining commands, for the live view."""
-    return f"{route.number}: {aim(route, done)} in {counted(len(route.steps) - done, 'command')} from here"
-
-
-def choice(route: KnownRoute, done: int = 0) -> str:
-    """Return the rest of the route as one of the commands that an agent chooses from."""
-    return f"follow route {route.number} ({aim(route, done)})"
-
-
 def line(route: KnownRoute, done: int = 0) -> str:
     """Return the route on a line, with the first of the commands that are left after ``done`` of them, and the last."""
     numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]

@@ -20,7 +20,7 @@ LONG = "The vats stand in two rows, and blue runs down the side of each of them 
 def manager_in(workdir: Path, episode: int = 1) -> LexiconManager:
     config = GameConfiguration(zork_game_workdir=workdir)
     return LexiconManager(
-        structlog.get_logger(), config, GameState(episode=episode), vocabulary(), directions=DIRECTIONS
+        structlog.get_logger(), config, GameState(episode=episode), vocabulary=vocabulary(), directions=DIRECTIONS
     )
 
 

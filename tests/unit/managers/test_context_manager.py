@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from managers.context_manager import ContextManager, Rejection
-from managers.things_here import ThingsHere
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState, PlayedAction
@@ -147,9 +146,9 @@ def test_the_window_slides_in_blocks_so_that_the_prefix_stays() -> None:
     assert "Turn 11" in rendered[-1]
 
 
-def described(turns: int, text: str, turn: int, location_id: int = 12) -> ContextManager:
+def described(turns: int, text: str, turn: int, location_id: int = 12, **options: Any) -> ContextManager:
     """So many turns were played, and in one of them the story described a room."""
-    context = manager(turns)
+    context = manager(turns, **options)
     context.game_state.room_descriptions[location_id] = RoomDescription(text, turn)
     return context
 
@@ -185,10 +184,9 @@ def test_a_description_that_the_history_has_is_not_said_twice(told_in: int) -> N
 
 def test_a_description_stands_for_itself_once_the_history_has_no_room() -> None:
     text = "Water Mill\nA mill by a brook."
-    context = described(12, text, 12)
-    context.game_state.action_history[-1] = PlayedAction("act 12", text)
     for budget in (2000, 120, 60):
-        context.prompt_budget = budget
+        context = described(12, text, 12, prompt_budgets={"agent": budget})
+        context.game_state.action_history[-1] = PlayedAction("act 12", text)
         assert context.get_agent_context(replace(MILL, text=text)).render().count("A mill by a brook.") == 1
 
 
@@ -228,10 +226,9 @@ THINGS = (
 
 
 def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
-    things = ThingsHere({"scenery": 23})
     state = GameState(opening="There is an OAK\nCHEST here, beside the mill stone. The levers are secret.")
     hall = replace(MILL, visible=THINGS)
-    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, things_here=things)
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), state, attribute_names={"scenery": 23})
     assert "Location: Water Mill (ID: 12)\nHere: oak chest\nInventory: " in context.get_agent_context(hall).render()
     state.action_history.append(PlayedAction("search chest", "You find a secret lever."))
     state.action_history.append(PlayedAction("chant", "You recognise the shape as that of a man."))
@@ -241,13 +238,13 @@ def test_the_things_in_sight_are_named_if_the_story_has_named_them() -> None:
 
 
 def test_what_is_worn_or_lit_is_marked_in_the_inventory() -> None:
-    things = ThingsHere({"lit": 9, "worn": 27, "open": 18})
+    attributes = {"lit": 9, "worn": 27, "open": 18}
     carried = (
         GameObject(3, "hat", 0, frozenset({27})),
         GameObject(4, "lamp", 0, frozenset({9, 18})),
         GameObject(5, ""),
     )
-    context = ContextManager(logging.getLogger("test"), GameConfiguration(), GameState(), things_here=things)
+    context = ContextManager(logging.getLogger("test"), GameConfiguration(), GameState(), attribute_names=attributes)
     rendered = context.get_agent_context(replace(MILL, inventory=carried)).render()
     assert "\nInventory: hat (worn), lamp (lit), object #5\n" in rendered
 

@@ -177,7 +177,8 @@ def test_the_plan_is_replaced_and_the_next_episode_reads_it_first(tmp_path: Path
 def test_the_question_about_the_plan_has_what_the_managers_know_to_be_open(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, lambda *_: NOTHING)
     game_map = MapManager(structlog.get_logger(), play.config, play.state)
-    game_map.note_exits(GATE, ["east"])
+    game_map.game_map.add_room(GATE.num, GATE.name)
+    game_map.game_map.add_exits(GATE.num, ["east"])
     play.manager.others = (game_map,)
     play.state.notes.append("red before blue")
     play.wait_until(20)

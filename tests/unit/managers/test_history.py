@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from managers.history import STANDS_BELOW, HistoryTeller
+from managers.context_manager import STANDS_BELOW, HistoryTeller
 
 PLAYED = [("wait", " first\nline "), ("wait", "latest")]
 LONG = "The wheel of the mill turns slowly, and the water comes down over it in one unbroken grey sheet."

@@ -93,7 +93,7 @@ class TestWhatIsShown:
         for action in ("enter shadow", "up"):
             record = moving(action)
             manager.learn(replace(record, before=replace(record.before, score=0), after=replace(record.after, score=9)))
-        assert manager.latest_text(TOKENS) == "Worked in this story: enter shadow"
+        assert manager.latest_text() == "Worked in this story: enter shadow"
 
     def test_an_answer_that_mostly_goes_with_a_change_is_no_refusal(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path)
@@ -275,7 +275,7 @@ def test_what_zorks_walkthrough_shows_is_short_and_true(zork1: Path, tmp_path: P
         manager_in(tmp_path / "other").logger,
         manager_in(tmp_path).config,
         GameState(),
-        read_vocabulary(Story.load(zork1)),
+        vocabulary=read_vocabulary(Story.load(zork1)),
     )
     with JerichoInterface(zork1, seed=WINNING_SEED) as game:
         before = game.observation

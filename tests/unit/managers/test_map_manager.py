@@ -9,7 +9,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from managers.map_manager import SAVE_INTERVAL, MapChange, MapManager
+from managers.map_manager import SAVE_INTERVAL, MapManager
 from session.errors import StoreError
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -37,18 +37,19 @@ def test_the_first_episode_starts_empty_and_writes_nothing(tmp_path: Path) -> No
 
 def test_a_walk_makes_both_rooms_and_one_edge_and_is_on_disk_at_once(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
-    change = manager.learn(turn(at(1, "Landing"), "n", at(2, "Reed Bank")))
-    assert change == MapChange(new_room=True, new_edge=True)
+    manager.learn(turn(at(1, "Landing"), "n", at(2, "Reed Bank")))
+    assert manager.game_map.room_names == {1: "Landing", 2: "Reed Bank"}
     assert manager.game_map.connections == {1: {"north": 2}}
     assert on_disk(tmp_path) == manager.game_map
 
 
 def test_a_known_walk_is_no_news_and_waits_for_the_end_of_the_episode(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
-    manager.learn(walk(1, "n", 2))
-    assert manager.learn(walk(1, "north", 2)) == MapChange()
-    assert on_disk(tmp_path).connection_verifications == {Edge(1, "north"): 1}
-    manager.save_map_state()
+    for command in ("n", "north"):
+        manager.learn(walk(1, command, 2))
+        assert on_disk(tmp_path).connection_verifications == {Edge(1, "north"): 1}
+    manager.end("turn_limit")
+    manager.commit()
     assert on_disk(tmp_path).connection_verifications == {Edge(1, "north"): 2}
 
 
@@ -84,17 +85,17 @@ def test_a_corrupt_map_is_kept_aside_and_play_starts_with_an_empty_one(tmp_path:
 
 def test_a_death_makes_no_edge_and_the_room_woken_in_is_known(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
-    assert manager.learn(death(1, "n", 7)) == MapChange(new_room=True)
-    assert manager.game_map.connections == {}
-    assert set(manager.game_map.rooms) == {1, 7}
+    manager.learn(death(1, "n", 7))
+    assert on_disk(tmp_path).connections == {}
+    assert set(on_disk(tmp_path).rooms) == {1, 7}
 
 
 def test_an_exit_is_pruned_after_the_configured_failures_and_unpruned_when_it_works(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
-    changes = [manager.learn(walk(1, "east", 1)) for _ in range(4)]
-    assert [change.pruned for change in changes] == [False, False, True, False]
-    assert on_disk(tmp_path).is_pruned(1, "east")
-    assert manager.learn(walk(1, "e", 2)) == MapChange(new_room=True, new_edge=True, unpruned=True)
+    for is_pruned in (False, False, True, True):
+        manager.learn(walk(1, "east", 1))
+        assert manager.game_map.is_pruned(1, "east") is on_disk(tmp_path).is_pruned(1, "east") is is_pruned
+    manager.learn(walk(1, "e", 2))
     assert not on_disk(tmp_path).is_pruned(1, "east")
 
 
@@ -104,18 +105,17 @@ def test_staying_after_a_command_that_is_no_exit_says_nothing(tmp_path: Path) ->
     assert manager.game_map.exit_failure_counts == {}
 
 
-def test_staying_after_a_command_that_once_led_away_is_a_contradiction(tmp_path: Path) -> None:
+def test_an_exit_that_leads_elsewhere_now_or_nowhere_is_a_contradiction_and_is_written(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
-    manager.learn(walk(1, "launch", 2))
-    assert manager.learn(walk(1, "launch", 1)) == MapChange(contradicted=True)
+    for step in (walk(1, "launch", 2), walk(1, "launch", 1), walk(1, "n", 2), walk(1, "n", 1), walk(1, "n", 2)):
+        manager.learn(step)
     assert on_disk(tmp_path).confidence(Edge(1, "launch")) == pytest.approx(0.2)
-
-
-def test_an_exit_that_leads_elsewhere_now_is_a_contradiction(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
+    manager.learn(walk(2, "n", 1))
     manager.learn(walk(1, "n", 2))
-    assert manager.learn(walk(1, "n", 3)) == MapChange(new_room=True, contradicted=True)
-    assert on_disk(tmp_path).connections == {1: {"north": 3}}
+    manager.learn(walk(2, "n", 2))
+    assert on_disk(tmp_path) == manager.game_map
+    manager.learn(walk(1, "n", 3))
+    assert on_disk(tmp_path).connections[1]["north"] == 3
 
 
 def test_again_is_an_edge_under_the_command_it_repeats(tmp_path: Path) -> None:
@@ -139,13 +139,6 @@ def test_again_in_a_new_episode_does_not_repeat_the_old_one(tmp_path: Path) -> N
     manager.learn(walk(2, "again", 3))
     assert manager.game_map.connections == {1: {"north": 2}}
     assert manager.game_state.episode == 2
-
-
-def test_exits_that_the_text_names_are_noted_once(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path, here=1)
-    assert manager.note_exits(Location(1, "Landing"), ["N", "a door to the east"]) == ("north", "east")
-    assert manager.note_exits(Location(1, "Landing"), ["north"]) == ()
-    assert [room.untried_exits for room in manager.frontier()] == [("north", "east")]
 
 
 def said(location_id: int, name: str, text: str) -> Observation:
@@ -202,7 +195,7 @@ class TestWhatThePromptSaysOfExits:
         self, tmp_path: Path
     ) -> None:
         manager = manager_in(tmp_path, here=49)
-        manager.note_exits(Location(49, "Hall"), ["south"])
+        manager.game_map.add_exits(49, ["south"])
         refused = said(49, "Hall", "You can't, since the oak door is in the way.\n\nCharles shrugs.")
         manager.learn(turn(HALL, "south", refused))
         assert manager.local_view() == (
@@ -238,7 +231,7 @@ class TestWhatThePromptSaysOfExits:
 
     def test_compass_words_of_scenery_are_dropped_if_a_model_reads_no_exits(self, tmp_path: Path) -> None:
         manager = manager_in(tmp_path, here=49)
-        manager.note_exits(Location(49, "Hall"), ["north"])
+        manager.game_map.add_exits(49, ["north"])
         seen = replace(HALL, text="Hall\nA bare wall rises to the north.")
         read = turn(seen, "wait", seen)
         reading = Reading(is_room_description=True, exits=())
@@ -268,15 +261,10 @@ def test_the_views_are_of_where_the_player_is_as_far_as_configured(tmp_path: Pat
         for step in walks:
             manager.learn(step)
         assert [line.split()[0] for line in manager.local_view().splitlines()] == rooms
-    assert manager.routing_summary().startswith("## Current Location: 2 (Location #2)")
-    route = manager.route(1, 4)
-    assert route is not None
-    assert route.commands == ("north", "north", "north")
 
 
 def test_where_the_player_is_not_known_there_is_nothing_to_show(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path, here=None)
-    assert (manager.local_view(), manager.routing_summary(), manager.frontier()) == ("", "", ())
+    assert manager_in(tmp_path, here=None).local_view() == ""
 
 
 def test_a_map_that_cannot_be_written_is_a_store_error_and_has_learnt_the_turn(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_of_a_command_and_of_a_title_two_hundred_characters(tmp_path: Path) -> N
 
 def test_memories_share_their_room_alike(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, nothing, memories=Memories({GATE.num: memories(7, text="x" * 9000)}))
-    text = play.manager._get_memories_with_adjacent(GATE.num, 1600)
+    text = play.manager._memories_part(GATE.num).fit(1600)[0]
     assert text.count("[NOTE]") == 7
     assert 1500 < len(text) <= 1600
 

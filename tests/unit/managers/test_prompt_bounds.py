@@ -98,7 +98,7 @@ def test_the_answer_to_a_command_is_that_of_its_own_turn() -> None:
 
 def test_every_section_that_was_left_out_for_want_of_room_is_counted() -> None:
     context = manager(opening="o" * 9000)
-    context.prompt_budget = 200
+    context.config = GameConfiguration(prompt_budgets={"agent": 200})
     shown = context.get_agent_context(HALL).sections
     assert [section.title for section in shown] == ["Present"]
     assert context.get_status()["metrics"] == {"turns": 2, "sections_dropped": 2}

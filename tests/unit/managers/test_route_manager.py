@@ -39,7 +39,7 @@ def test_a_badly_trusted_route_is_not_the_best_one_though_it_wins_more(tmp_path:
     manager = manager_in(tmp_path, route_to(5, "up"), route_to(9, "north"))
     assert [(each.number, each.is_best) for each in manager.offers(YARD)] == [(2, True), (1, False)]
     for number in (1, 2):
-        manager.stores()[0].apply(FollowedRoute(manager.book.routes[1].key, stopped_at=1))
+        manager._store.apply(FollowedRoute(manager.book.routes[1].key, stopped_at=1))
         assert manager.book.routes[1].followed == number
     assert [(each.number, each.is_best) for each in manager.offers(YARD)] == [(1, True), (2, False)]
 
@@ -139,7 +139,7 @@ def test_a_route_is_followed_up_to_the_command_that_the_agent_names(tmp_path: Pa
 def test_what_fails_from_its_middle_is_still_trusted_from_the_opening(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "north", "up"))
     for _ in range(3):
-        manager.stores()[0].apply(FollowedRoute(manager.book.routes[0].key, stopped_at=2, start=1))
+        manager._store.apply(FollowedRoute(manager.book.routes[0].key, stopped_at=2, start=1))
     manager.game_state.turn_count = 1
     assert manager.offers(HALL) == ()
     assert [each.is_best for each in manager.offers(YARD)] == [True]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import structlog
 
-from managers.tried_commands import TriedCommands
+from managers.circling import TriedCommands
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.values import Observation, Proposal, Reading, TurnRecord, Verdict

@@ -15,7 +15,7 @@ def test_points_and_belongings_count_where_the_turn_was_begun(tmp_path: Path) ->
     play.turn()
     play.turn("take all", score=5, inventory=(BANNER, MORDANT))
     play.turn("drop banner", score=3, inventory=(MORDANT, GameObject(9, "")))
-    assert play.manager._state.evidence == (
+    assert play.manager.evidence == (
         Evidence(2, GATE.num, "score_up", "score +5, now 5"),
         Evidence(2, GATE.num, "item_gained", "gained grey banner, jar of mordant"),
         Evidence(3, GATE.num, "score_down", "score -2, now 3"),
@@ -28,17 +28,17 @@ def test_a_room_is_new_once_in_an_episode(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path)
     for room in (VATS, GATE, VATS):
         play.turn("go", location=room)
-    assert play.manager._state.evidence == (Evidence(1, VATS.num, "new_room", "first visit to Blue Vats"),)
+    assert play.manager.evidence == (Evidence(1, VATS.num, "new_room", "first visit to Blue Vats"),)
 
 
 def test_a_death_is_a_fact_of_the_turn_it_happened_in(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path)
     play.turn("drink dye", died=True)
-    assert play.manager._state.evidence == (Evidence(1, GATE.num, "death", "the player died"),)
+    assert play.manager.evidence == (Evidence(1, GATE.num, "death", "the player died"),)
 
 
 def test_what_the_story_does_not_tell_is_no_evidence(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path)
     play.now = Observation("?", inventory=None)
     play.turn("x", score=5, inventory=(BANNER,), location=VATS)
-    assert play.manager._state.evidence == ()
+    assert play.manager.evidence == ()

@@ -22,6 +22,7 @@ from tests.golden.golden_file import assert_golden
 from tests.unit.managers.objective_parts import Memories, ObjectivePlay, found
 from zorkgpt.llm.language_model import Prompt, TokenUsage
 from zorkgpt.llm.stand_ins import ScriptedLLM
+from zorkgpt.mapping.map_graph import routing_summary
 
 KNOWLEDGE = "# Dye works\nThe fumes kill within two turns; wear the smoke hood. $5 buys one."
 SYNTAX = "Worked in this story: dip banner in vat; unbar shutter with hook; take spool"
@@ -36,7 +37,7 @@ def test_where_memories_are_shuffled_so_they_are_here(tmp_path: Path) -> None:
     known = {GATE.num: [memory("Of the gate")], VATS.num: [memory("Of the vats")]}
     for whose, shown in ((GATE.num, "Of the gate"), (VATS.num, "Of the vats"), (None, "")):
         play = ObjectivePlay(tmp_path, memories=Memories(known, shuffled={GATE.num: whose}))
-        text = play.manager._get_memories_with_adjacent(GATE.num)
+        text = memories_text(play.manager, GATE.num)
         assert [title for title in ("Of the gate", "Of the vats") if title in text] == ([shown] if shown else [])
 
 
@@ -46,6 +47,14 @@ def bare_manager(workdir: Path) -> ObjectiveManager:
     play = ObjectivePlay(workdir)
     logger, state = play.manager.logger, GameState()
     return ObjectiveManager(logger, config, state, KnowledgeManager(logger, config, state, play.llm))
+
+
+def memories_text(manager: ObjectiveManager, location_id: int | None, characters: int = 20_000) -> str:
+    return manager._memories_part(location_id).fit(characters)[0]
+
+
+def map_text(manager: ObjectiveManager, characters: int = 20_000) -> str:
+    return manager._map_part().fit(characters)[0]
 
 
 def afternoon(workdir: Path, **options: object) -> ObjectivePlay:
@@ -62,11 +71,11 @@ def afternoon(workdir: Path, **options: object) -> ObjectivePlay:
     play.manager.syntax = lambda: SYNTAX
     play.turn("take banner", "Taken.", inventory=(BANNER,))
     play.turn("east", "Vats steam here.\n\nA ladder leads up.", location=VATS)
-    play.map.note_exits(VATS, ["up", "south"])
+    play.map.game_map.add_exits(VATS.num, ["up", "south"])
     play.wait_until(7)
     play.turn("dip banner", "The banner turns blue!", score=5)
     play.turn("up", "It is dusty here.", location=LOFT)
-    play.map.note_exits(LOFT, ["southwest"])
+    play.map.game_map.add_exits(LOFT.num, ["southwest"])
     for score in range(6, 11):
         play.turn("sort yarn", "A skein is sorted.", score=score)
     play.manager.process_periodic_update()
@@ -175,9 +184,9 @@ def test_ended_objectives_and_untried_exits_are_shown_up_to_a_limit(tmp_path: Pa
     rooms = [Location(100 + number, "") for number in range(20)]
     for room in rooms:
         play.map.game_map.add_connection(GATE.num, f"door {room.num}", room.num)
-        play.map.note_exits(room, ["up"])
+        play.map.game_map.add_exits(room.num, ["up"])
     ended = [Objective(number, f"Wring {number}", 1, status="dropped") for number in range(10, 30)]
-    play.manager._state = replace(play.manager._state, objectives=tuple(ended))
+    play.manager.objectives = tuple(ended)
     play.turn()
     user = last_prompt(play).user
     assert user.count("untried up") == 10
@@ -208,30 +217,28 @@ def test_what_is_known_is_told_without_the_marks_of_its_file(tmp_path: Path) -> 
     )
 
 
-def test_knowledge_is_the_whole_file(tmp_path: Path) -> None:
-    (tmp_path / "knowledgebase.md").write_text(KNOWLEDGE)
-    assert bare_manager(tmp_path)._get_full_knowledge() == KNOWLEDGE
-
-
 def test_without_a_file_or_in_an_empty_one_there_is_no_knowledge(tmp_path: Path) -> None:
-    assert bare_manager(tmp_path)._get_full_knowledge() == NO_KNOWLEDGE
-    (tmp_path / "knowledgebase.md").write_text(" \n")
-    assert bare_manager(tmp_path)._get_full_knowledge() == NO_KNOWLEDGE
+    for content in (None, " \n"):
+        if content is not None:
+            (tmp_path / "knowledgebase.md").write_text(content)
+        play = ObjectivePlay(tmp_path, [{}])
+        play.wait_until(20)
+        assert f"(General Wisdom) ===\n{NO_KNOWLEDGE}\n" in last_prompt(play).user
 
 
 def test_next_door_is_where_a_passage_leads_or_comes_from(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path)
+    known = {location.num: [memory(f"Of {location.num}")] for location in (GATE, VATS, LOFT)}
+    play = ObjectivePlay(tmp_path, memories=Memories(known))
     play.map.game_map.add_connection(GATE.num, "east", VATS.num)
     play.map.game_map.add_connection(LOFT.num, "jump", GATE.num)
-    assert play.manager._get_adjacent_room_ids(GATE.num) == [VATS.num, LOFT.num]
-    assert play.manager._get_adjacent_room_ids(LOFT.num) == [GATE.num]
-    assert play.manager._get_adjacent_room_ids(LOFT.num, max_depth=2) == [GATE.num, VATS.num]
-    assert bare_manager(tmp_path)._get_adjacent_room_ids(GATE.num) == []
+    for location, doors in ((GATE, [VATS.num, LOFT.num]), (LOFT, [GATE.num])):
+        found_doors = re.findall(r"\*\*Location (\d+)", memories_text(play.manager, location.num))
+        assert found_doors == [str(door) for door in doors]
 
 
 def test_memories_of_this_location_come_first(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, memories=Memories({GATE.num: [memory()]}))
-    assert play.manager._get_memories_with_adjacent(GATE.num) == (
+    assert memories_text(play.manager, GATE.num) == (
         "## Memories for Current Location 11 (Dye Works Gate):\n"
         "  - [SUCCESS] Fixing the blue\n    Add the mordant, then dip the banner."
     )
@@ -245,7 +252,7 @@ def test_memories_of_at_most_five_locations_next_door_those_with_the_most_useful
     play.map.game_map.add_connection(GATE.num, "down", 99)
     for door in doors:
         play.map.game_map.add_connection(GATE.num, f"door {door}", door)
-    text = play.manager._get_memories_with_adjacent(GATE.num)
+    text = memories_text(play.manager, GATE.num)
     assert text.startswith(
         "\n## Memories for Adjacent Locations:\n\n**Location 100 (Location #100):**\n  - [SUCCESS] M0"
     )
@@ -267,7 +274,7 @@ def test_where_there_is_not_room_for_all_memories_each_location_has_its_most_use
     order = ["Danger", "Points", "New", "Old", "Given up"]
     seen = set()
     for characters in range(1400, 100, -20):
-        text = play.manager._get_memories_with_adjacent(GATE.num, characters)
+        text = memories_text(play.manager, GATE.num, characters)
         assert len(text) <= characters
         shown = [
             re.findall(r"- \[[A-Z]+\] ([A-Za-z]+(?: up)?)", part) for part in text.split("## Memories for Adjacent")
@@ -276,46 +283,38 @@ def test_where_there_is_not_room_for_all_memories_each_location_has_its_most_use
         assert "Given up" in titles or all(part == order[: len(part)] for part in shown)
         seen.add(len(titles))
     assert seen >= set(range(2, 9))
-    assert play.manager._get_memories_with_adjacent(GATE.num).count("Add the mordant") == 8
+    assert memories_text(play.manager, GATE.num).count("Add the mordant") == 8
 
 
 def test_where_nothing_is_remembered_it_is_said(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path, memories=Memories())
     play.map.game_map.add_connection(GATE.num, "east", VATS.num)
     nothing = "No memories available for current or adjacent locations"
-    assert play.manager._get_memories_with_adjacent(GATE.num) == nothing
-    assert play.manager._get_memories_with_adjacent(None) == nothing
-    assert bare_manager(tmp_path)._get_memories_with_adjacent(GATE.num) == "No memory data available"
+    assert memories_text(play.manager, GATE.num) == nothing
+    assert memories_text(play.manager, None) == nothing
+    assert memories_text(bare_manager(tmp_path), GATE.num) == "No memory data available"
 
 
 def test_a_status_is_shown_unless_it_is_active(tmp_path: Path) -> None:
-    manager = bare_manager(tmp_path)
-    text = manager._format_memories([memory("Sure"), memory("Perhaps", status="TENTATIVE")])
-    assert text.splitlines()[::2] == ["  - [SUCCESS] Sure", "  - [SUCCESS] Perhaps [TENTATIVE]"]
-    assert manager._format_memories([]) == "  (No memories)"
+    memories = Memories({GATE.num: [memory("Sure"), memory("Perhaps", status="TENTATIVE")]})
+    text = memories_text(ObjectivePlay(tmp_path, memories=memories).manager, GATE.num)
+    assert text.splitlines()[1::2] == ["  - [SUCCESS] Sure", "  - [SUCCESS] Perhaps [TENTATIVE]"]
 
 
 def test_the_map_has_diagram_routes_untried_exits_and_figures(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path)
     play.turn("east", location=VATS)
     play.turn("west", location=GATE)
-    play.map.note_exits(VATS, ["up"])
-    assert play.manager._get_map_context() == (
+    play.map.game_map.add_exits(VATS.num, ["up"])
+    assert map_text(play.manager) == (
         "## Map Visualization (Mermaid Format)\n"
         + play.map.game_map.render_mermaid()
         + "\n\nNote: Node IDs match location IDs in memories (L11 = Location 11)\n**Current location**: L11\n\n"
-        + play.manager._get_routing_summary(GATE.num)
+        + routing_summary(GATE.num, play.map.game_map.room_names, play.map.game_map.connections)
         + "\n\n## Untried Exits (nearest first)\n- Location 31 (Blue Vats): untried up; way there: east\n"
         "\n## Exploration Statistics\n- Rooms discovered: 2\n- Current location: Dye Works Gate (ID: 11)"
     )
-    assert bare_manager(tmp_path)._get_map_context() == "No map data available"
-
-
-def test_routes_are_the_maps_own(tmp_path: Path) -> None:
-    play = ObjectivePlay(tmp_path)
-    play.turn("east", location=VATS)
-    assert play.manager._get_routing_summary(VATS.num) == play.map.routing_summary()
-    assert bare_manager(tmp_path)._get_routing_summary(GATE.num) == "No routing data available"
+    assert map_text(bare_manager(tmp_path)) == "No map data available"
 
 
 def test_a_place_that_is_not_known_is_said_to_be_so(tmp_path: Path) -> None:
@@ -360,10 +359,10 @@ def test_knowledge_has_a_quarter_of_the_room_and_what_others_leave_goes_to_play(
 
 def test_a_room_with_untried_exits_to_which_no_way_is_known_comes_last(tmp_path: Path) -> None:
     play = ObjectivePlay(tmp_path)
-    play.map.note_exits(GATE, ["north"])
+    play.map.game_map.add_exits(GATE.num, ["north"])
     play.turn("enter vat", location=VATS)
-    play.map.note_exits(VATS, ["up"])
-    untried = play.manager._get_map_context().split("## Untried Exits (nearest first)\n")[1].split("\n\n")[0]
+    play.map.game_map.add_exits(VATS.num, ["up"])
+    untried = map_text(play.manager).split("## Untried Exits (nearest first)\n")[1].split("\n\n")[0]
     assert untried == (
         "- Location 31 (Blue Vats): untried up\n- Location 11 (Dye Works Gate): untried north; no way there is known"
     )
@@ -384,15 +383,15 @@ def test_where_the_whole_map_cannot_be_drawn_what_lies_near_is(tmp_path: Path) -
         play.map.game_map.add_room(room, f"Hall {room}")
         play.map.game_map.add_connection(room, "east", room + 1)
     play.map.game_map.add_connection(GATE.num, "north", 230)
-    assert play.manager._get_map_context().count('["Hall') == 60
+    assert map_text(play.manager).count('["Hall') == 60
     for room in range(260, 320):
         play.map.game_map.add_room(room, f"Hall {room}")
         play.map.game_map.add_connection(room, "east", room + 1)
-    near = play.manager._get_map_context()
+    near = map_text(play.manager)
     assert [number for number in range(200, 320) if f'L{number}["' in near] == [229, 230, 231]
-    assert "graph TD" not in play.manager._get_map_context(400)
-    assert "## Current Location" in play.manager._get_map_context(400)
-    assert play.manager._get_map_context(30) == LEFT_OUT
+    assert "graph TD" not in map_text(play.manager, 400)
+    assert "## Current Location" in map_text(play.manager, 400)
+    assert map_text(play.manager, 30) == LEFT_OUT
 
 
 def test_what_shares_the_room_goes_before_objectives_and_the_present_do(tmp_path: Path) -> None:

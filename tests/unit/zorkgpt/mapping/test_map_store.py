@@ -34,11 +34,10 @@ def test_a_map_whose_turns_are_repeated_is_like_one_of_a_run_that_was_never_stop
     file = tmp_path / "map_state.json"
     for is_resumed in (False, True):
         manager = manager_in(tmp_path)
-        run = HeldStores(tmp_path / "journal", [*manager.stores()], {"map_state.json": b""})
+        run = HeldStores(tmp_path / "journal", [*manager.stores], {"map_state.json": b""})
         for number in (1, 2):
             manager.learn(walk(number, "north", number + 1))
-            (store,) = manager.stores()
-            write(run, store)
+            write(run, manager._store)
         if is_resumed:
             break
         if not was_written:
@@ -48,7 +47,7 @@ def test_a_map_whose_turns_are_repeated_is_like_one_of_a_run_that_was_never_stop
             graph.add_room(9, "By hand")
             graph.save_to_json(file)
     manager.learn(walk(3, "north", 4))
-    write(run, store)
+    write(run, manager._store)
     assert on_disk(tmp_path).connections == {1: {"north": 2}, 2: {"north": 3}, 3: {"north": 4}}
     assert set(on_disk(tmp_path).connection_verifications.values()) == {1}
     assert (9 in manager.game_map.rooms) is by_hand
@@ -67,7 +66,8 @@ def test_two_runs_in_one_folder_lose_nothing_of_each_other(tmp_path: Path) -> No
     for step in range(1, 6):
         one.learn(walk(step, "north", step + 1))
         other.learn(walk(100 + step, "east", 101 + step))
-    one.save_map_state()
+    one.end("turn_limit")
+    one.commit()
     expected = {step: {"north": step + 1} for step in range(1, 6)}
     expected |= {100 + step: {"east": 101 + step} for step in range(1, 6)}
     assert on_disk(tmp_path).connections == one.game_map.connections == expected
@@ -130,7 +130,7 @@ def test_a_file_that_cannot_be_written_is_one_line_and_is_written_by_the_next_co
     path.rmdir()
     manager.commit()
     assert on_disk(tmp_path).connections == {1: {"north": 2}}
-    assert not any(store.is_due for store in manager.stores())
+    assert not any(store.is_due for store in manager.stores)
 
 
 def test_the_version_before_the_last_write_is_kept(tmp_path: Path) -> None:
