@@ -185,7 +185,7 @@ class RouteManager(BaseManager):
             if route.number == proposal.follow:
                 ahead = self._played(route)[done:]
                 steps = ahead[: proposal.until]
-                gain = route.gain_after(done)
+                gain = route.gain(done)
                 aim = f"+{counted(gain, 'point')}" if route.goal.kind == "score" else view.aim(route, done)
                 self._news = ""
                 self._under_way = UnderWay(
@@ -225,7 +225,7 @@ class RouteManager(BaseManager):
     def untried(self) -> list[KnownRoute]:
         """Return the routes that were never tried out, those to the highest scores first."""
         routes = [route for route in self.book.routes if route.proof is None]
-        return sorted(routes, key=lambda route: (route.goal.kind != "score", -route.gain, len(route.steps)))
+        return sorted(routes, key=lambda route: (route.goal.kind != "score", -route.gain(), len(route.steps)))
 
     def take_proof(self, proven: RoutesProven) -> None:
         """Put the proven forms of routes in their places."""
@@ -245,7 +245,7 @@ class RouteManager(BaseManager):
         for (route, done), (goal, length, things) in zip(found, ways, strict=True):
             if any(other == goal and left < length and others >= things for other, left, others in ways):
                 continue
-            if goal.kind == "room" and not route.gain_after(done) and self._map is not None and here is not None:
+            if goal.kind == "room" and not route.gain(done) and self._map is not None and here is not None:
                 way = shortest_route(self._map.game_map, here.num, goal.number)
                 if way is not None and len(way.commands) <= length:
                     continue
@@ -265,7 +265,7 @@ class RouteManager(BaseManager):
             "metrics": {
                 "routes": len(self.book.routes),
                 "trusted": len(self._trusted()),
-                "best_gain": max((route.gain for route in self.book.routes), default=0),
+                "best_gain": max((route.gain() for route in self.book.routes), default=0),
                 "unsaved": self._store.unsaved,
             },
         }

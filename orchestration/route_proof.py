@@ -175,7 +175,7 @@ class _SeededPlay:
         self._commands, self._states = commands[:known], self._states[: known + 1]
         for command in commands[known:]:
             after = self._game.step(command)
-            if after.refusal is not None or after.died or after.lost:
+            if after.refusal is not None or after.died or after.ending == "lost":
                 return None
             self._commands += (command,)
             self._states.append(self._game.save())

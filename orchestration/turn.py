@@ -13,7 +13,7 @@ from managers.context_manager import ContextManager, Rejection
 from managers.route_manager import RouteManager
 from orchestration.learning import Learning
 from orchestration.restoring_game import RestoringGame
-from session.commands import Vocabulary, first_command
+from session.commands import Vocabulary, commands_of
 from session.context import AgentContext, OfferedRoute, Place, PromptSection
 from session.errors import LanguageModelError, ZorkGPTError
 from session.events import GameFailed, ProposalReviewed
@@ -133,7 +133,7 @@ class Turn:
             proposal = self.agent.propose(context)
             if self.is_persons and proposal.action == LEAVING:
                 raise PlayerLeft
-            first = first_command(proposal.action, self.vocabulary) if self.vocabulary else proposal.action
+            first = commands_of(proposal.action, self.vocabulary)[0] if self.vocabulary else proposal.action
             if first != proposal.action and not proposal.wants_way:
                 reason = f"A turn is one command: {first!r} is played, and what follows it is for the next turns."
                 yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser"))

@@ -119,11 +119,6 @@ def steps_of(line: str) -> list[str]:
     return [step for step in _STOP.split(line) if step]
 
 
-def first_command(line: str, vocabulary: Vocabulary) -> str:
-    """Return the first command of a line, or the whole line if it is one command."""
-    return commands_of(line, vocabulary)[0]
-
-
 def commands_of(line: str, vocabulary: Vocabulary) -> list[str]:
     """Return the commands of a line, in order.
 

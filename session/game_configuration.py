@@ -67,17 +67,14 @@ def _check_address(address: str) -> str:
     return address
 
 
-def _expand_home(path: Path) -> Path:
+def _expanded(path: object) -> object:
+    stripped = path.strip() if isinstance(path, str) else path
+    if stripped == "":
+        raise ValueError("a path is wanted, and this is empty")
     try:
-        return path.expanduser()
+        return Path(stripped).expanduser() if isinstance(stripped, str | Path) else path
     except RuntimeError as error:
         raise ValueError("the home folder for ~ is not known") from error
-
-
-def _require_path(path: object) -> object:
-    if isinstance(path, str) and not path.strip():
-        raise ValueError("a path is wanted, and this is empty")
-    return path
 
 
 def _check_file_name(name: str) -> str:
@@ -122,7 +119,7 @@ def _named_or_counted(value: object) -> object:
     return number
 
 
-AnyPath = Annotated[Path, BeforeValidator(_require_path), AfterValidator(_expand_home)]
+AnyPath = Annotated[Path, BeforeValidator(_expanded)]
 CommaSeparated = BeforeValidator(_split_at_commas)  # as the environment can write a list
 Duration = Annotated[PositiveFloat, BeforeValidator(_in_seconds)]
 Patience = Annotated[NonNegativeFloat, BeforeValidator(_in_seconds)]
@@ -439,21 +436,18 @@ class GameConfiguration(Options):
 
     @model_validator(mode="after")
     def _require_different_names(self) -> Self:
-        options: dict[str, str] = {}
-        for option, name in self.file_names().items():
-            other = options.setdefault(name.casefold(), option)
-            if other != option:
-                raise ValueError(f"{other} and {option} are both {name}: each file needs a name of its own")
-        return self
-
-    def file_names(self) -> Mapping[str, str]:
-        """Return the file names in the work folder that options set, by the options' names."""
-        return {
+        names = {
             "knowledge_file": self.knowledge_file,
             "the archive of knowledge_file": archive_name(self.knowledge_file),
             "map_state_file": self.map_state_file,
             "simple_memory.memory_file": self.simple_memory.memory_file,
         }
+        options: dict[str, str] = {}
+        for option, name in names.items():
+            other = options.setdefault(name.casefold(), option)
+            if other != option:
+                raise ValueError(f"{other} and {option} are both {name}: each file needs a name of its own")
+        return self
 
     @classmethod
     def from_toml(cls, path: Path | str) -> GameConfiguration:
@@ -471,18 +465,14 @@ class GameConfiguration(Options):
         A key is sent only to the URL that it was set with. A role without its own seed uses the seed of the story.
         """
         model, server = self._model_and_server(role)
-        return RoleOptions(
-            engine=self._engine(model, server),
-            model=model,
-            base_url=server.base_url,
-            api_key=server.api_key,
-            sampling=self._sampling(role),
-        )
-
-    def _sampling(self, role: Role) -> Sampling:
-        own: Sampling = getattr(self, f"{role}_sampling")
-        followed = 1 if self.game.seed == "jericho" else self.game.seed
-        return own if own.seed is not None else own.model_copy(update={"seed": followed})
+        engine = self.llm.engine
+        if engine == "auto":
+            is_served = server.base_url is not None or server.api_key is not None
+            engine = "openai" if (is_served if model is None else not model.endswith(".gguf")) else "embedded"
+        sampling: Sampling = getattr(self, f"{role}_sampling")
+        if sampling.seed is None:
+            sampling = sampling.model_copy(update={"seed": 1 if self.game.seed == "jericho" else self.game.seed})
+        return RoleOptions(engine, model, server.base_url, server.api_key, sampling)
 
     def _model_and_server(self, role: Role) -> tuple[str | None, ServerOptions]:
         model: str | None = getattr(self, f"{role}_model")
@@ -496,13 +486,6 @@ class GameConfiguration(Options):
         elif own.api_key is not None:
             server = ServerOptions(base_url=server.base_url, api_key=own.api_key)
         return model, server
-
-    def _engine(self, model: str | None, server: ServerOptions) -> Engine:
-        if self.llm.engine != "auto":
-            return self.llm.engine
-        if model is not None:
-            return "embedded" if model.endswith(".gguf") else "openai"
-        return "embedded" if server.base_url is None and server.api_key is None else "openai"
 
     def without_keys(self) -> dict[str, Any]:
         """Return the values of all options except keys, in nested groups, as JSON values."""

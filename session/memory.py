@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Final, Literal, Protocol, get_args
 
 from pydantic import BaseModel, Field, ValidationInfo, field_serializer, field_validator, model_validator
@@ -30,9 +29,6 @@ class MemoryStatus:
     ACTIVE: Final = "ACTIVE"
     TENTATIVE: Final = "TENTATIVE"
     SUPERSEDED: Final = "SUPERSEDED"
-
-
-_NORMALISED_FIELDS: Final = ("category", "title", "turns", "superseded_by", "invalidation_reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +74,16 @@ class Memory:
         title = one_line(self.title)
         if not title:
             raise ValueError("a memory needs a title: it is known by it")
-        given = (self.category, self.title, self.turns, self.superseded_by, self.invalidation_reason)
-        normalised = (
-            normalised_category(self.category),
-            title,
-            _normalised_turns(self.turns),
-            self.superseded_by and one_line(self.superseded_by),
-            self.invalidation_reason and one_line(self.invalidation_reason),
-        )
-        if normalised != given:
-            for field, value in zip(_NORMALISED_FIELDS, normalised, strict=True):
-                object.__setattr__(self, field, value)
+        category = " ".join(_WORD.findall(self.category.upper()))
+        normalised = {
+            "category": DEFAULT_CATEGORY if not category or category in MARKERS else category,
+            "title": title,
+            "turns": _normalised_turns(self.turns),
+            "superseded_by": self.superseded_by and one_line(self.superseded_by),
+            "invalidation_reason": self.invalidation_reason and one_line(self.invalidation_reason),
+        }
+        for field, value in normalised.items():
+            object.__setattr__(self, field, value)
 
     @property
     def span(self) -> range:
@@ -136,13 +131,6 @@ class LocationMemories(Protocol):
         ...
 
 
-@lru_cache(maxsize=1024)
-def normalised_category(category: str) -> str:
-    """Return the category in capitals with single spaces; NOTE if it is not a valid category."""
-    words = " ".join(_WORD.findall(category.upper()))
-    return DEFAULT_CATEGORY if not words or words in MARKERS else words
-
-
 MARKERS: Final = frozenset((*STATUSES, *(persistence.upper() for persistence in PERSISTENCES)))
 """The words that may follow a category in ``Memories.md``, and that are not allowed as categories."""
 
@@ -151,7 +139,6 @@ _NUMBER = re.compile(r"[0-9]+")
 _TURNS = re.compile(r"T?([0-9]{1,9})(?:\s?[-\u2013]\s?([0-9]{1,9}))?")
 
 
-@lru_cache(maxsize=1024)
 def _normalised_turns(turns: str) -> str:
     if not turns:
         return turns

@@ -45,24 +45,6 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
-def require_trusted(configuration: GameConfiguration, files: Mapping[str, Path], home: Path | None) -> None:
-    """Raise ``ConfigurationError`` if a key would be sent to a URL from an untrusted file.
-
-    files: the file of each option that a file gives, by the option's name
-    home: a file directly in this folder is the user's own configuration and trusted
-    The message is one line with the name of the file.
-    """
-    for address, key in _pairs(configuration):
-        file = files.get(address)
-        is_users = home is not None and file is not None and file.parent.resolve() == home.resolve()
-        if file is None or file == files.get(key) or is_users or is_trusted(file):
-            continue
-        raise ConfigurationError(
-            f"{file} gives {address}, and {key} comes from elsewhere: no key is sent to an address that may have come "
-            f"with a folder; {program()} config trust {file} allows it"
-        )
-
-
 def require_named(configuration: GameConfiguration, now: GameConfiguration, folder: Path) -> None:
     """Raise ``ConfigurationError`` if a key would be sent to a URL of a run that the present configuration lacks.
 
@@ -70,7 +52,7 @@ def require_named(configuration: GameConfiguration, now: GameConfiguration, fold
     """
     named = {server.base_url for server in (now.llm, *(getattr(now.llm, role) for role in ROLES))}
     for address, _ in _pairs(configuration):
-        url = _address(configuration, address)
+        url = attrgetter(address)(configuration)
         if url not in named:
             option = f"--base-url {url}" if address == _ADDRESS else f"--set {address}={url}"
             raise ConfigurationError(
@@ -87,11 +69,6 @@ def trust(file: Path) -> None:
     write_atomically(store, json.dumps(trusted, indent=2).encode(), mode=0o600)
 
 
-def is_trusted(file: Path) -> bool:
-    """Return whether the user trusts a file with its present content."""
-    return _trusted().get(str(file.resolve())) == _digest(file)
-
-
 def _pairs(configuration: GameConfiguration) -> Iterator[tuple[str, str]]:
     """Yield each URL of another computer with each key for it, by the names of the options."""
     llm = configuration.llm
@@ -102,12 +79,6 @@ def _pairs(configuration: GameConfiguration) -> Iterator[tuple[str, str]]:
         url, value = (own.base_url, own.api_key) if own.base_url else (llm.base_url, own.api_key or llm.api_key)
         if url is not None and value is not None and not is_loopback(urlsplit(url).hostname):
             yield address, key
-
-
-def _address(configuration: GameConfiguration, address: str) -> str | None:
-    *_, group, _name = address.split(".")
-    url: str | None = (configuration.llm if group == "llm" else getattr(configuration.llm, group)).base_url
-    return url
 
 
 def _store() -> Path:
@@ -192,7 +163,8 @@ def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, st
     overrides: values by dotted name, from the command line; ``None`` means not given
     Precedence: ``overrides``, ``environ``, ``.env`` in ``cwd``, the nearest ``zorkgpt.toml`` or ``pyproject.toml`` in
     ``cwd`` or a folder above, ``EMBEDDED_PROFILE`` if the agent's model is embedded, defaults.
-    Raises ``ConfigurationError``, also if a key would be sent to a URL from an untrusted file.
+    Raises ``ConfigurationError``, also if a key would be sent to a URL from another file that is not trusted. A
+    file directly in the home folder is the user's own.
     """
     lowest_first = list(settings_from(overrides, environ, cwd))
     configuration, chosen = resolve(GameConfiguration, lowest_first)
@@ -201,7 +173,16 @@ def load_configuration(overrides: Mapping[str, object], environ: Mapping[str, st
         profile = [Setting(name, value, DEFAULT, "of the embedded model") for name, value in EMBEDDED_PROFILE.items()]
         configuration, chosen = resolve(GameConfiguration, [*profile, *lowest_first])
     home = environ.get("HOME")
-    require_trusted(configuration, files, Path(home) if home else None)
+    for address, key in _pairs(configuration):
+        file = files.get(address)
+        if file is None or file == files.get(key):
+            continue
+        is_users = home is not None and file.parent.resolve() == Path(home).resolve()
+        if not is_users and _trusted().get(str(file.resolve())) != _digest(file):
+            raise ConfigurationError(
+                f"{file} gives {address}, and {key} comes from elsewhere: no key is sent to an address that may have "
+                f"come with a folder; {program()} config trust {file} allows it"
+            )
     return ResolvedConfiguration(configuration, {name: setting.origin for name, setting in chosen.items()})
 
 
@@ -221,8 +202,6 @@ def kept_budgets(run: Path) -> BudgetOptions | None:
 
 Group = TypeVar("Group", bound=Options)
 
-_MODELS = frozenset(f"{role}_model" for role in ROLES)
-_SAMPLING = frozenset(f"{role}_sampling" for role in ROLES)
 _BUDGETS = "budgets."
 _HANDED_OVER = ("agent.player", "agent.reasoning_length", "extractor.mode", "max_turns_per_episode")
 _IN_PROMPTS = frozenset({"memory_sampling.memory_history_window"})
@@ -231,13 +210,17 @@ _IN_PROMPTS = frozenset({"memory_sampling.memory_history_window"})
 @cache
 def changeable_options() -> tuple[str, ...]:
     """Return the names of the options that may change within a run. Keys are not among them: a run stores none."""
-    options = (option.name for option in options_of(GameConfiguration) if not option.secret)
-    return tuple(name for name in options if _says_who_answers(name) or name in _HANDED_OVER)
+    names = [option.name for option in options_of(GameConfiguration) if not option.secret]
+    groups = {"llm", *(f"{role}_model" for role in ROLES), *(f"{role}_sampling" for role in ROLES)}
+    return tuple(
+        name for name in names if name in _HANDED_OVER or (name.partition(".")[0] in groups and name not in _IN_PROMPTS)
+    )
 
 
 def changes_between(before: GameConfiguration, after: GameConfiguration) -> dict[str, OptionValue]:
     """Return the changeable options of ``after`` with other values than in ``before``."""
-    return {name: _value(after, name) for name in changeable_options() if _value(before, name) != _value(after, name)}
+    values = {name: attrgetter(name)(after) for name in changeable_options()}
+    return {name: value for name, value in values.items() if value != attrgetter(name)(before)}
 
 
 def changed(configuration: GameConfiguration, values: Mapping[str, OptionValue]) -> GameConfiguration:
@@ -286,7 +269,7 @@ def handed_over(then: GameConfiguration, now: GameConfiguration, turns: int) -> 
 
 def before_hand_over(configuration: GameConfiguration, begun_with: GameConfiguration) -> GameConfiguration:
     """Return the configuration with the values of ``begun_with`` that change when a model takes over."""
-    return changed(configuration, {name: _value(begun_with, name) for name in _HANDED_OVER})
+    return changed(configuration, {name: attrgetter(name)(begun_with) for name in _HANDED_OVER})
 
 
 def as_settings(values: Mapping[str, OptionValue]) -> str:
@@ -297,16 +280,6 @@ def as_settings(values: Mapping[str, OptionValue]) -> str:
 def before_changes(configuration: GameConfiguration, begun_with: GameConfiguration) -> GameConfiguration:
     """Return the configuration with the values of ``begun_with`` of all options that may change."""
     return changed(configuration, changes_between(configuration, begun_with))
-
-
-def _says_who_answers(name: str) -> bool:
-    group = name.partition(".")[0]
-    return group == "llm" or group in _MODELS or (group in _SAMPLING and name not in _IN_PROMPTS)
-
-
-def _value(configuration: GameConfiguration, name: str) -> OptionValue:
-    value: OptionValue = attrgetter(name)(configuration)
-    return value
 
 
 def _with_value(group: Group, path: list[str], value: object) -> Group:

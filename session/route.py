@@ -177,13 +177,8 @@ class KnownRoute:
         """16 hex digits that identify its commands, independent of its number."""
         return key_of(self.commands)
 
-    @property
-    def gain(self) -> int:
-        """The points that it wins; 0 if the story has no score."""
-        return self.gain_after(0)
-
-    def gain_after(self, done: int) -> int:
-        """Return the points that remain to be won after so many of its commands."""
+    def gain(self, done: int = 0) -> int:
+        """Return the points that remain to be won after so many of its commands; 0 if the story has no score."""
         at = self.steps[done - 1].leads_to if done else self.start
         return (self.steps[-1].leads_to.score or 0) - (at.score or 0)
 
@@ -199,7 +194,7 @@ class KnownRoute:
 
     def promise(self, done: int = 0) -> float:
         """Return the expected points after so many of its commands."""
-        return self.gain_after(done) * self.trust(done)
+        return self.gain(done) * self.trust(done)
 
     def with_try(self, done: int, *, worked: bool) -> Self:
         """Return the route with one more try from the point after so many of its commands."""

@@ -85,16 +85,6 @@ class Observation:
     attributes_hash: str = field(default="", compare=False)
 
     @property
-    def won(self) -> bool:
-        """Whether the story ended in victory."""
-        return self.ending == "won"
-
-    @property
-    def lost(self) -> bool:
-        """Whether the story ended in defeat."""
-        return self.ending == "lost"
-
-    @property
     def noticed(self) -> tuple[object, ...] | None:
         """A value that is equal for two moments that look the same to the player; ``None`` if too little is known.
 

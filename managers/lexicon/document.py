@@ -46,7 +46,7 @@ def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementA
     - a death, a turn after the end, or one that sets the clock back (undo, restore, restart)
     """
     before, after, wins = turn.before, turn.after, (turn.score_change or 0) > 0
-    if before.awaits_key or before.ending or after.died or after.lost or _rewound(before, after):
+    if before.awaits_key or before.ending or after.died or after.ending == "lost" or _rewound(before, after):
         return None
     if turn.moved and not wins:
         return None

@@ -188,7 +188,7 @@ def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteB
 
     number: its number, if it already has one
     """
-    if not new.steps or (new.goal.kind == "score" and new.gain <= 0):
+    if not new.steps or (new.goal.kind == "score" and new.gain() <= 0):
         return book
     new = _as_played(new, {*book.failed})
     if any(len(route.steps) == len(new.steps) and route.commands == new.commands for route in book.routes):

@@ -75,7 +75,9 @@ class Trail:
             self.tried.setdefault(record.before.location.num, Counter())[record.action] += 1
         self.said.update(digests_of(record.before.text), digests_of(record.after.text))
         after = record.after
-        is_best = after.won and (after.max_score is None or after.score is None or after.score >= after.max_score)
+        is_best = after.ending == "won" and (
+            after.max_score is None or after.score is None or after.score >= after.max_score
+        )
         if after.died or (after.ending is not None and not is_best):
             mark = mark_of(record.before)
             self.fatal[mark] = (*self.fatal.get(mark, ()), record.action)

@@ -10,7 +10,7 @@ LAST_SHOWN = 3  # commands
 
 def aim(route: KnownRoute, done: int = 0) -> str:
     """Return what the route is for, in a word or two, and what it wins after ``done`` of its commands."""
-    gain = route.gain_after(done)
+    gain = route.gain(done)
     if route.goal.kind == "score":
         return f"+{gain}"
     goal = f"to {route.goal.name}" if route.goal.kind == "room" else f"take {route.goal.name}"

@@ -100,11 +100,6 @@ class Inputs:
         return bool(self._lines) and self._lines[0].version < FIRST_VERSION_WITH_WRITES
 
     @property
-    def is_replay(self) -> bool:
-        """Whether nothing is recorded, because the run is only compared with its journal."""
-        return self._journal is None
-
-    @property
     def next_event(self) -> Event | None:
         """The next event to repeat; ``None`` if none is left."""
         return self._lines[0].event if self._lines else None
@@ -122,7 +117,7 @@ class Inputs:
             return recorded
         if self.is_repeating:
             return None
-        if self.is_replay:
+        if self._journal is None:
             raise RecordingEnded("the recording ends here")
         event = live()
         if event is not None:
@@ -207,25 +202,21 @@ def is_same(recorded: Event, found: Event) -> bool:
     A maximum score that the recording version could not read is ignored, and so is the estimate of the tokens of the
     memories, since the prompts themselves are compared.
     """
-    return timeless(recorded) == timeless(_as_known_then(found, recorded))
+    if isinstance(found, EpisodeStarted) and isinstance(recorded, EpisodeStarted):
+        found = replace(found, opening=_without_maximum(found.opening, recorded.opening))
+    elif isinstance(found, TurnPlayed) and isinstance(recorded, TurnPlayed):
+        turn, then = found.record, recorded.record
+        before, after = _without_maximum(turn.before, then.before), _without_maximum(turn.after, then.after)
+        record = replace(turn, before=before, after=after)
+        found = replace(found, record=record, memory_tokens=recorded.memory_tokens)
+    elif isinstance(found, EpisodeEnded) and isinstance(recorded, EpisodeEnded) and recorded.max_score is None:
+        found = replace(found, max_score=None)
+    return timeless(recorded) == timeless(found)
 
 
 def timeless(event: Event) -> Event:
     """Return the event with its duration set to 0."""
     return replace(event, seconds=0.0) if isinstance(event, _TIMED) else event
-
-
-def _as_known_then(found: Event, recorded: Event) -> Event:
-    if isinstance(found, EpisodeStarted) and isinstance(recorded, EpisodeStarted):
-        return replace(found, opening=_without_maximum(found.opening, recorded.opening))
-    if isinstance(found, TurnPlayed) and isinstance(recorded, TurnPlayed):
-        turn, then = found.record, recorded.record
-        before, after = _without_maximum(turn.before, then.before), _without_maximum(turn.after, then.after)
-        record = replace(turn, before=before, after=after)
-        return replace(found, record=record, memory_tokens=recorded.memory_tokens)
-    if isinstance(found, EpisodeEnded) and isinstance(recorded, EpisodeEnded) and recorded.max_score is None:
-        return replace(found, max_score=None)
-    return found
 
 
 def _without_maximum(found: Observation, recorded: Observation) -> Observation:

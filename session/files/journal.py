@@ -18,7 +18,7 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -28,7 +28,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
 from typing_extensions import Self
 
-from session.errors import StoreError
+from session.errors import StoreError, reported_as
 from session.events import EVENTS, EpisodeStarted, Event, TurnPlayed
 from session.files.shared_files import (
     GrowingFile,
@@ -114,7 +114,8 @@ class Journal:
         self._seen = seen
         self.seq = last.seq if last else 0
         self.sum = last.sum if last else ""
-        with self._translated():
+        self._problem = f"cannot write the journal in {folder}"
+        with reported_as(self._problem):
             # Unbuffered: what a full disk refused must not be tried again when the file is closed.
             self._file = open_to_append(folder / JOURNAL_FILE)
 
@@ -127,12 +128,11 @@ class Journal:
         folder = runs / manifest.run_id
         try:
             content = manifest.model_dump_json(indent=2).encode() + b"\n"
-            folder.mkdir(mode=0o700, parents=True)
         except PydanticSerializationError as error:
             given = [*manifest.command, manifest.story_path]
             raise StoreError(f"a path or an argument is not UTF-8: {', '.join(map(ascii, given))}") from error
-        except OSError as error:
-            raise StoreError(f"cannot make the run folder {folder}: {error.strerror}") from error
+        with reported_as(f"cannot make the run folder {folder}"):
+            folder.mkdir(mode=0o700, parents=True)
         journal = cls(folder)
         (folder / JOURNAL_FILE).chmod(0o600)  # it may say where keys are sent
         force_to_disk(folder / JOURNAL_FILE)
@@ -161,7 +161,7 @@ class Journal:
             }
         )
         line_sum = _sum(self.sum, body.encode("ascii"))
-        with self._translated():
+        with reported_as(self._problem):
             append_whole(self._file, f"{body[:-1]}{_SUM_FIELD % line_sum}\n".encode("ascii"))
         self.seq, self.sum = self.seq + 1, line_sum
         self._seen = observation_in(event) or self._seen
@@ -173,25 +173,18 @@ class Journal:
 
     def cut(self, start: int) -> None:
         """Cut the file off before that byte. Raises ``StoreError``."""
-        with self._translated():
+        with reported_as(self._problem):
             os.ftruncate(self._file.fileno(), start)
 
     def sync(self) -> None:
         """Wait until all lines are on the disk (fsync). Raises ``StoreError``."""
-        with self._translated():
+        with reported_as(self._problem):
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
         """Close the file, after which nothing can be appended. Raises ``StoreError``."""
-        with self._translated():
+        with reported_as(self._problem):
             self._file.close()
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            raise StoreError(f"cannot write the journal in {self.folder}: {error.strerror}") from error
 
 
 def new_run_id() -> str:
@@ -200,11 +193,11 @@ def new_run_id() -> str:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the manifest of a run folder. Raises ``StoreError`` where it is missing or broken."""
+    """Return the manifest of a run folder. Raises ``StoreError`` if it is missing or invalid."""
+    with reported_as(f"cannot read the manifest in {folder}"):
+        content = read_whole(folder / "manifest.json")
     try:
-        return Manifest.model_validate_json(read_whole(folder / "manifest.json"))
-    except OSError as error:
-        raise StoreError(f"cannot read the manifest in {folder}: {error.strerror}") from error
+        return Manifest.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         raise StoreError(f"{folder / 'manifest.json'} is not a manifest: {first['msg']}") from error
@@ -247,13 +240,12 @@ def read_lines(folder: Path, read: Callable[[bytes, str], L]) -> Iterator[L]:
     Raises ``StoreError`` naming the invalid line.
     """
     path = folder / JOURNAL_FILE
-    try:
+    with reported_as(f"cannot read {path}"):
         lines = read_whole(path).split(b"\n")
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror}") from error
     for number, line in enumerate(lines[:-1], start=1):
         yield _understood(read, line, f"{path}:{number}")
-    if _is_whole(lines[-1][:-1]):
+    with suppress(ValueError):  # what a kill cut short is not JSON
+        json.loads(lines[-1][:-1])
         raise StoreError(f"{path}:{len(lines)}: not what was written: its line end was changed")
 
 
@@ -310,7 +302,12 @@ class _LineReader:
         chain = _sum(last.sum, line[:-_SUM_LENGTH] + b"}")
         if entry["sum"] != chain or entry["seq"] != last.seq + 1:
             raise StoreError(f"{place}: not what was written: the line or one before it was changed")
-        event = _event(_whole(entry["event"], self._seen))
+        try:
+            event = EVENTS.validate_python(_whole(entry["event"], self._seen))
+        except ValidationError as error:
+            if error.errors()[0]["type"] != "union_tag_invalid":
+                raise
+            event = None  # of a kind that only another version knows
         self._seen = observation_in(event) or self._seen
         end = last.end + len(line) + 1
         self._last = JournalLine(entry["seq"], entry["at"], event, chain, last.end, end, entry["v"])
@@ -361,25 +358,6 @@ def _whole(entry: dict[str, Any], seen: Observation | None) -> dict[str, Any]:
             parents[int(number)] = parent
         after["parents"] = parents
     return {**entry, "record": {**record, "before": seen}}
-
-
-def _is_whole(line: bytes) -> bool:
-    """Say whether the line is whole JSON, and not one that was cut short."""
-    try:
-        json.loads(line)
-    except ValueError:
-        return False
-    return True
-
-
-def _event(entry: object) -> Event | None:
-    """Return the event, or ``None`` for a kind that only another version knows."""
-    try:
-        return EVENTS.validate_python(entry)
-    except ValidationError as error:
-        if error.errors()[0]["type"] == "union_tag_invalid":
-            return None
-        raise
 
 
 _SUM_FIELD = ', "sum": "%s"}'

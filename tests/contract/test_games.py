@@ -97,12 +97,12 @@ def test_after_its_end_a_story_takes_no_command_until_it_is_reset_or_restored(ga
     start = game.save()
     play(game, len(WALKTHROUGH))
     ended = game.save()
-    assert game.observation.won
+    assert game.observation.ending == "won"
     assert_refused_as_ended(game)
     assert game.valid_actions() == ()
     assert game.restore(start).ending is None
     game.step(WALKTHROUGH[0])
-    assert game.restore(ended).won
+    assert game.restore(ended).ending == "won"
     assert_refused_as_ended(game)
     assert game.reset(1).ending is None
 

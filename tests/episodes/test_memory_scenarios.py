@@ -278,7 +278,7 @@ def test_the_walkthrough_is_worth_few_questions_and_a_second_time_hardly_any(zor
             llm.calls.clear()
             episodes.play(number, commands)
             episodes.manager.flush()
-            assert game.observation.won
+            assert game.observation.ending == "won"
             shares.append(len(llm.calls) / len(commands))
             news = "\n".join(call.prompt.user.split("WHAT IS NEW HERE:")[1] for call in llm.calls)
             scoring_turns.append(news.count(", score "))

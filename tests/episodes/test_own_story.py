@@ -94,14 +94,14 @@ def test_the_mud_warns_once_and_then_kills(game: JerichoInterface) -> None:
 def test_the_well_warns_once_and_then_kills_whoever_walks_in_the_dark(game: JerichoInterface) -> None:
     warned, killed = play(game, (*TO_THE_DARK_CELLAR, "north", "north"))[-2:]
     assert (warned.died, killed.died) == (False, True)
-    assert killed.lost
+    assert killed.ending == "lost"
 
 
 def test_the_glass_warns_once_and_then_kills_whoever_turns_it_away_from_home(game: JerichoInterface) -> None:
     play(game, walkthrough_until("take glass"))
     warned, killed = play(game, ("turn glass", "turn glass"))
     assert (warned.died, killed.died) == (False, True)
-    assert killed.lost
+    assert killed.ending == "lost"
 
 
 def test_the_lamp_runs_down_and_can_be_filled_again(game: JerichoInterface) -> None:

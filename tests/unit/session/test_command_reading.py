@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from session.commands import commands_of, first_command, read_command, steps_of, words_of
+from session.commands import commands_of, read_command, steps_of, words_of
 from tests.unit.zorkgpt.players.dye_works import LOOM, vocabulary
 
 
@@ -49,7 +49,7 @@ def test_words_of_prose_are_cut_and_hyphenated_ones_taken_apart() -> None:
     ],
 )
 def test_the_first_of_several_commands_ends_where_another_verb_or_direction_begins(line: str, first: str) -> None:
-    assert first_command(line, vocabulary()) == first
+    assert commands_of(line, vocabulary())[0] == first
 
 
 def test_the_commands_of_a_line_come_in_their_order() -> None:
@@ -60,7 +60,7 @@ def test_the_commands_of_a_line_come_in_their_order() -> None:
     "line", ["ask mrs. smith", "take banner, loom", 'light "up. north"', "up.", "wait then", "", "7.5"]
 )
 def test_a_line_of_one_command_is_left_whole(line: str) -> None:
-    assert first_command(line, vocabulary()) == line
+    assert commands_of(line, vocabulary()) == [line]
 
 
 def test_a_line_is_parted_at_every_stop_where_no_vocabulary_is_known() -> None:
