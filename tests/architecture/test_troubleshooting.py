@@ -33,4 +33,4 @@ def texts_in(tree: ast.AST) -> Iterator[str]:
 
 @pytest.mark.parametrize("message", EXPLAINED)
 def test_the_program_says_what_the_page_explains(message: str, said: str) -> None:
-    assert message in said
+    assert message.removesuffix(": …") in said  # the system's reason is appended in one place for all

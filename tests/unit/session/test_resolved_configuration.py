@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
@@ -16,37 +17,22 @@ SERVED = {"agent_model": "served", "llm.engine": "openai"}
 
 
 class TestPrecedence:
-    """Each source is over all that follow it."""
-
-    def test_the_command_line_is_over_all(self, tmp_path: Path) -> None:
+    def test_each_source_is_over_all_that_follow_it(self, tmp_path: Path) -> None:
         _everywhere(tmp_path)
-        resolved = load_configuration({"game.seed": 5}, {"ZORKGPT_GAME__SEED": "4"}, tmp_path)
+        environ = {"ZORKGPT_GAME__SEED": "4"}
+        resolved = load_configuration({"game.seed": 5}, environ, tmp_path)
         assert _seed(resolved) == (5, "game.seed on the command line")
-
-    def test_then_comes_the_environment(self, tmp_path: Path) -> None:
-        _everywhere(tmp_path)
-        resolved = load_configuration({"game.seed": None}, {"ZORKGPT_GAME__SEED": "4"}, tmp_path)
+        resolved = load_configuration({"game.seed": None}, environ, tmp_path)
         assert _seed(resolved) == (4, "ZORKGPT_GAME__SEED in the environment")
+        for name, seed, option in (
+            (".env", 3, "ZORKGPT_GAME__SEED"),
+            ("zorkgpt.toml", 2, "game.seed"),
+            ("pyproject.toml", 7, "tool.zorkgpt.game.seed"),
+        ):
+            assert _seed(load_configuration({}, {}, tmp_path)) == (seed, f"{option} in {tmp_path / name}")
+            (tmp_path / name).unlink()
 
-    def test_then_the_dotenv_file(self, tmp_path: Path) -> None:
-        _everywhere(tmp_path)
-        resolved = load_configuration({}, {}, tmp_path)
-        assert _seed(resolved) == (3, f"ZORKGPT_GAME__SEED in {tmp_path / '.env'}")
-
-    def test_then_zorkgpt_toml(self, tmp_path: Path) -> None:
-        _everywhere(tmp_path)
-        (tmp_path / ".env").unlink()
-        resolved = load_configuration({}, {}, tmp_path)
-        assert _seed(resolved) == (2, f"game.seed in {tmp_path / 'zorkgpt.toml'}")
-
-    def test_then_pyproject_toml(self, tmp_path: Path) -> None:
-        _everywhere(tmp_path)
-        (tmp_path / ".env").unlink()
-        (tmp_path / "zorkgpt.toml").unlink()
-        resolved = load_configuration({}, {}, tmp_path)
-        assert _seed(resolved) == (7, f"tool.zorkgpt.game.seed in {tmp_path / 'pyproject.toml'}")
-
-    def test_then_the_default(self, tmp_path: Path) -> None:
+    def test_the_default_is_below_all_sources(self, tmp_path: Path) -> None:
         (tmp_path / "pyproject.toml").write_text("[tool.other]\nx = 1\n")
         resolved = load_configuration(SERVED, {}, tmp_path)
         assert resolved.configuration == GameConfiguration(agent_model="served", llm={"engine": "openai"})
@@ -96,41 +82,36 @@ class TestPrecedence:
 
 
 class TestEnvironment:
-    def test_an_empty_variable_is_unset(self, tmp_path: Path) -> None:
-        environ = {"ZORKGPT_AGENT_MODEL": "", "OPENAI_API_KEY": "", "ZORKGPT_NO_SUCH": ""}
+    @pytest.mark.parametrize(
+        "environ",
+        [
+            {"ZORKGPT_AGENT_MODEL": "", "OPENAI_API_KEY": "", "ZORKGPT_NO_SUCH": ""},
+            {"ZORKGPT_STORIES": "/x", "ZORKGPT_MODEL_DIR": "/y"},
+        ],
+    )
+    def test_an_empty_variable_and_one_for_something_else_set_nothing(
+        self, tmp_path: Path, environ: dict[str, str]
+    ) -> None:
+        (tmp_path / ".env").mkdir()
         assert load_configuration(SERVED, environ, tmp_path).origins.keys() == SERVED.keys()
 
-    def test_the_well_known_names_are_understood(self, tmp_path: Path) -> None:
-        environ = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": "http://h:1/v1"}
+    def test_the_well_known_names_are_understood_and_our_own_are_over_them(self, tmp_path: Path) -> None:
+        environ = {"OPENAI_API_KEY": f"{KEY}\n", "OPENAI_BASE_URL": "http://h:1/v1"}
         llm = load_configuration({}, environ, tmp_path).configuration.llm
-        assert llm.base_url == "http://h:1/v1"
-        assert llm.api_key is not None
-        assert llm.api_key.get_secret_value() == KEY
-
-    def test_our_own_name_is_over_the_well_known_one(self, tmp_path: Path) -> None:
-        environ = {"ZORKGPT_LLM__BASE_URL": "http://ours:1/v1", "OPENAI_BASE_URL": "http://h:1/v1"}
+        assert (llm.base_url, _revealed(llm.api_key)) == ("http://h:1/v1", KEY)
+        environ["ZORKGPT_LLM__BASE_URL"] = "http://ours:1/v1"
         assert load_configuration({}, environ, tmp_path).configuration.llm.base_url == "http://ours:1/v1"
 
     def test_a_list_is_separated_by_commas(self, tmp_path: Path) -> None:
         resolved = load_configuration({}, {"ZORKGPT_ASSIST": "valid-actions, valid-actions"}, tmp_path)
         assert resolved.configuration.assist == {"valid-actions"}
 
-    def test_our_variables_that_are_no_options_are_left_alone(self, tmp_path: Path) -> None:
-        environ = {"ZORKGPT_STORIES": "/x", "ZORKGPT_MODEL_DIR": "/y"}
-        assert load_configuration(SERVED, environ, tmp_path).origins.keys() == SERVED.keys()
-
-    def test_a_line_break_around_a_key_is_not_part_of_it(self, tmp_path: Path) -> None:
-        key = load_configuration({}, {"OPENAI_API_KEY": f"{KEY}\n"}, tmp_path).configuration.llm.api_key
-        assert key is not None
-        assert key.get_secret_value() == KEY
-
-    def test_other_lines_of_a_dotenv_file_are_nobodys_business(self, tmp_path: Path) -> None:
-        (tmp_path / ".env").write_text("DATABASE=x\nexport ZORKGPT_GAME__SEED='9' # nine\n")
-        assert _seed(load_configuration({}, {}, tmp_path))[0] == 9
-
-    def test_a_folder_named_dotenv_is_no_source(self, tmp_path: Path) -> None:
-        (tmp_path / ".env").mkdir()
-        assert load_configuration(SERVED, {}, tmp_path).origins.keys() == SERVED.keys()
+    def test_other_lines_of_a_dotenv_file_are_ignored_and_a_dollar_sign_stays(self, tmp_path: Path) -> None:
+        (tmp_path / ".env").write_text(
+            "DATABASE=x\nexport ZORKGPT_GAME__SEED='9' # nine\nZORKGPT_LLM__API_KEY=a${HOME}b\n"
+        )
+        resolved = load_configuration({}, {}, tmp_path)
+        assert (_seed(resolved)[0], _revealed(resolved.configuration.llm.api_key)) == (9, "a${HOME}b")
 
 
 class TestFromToml:
@@ -163,16 +144,13 @@ class TestFromToml:
         assert (configuration.show_persistence_markers, configuration.debug_ephemeral) == (False, True)
         assert configuration.simple_memory.max_failed_actions_shown == 2
 
-    def test_a_file_of_our_own_has_the_options_at_its_top(self, tmp_path: Path) -> None:
-        file = tmp_path / "zorkgpt.toml"
+    def test_a_file_of_our_own_has_the_options_at_its_top_and_a_pyproject_in_our_table(self, tmp_path: Path) -> None:
+        file, project = tmp_path / "zorkgpt.toml", tmp_path / "pyproject.toml"
         file.write_text("agent_model = 'x'\n[game]\nseed = 3\n")
         configuration = GameConfiguration.from_toml(file)
         assert (configuration.agent_model, configuration.game.seed) == ("x", 3)
-
-    def test_a_pyproject_without_our_table_gives_the_defaults(self, tmp_path: Path) -> None:
-        file = tmp_path / "pyproject.toml"
-        file.write_text("[project]\nname = 'x'\n[tool.ruff]\nline-length = 80\n")
-        assert GameConfiguration.from_toml(file) == GameConfiguration()
+        project.write_text("[project]\nname = 'x'\n[tool.ruff]\nline-length = 80\n")
+        assert GameConfiguration.from_toml(project) == GameConfiguration()
 
     def test_a_missing_file_is_named(self, tmp_path: Path) -> None:
         file = tmp_path / "pyproject.toml"
@@ -180,24 +158,18 @@ class TestFromToml:
             GameConfiguration.from_toml(file)
 
     @pytest.mark.parametrize(
-        ("text", "line"), [("a = 1\nb = = 2\n", "line 2"), ("a = 1\nb = [1,\n", "line 3, the last one")]
+        ("content", "message"),
+        [
+            (b"a = 1\nb = = 2\n", "FILE is not TOML: .*line 2"),
+            (b"a = 1\nb = [1,\n", "FILE is not TOML: .*line 3, the last one"),
+            (b"a = '\xff'\n", "FILE is not UTF-8: .* at byte 5$"),
+            (b"[tool]\nzorkgpt = 5\n", "tool.zorkgpt in FILE must be a table$"),
+        ],
     )
-    def test_what_is_not_toml_is_named_with_its_line(self, tmp_path: Path, text: str, line: str) -> None:
+    def test_a_file_that_cannot_be_understood_is_named(self, tmp_path: Path, content: bytes, message: str) -> None:
         file = tmp_path / "zorkgpt.toml"
-        file.write_text(text)
-        with pytest.raises(ConfigurationError, match=f"^{file} is not TOML: .*{line}"):
-            GameConfiguration.from_toml(file)
-
-    def test_what_is_not_utf8_is_named(self, tmp_path: Path) -> None:
-        file = tmp_path / "zorkgpt.toml"
-        file.write_bytes(b"a = '\xff'\n")
-        with pytest.raises(ConfigurationError, match=f"^{file} is not UTF-8: .* at byte 5$"):
-            GameConfiguration.from_toml(file)
-
-    def test_our_table_must_be_a_table(self, tmp_path: Path) -> None:
-        file = tmp_path / "pyproject.toml"
-        file.write_text("[tool]\nzorkgpt = 5\n")
-        with pytest.raises(ConfigurationError, match=f"^tool.zorkgpt in {file} must be a table$"):
+        file.write_bytes(content)
+        with pytest.raises(ConfigurationError, match=f"^{message.replace('FILE', str(file))}"):
             GameConfiguration.from_toml(file)
 
 
@@ -235,24 +207,25 @@ class TestErrors:
         assert said.startswith(message.replace("FILE", str(file)))
         assert "\n" not in said
 
-    def test_a_misspelt_variable(self, tmp_path: Path) -> None:
-        said = _error({}, {"ZORKGPT_LLM__APIKEY": KEY}, tmp_path)
-        assert said == "ZORKGPT_LLM__APIKEY in the environment is not an option; the closest one is llm.api_key"
-
-    def test_a_wrong_value_in_a_dotenv_file(self, tmp_path: Path) -> None:
-        (tmp_path / ".env").write_text("ZORKGPT_LLM__TIMEOUT=soon\n")
-        assert _error({}, {}, tmp_path).startswith(
-            f"ZORKGPT_LLM__TIMEOUT in {tmp_path / '.env'} should be a valid number"
-        )
-
-    def test_a_dotenv_file_that_is_not_utf8(self, tmp_path: Path) -> None:
-        (tmp_path / ".env").write_bytes(b"ZORKGPT_AGENT_MODEL=\xff\n")
-        assert _error({}, {}, tmp_path).startswith(f"{tmp_path / '.env'} is not UTF-8: ")
-
-    def test_an_unknown_option_on_the_command_line(self, tmp_path: Path) -> None:
-        assert _error({"game.sed": 1}, {}, tmp_path) == (
-            "game.sed on the command line is not an option; the closest one is game.seed"
-        )
+    @pytest.mark.parametrize(
+        ("overrides", "environ", "dotenv", "message"),
+        [
+            ({"game.sed": 1}, {}, b"", "game.sed on the command line is not an option; the closest one is game.seed"),
+            (
+                {},
+                {"ZORKGPT_LLM__APIKEY": KEY},
+                b"",
+                "ZORKGPT_LLM__APIKEY in the environment is not an option; the closest one is llm.api_key",
+            ),
+            ({}, {}, b"ZORKGPT_LLM__TIMEOUT=soon\n", "ZORKGPT_LLM__TIMEOUT in FILE should be a valid number"),
+            ({}, {}, b"ZORKGPT_AGENT_MODEL=\xff\n", "FILE is not UTF-8: "),
+        ],
+    )
+    def test_a_mistake_elsewhere(
+        self, tmp_path: Path, overrides: dict[str, object], environ: dict[str, str], dotenv: bytes, message: str
+    ) -> None:
+        (tmp_path / ".env").write_bytes(dotenv)
+        assert _error(overrides, environ, tmp_path).startswith(message.replace("FILE", str(tmp_path / ".env")))
 
     def test_a_key_that_does_not_fit_is_not_repeated(self, tmp_path: Path) -> None:
         (tmp_path / "zorkgpt.toml").write_text(f"llm.api_key = ['{KEY}']\n")
@@ -262,28 +235,16 @@ class TestErrors:
         assert KEY not in str(caught.value.__cause__)
 
 
-class TestShown:
-    def test_every_option_is_shown_with_its_origin(self, tmp_path: Path) -> None:
-        shown = {each.name: each for each in load_configuration({"game.seed": 2}, {}, tmp_path).shown()}
-        assert (shown["game.seed"].value, shown["game.seed"].origin) == (2, "game.seed on the command line")
-        assert (shown["zork_game_workdir"].value, shown["zork_game_workdir"].origin) == (
-            "game_files",
-            "default",
-        )
-
-    def test_of_a_table_all_that_is_in_it(self, tmp_path: Path) -> None:
-        (tmp_path / "zorkgpt.toml").write_text('[prices."a-1.5"]\ninput = 1\noutput = 2\n')
-        shown = {each.name: each for each in load_configuration({}, {}, tmp_path).shown()}
-        assert shown["prices"].value == {"a-1.5": {"input": 1.0, "cached": None, "output": 2.0}}
-        assert shown["prices"].origin == f"prices in {tmp_path / 'zorkgpt.toml'}"
-
-    def test_of_a_key_only_that_it_is_set(self, tmp_path: Path) -> None:
-        shown = {each.name: each for each in load_configuration({}, {"OPENAI_API_KEY": KEY}, tmp_path).shown()}
-        assert (shown["llm.api_key"].value, shown["llm.api_key"].origin) == (
-            "set",
-            "OPENAI_API_KEY in the environment",
-        )
-        assert shown["llm.critic.api_key"].value is None
+def test_every_option_is_shown_with_its_origin_and_of_a_key_only_that_it_is_set(tmp_path: Path) -> None:
+    (tmp_path / "zorkgpt.toml").write_text('[prices."a-1.5"]\ninput = 1\noutput = 2\n')
+    resolved = load_configuration({"game.seed": 2}, {"OPENAI_API_KEY": KEY}, tmp_path)
+    shown = {each.name: (each.value, each.origin) for each in resolved.shown()}
+    assert shown["game.seed"] == (2, "game.seed on the command line")
+    assert shown["zork_game_workdir"] == ("game_files", "default")
+    prices = {"a-1.5": {"input": 1.0, "cached": None, "output": 2.0}}
+    assert shown["prices"] == (prices, f"prices in {tmp_path / 'zorkgpt.toml'}")
+    assert shown["llm.api_key"] == ("set", "OPENAI_API_KEY in the environment")
+    assert shown["llm.critic.api_key"][0] is None
 
 
 class TestNamesOfFiles:
@@ -359,6 +320,10 @@ def _everywhere(folder: Path) -> None:
 
 def _seed(resolved: ResolvedConfiguration) -> tuple[Seed, str]:
     return resolved.configuration.game.seed, resolved.origins["game.seed"]
+
+
+def _revealed(key: SecretStr | None) -> str | None:
+    return key.get_secret_value() if key else None
 
 
 def _error(overrides: dict[str, object], environ: dict[str, str], cwd: Path) -> str:
