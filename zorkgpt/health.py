@@ -24,8 +24,8 @@ from session.options import options_of
 from session.processes import program
 from session.resolved_configuration import ResolvedConfiguration
 from session.values import ROLES, Role
+from zorkgpt.llm.embedded.embedded_server import prove_loadable
 from zorkgpt.llm.embedded.model_store import ModelStore
-from zorkgpt.llm.embedded.trial_load import prove_loadable
 from zorkgpt.llm.openai.model_server import served_models
 
 OLDEST_PYTHON = (3, 10)

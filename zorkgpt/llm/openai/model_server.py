@@ -5,30 +5,25 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from math import inf
+from socket import SHUT_RDWR, socket
 from threading import Event as Flag
-from typing import TYPE_CHECKING
-from urllib.parse import SplitResult, urlsplit
+from threading import Thread, current_thread
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+from weakref import WeakSet
 
 import httpx2
 import openai
-from pydantic import BaseModel, JsonValue, SecretStr, ValidationError
+from pydantic import BaseModel, JsonValue, SecretStr
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, WaitInterrupted
 from session.resolved_configuration import is_loopback
-from zorkgpt.llm.openai.chat_chunks import ChatChunk, ChatReply, ReplyBuilder, event_payloads, whole_payload
-from zorkgpt.llm.openai.connections import RequestTime
-from zorkgpt.llm.openai.faults import (
-    AnswerCutOff,
-    ReplyUnreadable,
-    RequestFailed,
-    ServerRefuses,
-    from_status,
-    is_transient,
-    server_message,
-)
+from zorkgpt.llm.openai.answers import ChatReply, read_reply
+from zorkgpt.llm.openai.faults import AnswerCutOff, ReplyUnreadable, RequestFailed, ServerRefuses, from_status
 from zorkgpt.llm.openai.hidden_keys import Secrets
 
 if TYPE_CHECKING:
@@ -40,10 +35,12 @@ _NO_KEY = "none"  # the client requires a key, and would otherwise send another 
 _CONNECT_SECONDS = 10.0
 _LISTING_SECONDS = 10.0
 _SHORTEST_SECONDS = 0.001
+_POLL_SECONDS = 0.1
 _SHOWN = 400
 _LONGEST_BODY = 16_000_000
 """The most bytes, decompressed, of a response that is not an answer: an error or a list of models."""
 _PIECE = 1 << 20  # bytes that are decompressed at a time
+_Result = TypeVar("_Result")
 
 
 class _Model(BaseModel):
@@ -70,29 +67,41 @@ class ModelServer:
         other_keys: Iterable[str | None] = (),
         stop: Flag | None = None,
     ) -> None:
-        url = _parsed(base_url or OPENAI_BASE_URL)
+        try:
+            url = urlsplit(base_url or OPENAI_BASE_URL)
+            is_valid = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
+        except ValueError:
+            is_valid = False
+        if not is_valid:
+            raise ConfigurationError("the base URL of a model is not of the form http(s)://host[:port]/path")
+        if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
+            raise ConfigurationError("the API key contains invalid characters (a space or a line break?)")
         self.address = url._replace(netloc=url.netloc.rpartition("@")[2]).geturl().rstrip("/")
         self.has_key = bool(api_key)
         self._secrets = Secrets([api_key, url.password, *other_keys])
         self._clock = clock
-        self._time = RequestTime(clock, stop or Flag())
+        self._stop = stop or Flag()
+        self._worker: Thread | None = None
+        self._sockets: WeakSet[socket] = WeakSet()
         connections = openai.DefaultHttpxClient(
             trust_env=not is_loopback(url.hostname),
             headers={"Accept-Encoding": "identity"},
-            event_hooks={"response": [_stay_with_host, _bound_body]},
+            event_hooks={"request": [self._watch], "response": [_stay_with_host, _bound_body]},
         )
-        self._time.bound(connections)
         self._client = openai.OpenAI(
-            base_url=url.geturl(), api_key=_sendable(api_key) or _NO_KEY, max_retries=0, http_client=connections
+            base_url=url.geturl(), api_key=api_key or _NO_KEY, max_retries=0, http_client=connections
         )
 
     def model_names(self) -> list[str]:
         """Return the models that the server lists, in its order. Raises ``LanguageModelError``."""
-        self._time.deadline = self._clock() + _LISTING_SECONDS
-        with self._without_keys(), _translated("list of models"):
-            listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": _LISTING_SECONDS})
-            _content_type(listed.headers)
-            models = _ModelList.model_validate_json(listed.content).data
+
+        def request() -> list[_Model]:
+            with self._without_keys(), _translated("list of models"):
+                listed = self._client.get("/models", cast_to=httpx2.Response, options={"timeout": _LISTING_SECONDS})
+                _content_type(listed.headers)
+                return _ModelList.model_validate_json(listed.content).data
+
+        models = self._within(self._clock() + _LISTING_SECONDS, request)
         return [self._secrets.hidden_in_name(model.id) for model in models]
 
     def ask(
@@ -114,28 +123,73 @@ class ModelServer:
 
         Raises ``RequestFailed``, ``ServerRefuses``, ``ReplyUnreadable``, ``AnswerTooLong`` or ``WaitInterrupted``.
         """
-        self._time.deadline = deadline
-        chat = self._client.chat.completions.with_streaming_response
         streams = bool(fields.get("stream"))
         time_left = deadline - self._clock()
         silence = max(min(stall, time_left) if streams else time_left, _SHORTEST_SECONDS)
         timeout = openai.Timeout(silence, connect=min(silence, _CONNECT_SECONDS))
-        with (
-            self._without_keys(),
-            _translated("chat completion"),
-            chat.create(model=model, messages=messages, extra_body=dict(fields), timeout=timeout) as response,
-        ):
-            kind = _content_type(response.headers)
-            received = response.iter_bytes()
-            is_whole = "json" in kind or not streams
-            payloads = [whole_payload(received, longest)] if is_whole else event_payloads(received, longest)
-            reply = _summed(payloads, ReplyBuilder(longest, model=model))
-        hidden, model = self._secrets.hidden, self._secrets.hidden_in_name(reply.model)
-        return replace(reply, text=hidden(reply.text), reasoning=hidden(reply.reasoning), model=model)
+        chat = self._client.chat.completions.with_streaming_response
+
+        def request() -> ChatReply:
+            with (
+                self._without_keys(),
+                _translated("chat completion"),
+                chat.create(model=model, messages=messages, extra_body=dict(fields), timeout=timeout) as response,
+            ):
+                is_stream = streams and "json" not in _content_type(response.headers)
+                return read_reply(response.iter_bytes(), longest, model, is_stream=is_stream)
+
+        reply = self._within(deadline, request)
+        hidden, name = self._secrets.hidden, self._secrets.hidden_in_name(reply.model)
+        return replace(reply, text=hidden(reply.text), reasoning=hidden(reply.reasoning), model=name)
 
     def close(self) -> None:
         """Close the connections."""
         self._client.close()
+
+    def _within(self, deadline: float, request: Callable[[], _Result]) -> _Result:
+        """Return the result of ``request``, which runs in a thread until the deadline or a stop of the run.
+
+        The client's own timeouts restart with every byte, so a server that sends its header very slowly could block a
+        run. Raises ``RequestFailed`` after the deadline and ``WaitInterrupted`` after a stop.
+        """
+        future: Future[_Result] = Future()
+
+        def fulfil() -> None:
+            try:
+                future.set_result(request())
+            except (LanguageModelError, RuntimeError) as error:  # RuntimeError: the client was closed meanwhile
+                future.set_exception(error)
+
+        self._worker = Thread(target=fulfil, daemon=True)
+        self._worker.start()
+        try:
+            while not future.done():
+                if self._stop.is_set():
+                    raise WaitInterrupted("interrupted during a model request")
+                left = deadline - self._clock()
+                if left <= 0:
+                    raise RequestFailed("the answer took longer than the time limit for one request")
+                wait([future], min(left, _POLL_SECONDS))
+        finally:
+            self._worker = None
+            if not future.done():
+                for each in list(self._sockets):
+                    with suppress(OSError):  # closed already
+                        each.shutdown(SHUT_RDWR)
+        return future.result()
+
+    def _watch(self, request: httpx2.Request) -> None:
+        """Note each new connection for a request. It is closed if the thread of the request was given up."""
+
+        def trace(event: str, about: Mapping[str, Any]) -> None:
+            if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+                stream = about["return_value"]
+                if current_thread() is not self._worker:
+                    stream.close()
+                    raise RequestFailed("the request was given up")
+                self._sockets.add(stream.get_extra_info("socket"))
+
+        request.extensions["trace"] = trace
 
     @contextmanager
     def _without_keys(self) -> Iterator[None]:
@@ -212,14 +266,11 @@ def _stay_with_host(response: httpx2.Response) -> None:
     is_same = (asked.scheme, asked.host, asked.port) == (other.scheme, other.host, other.port)
     is_upgrade = asked.host == other.host and (asked.scheme, asked.port, other.scheme) == ("http", None, "https")
     if not is_same and not (is_upgrade and other.port is None):
+        here, there = (f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}" for url in (asked, other))
         raise ServerRefuses(
-            f"{_place(asked)} redirects to {_place(other)}, which is not the configured server, so nothing is sent; "
+            f"{here} redirects to {there}, which is not the configured server, so nothing is sent; "
             "to use that server, set its base URL"
         )
-
-
-def _place(url: httpx2.URL) -> str:
-    return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
 
 
 def _bound_body(response: httpx2.Response) -> None:
@@ -257,7 +308,7 @@ def _translated(expected: str) -> Iterator[None]:
         raise RequestFailed("the server stopped sending" if has_connected else "the connection timed out") from error
     except openai.APIConnectionError as error:
         cause = error.__cause__
-        if isinstance(cause, RequestFailed | ServerRefuses | WaitInterrupted):
+        if isinstance(cause, RequestFailed | ServerRefuses):
             raise cause from None
         hint = ": is the server running there?" if isinstance(cause, httpx2.ConnectError) else ""
         raise RequestFailed(f"no connection ({cause or error}){hint}") from error
@@ -265,35 +316,3 @@ def _translated(expected: str) -> Iterator[None]:
         raise AnswerCutOff(f"the connection broke within the answer ({error})") from error
     except (openai.OpenAIError, ValueError) as error:
         raise ReplyUnreadable(f"the server's response cannot be read: it is not a {expected}") from error
-
-
-def _summed(payloads: Iterable[bytes], builder: ReplyBuilder) -> ChatReply:
-    for payload in payloads:
-        try:
-            chunk = ChatChunk.model_validate_json(payload)
-        except ValidationError as error:
-            raise ReplyUnreadable("the server's response is not a chat completion") from error
-        if chunk.error is not None:
-            code = chunk.error.get("code") if isinstance(chunk.error, dict) else None
-            status = code if isinstance(code, int) else None
-            message = f"within the answer: {server_message(chunk.error) or 'an error without a message'}"
-            raise RequestFailed(message, status=status, transient=status is None or is_transient(status))
-        builder.add(chunk)
-    return builder.reply()
-
-
-def _parsed(base_url: str) -> SplitResult:
-    try:
-        url = urlsplit(base_url)
-        well_formed = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
-    except ValueError:
-        well_formed = False
-    if not well_formed:
-        raise ConfigurationError("the base URL of a model is not of the form http(s)://host[:port]/path")
-    return url
-
-
-def _sendable(api_key: str | None) -> str | None:
-    if api_key and not (api_key.isascii() and api_key.isprintable() and " " not in api_key):
-        raise ConfigurationError("the API key contains invalid characters (a space or a line break?)")
-    return api_key

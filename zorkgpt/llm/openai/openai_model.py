@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import logging
+import random
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache, partial
 from threading import Event as Flag
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random
 from typing_extensions import Self
 
 from session.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.text import counted
 from zorkgpt.llm.language_model import ROLES, Answer, Completion, Prompt, Role
 from zorkgpt.llm.openai.answers import AnswerIncomplete
-from zorkgpt.llm.openai.exchange import AnswerUnfit, Exchange
 from zorkgpt.llm.openai.faults import AnswerCutOff, RequestFailed
 from zorkgpt.llm.openai.model_server import ModelServer
 from zorkgpt.llm.openai.schemas import Limits, RoleSettings
-from zorkgpt.llm.openai.served_model import ServedModel
+from zorkgpt.llm.openai.served_model import AnswerUnfit, Exchange, ServedModel
 
 Result = TypeVar("Result")
 
 _LOG = logging.getLogger(__name__)
 _DOUBLINGS = 6  # of the longest possible pause, from one second to a minute
 _AT_ONCE = 2  # answers of one completion that break off and are asked for again without a pause
-_SAID_FROM = 5.0  # seconds that a model is waited for before it is said
+_REPORTED_FROM = 5.0  # seconds of waiting for a model that is down
 
 
 class OpenAIModel:
@@ -71,27 +71,11 @@ class OpenAIModel:
         """
         if role not in self._models:
             raise ConfigurationError(f"{role}: no model is configured for this role")
-        settings, model = self._settings[role], self._models[role]
+        settings = self._settings[role]
         exchange = Exchange(prompt, schema, settings.sampling, f"{role}_sampling.max_tokens")
         start = self._clock()
-        retries = Retries(f"{role}: {model.label}", settings.limits, self._sleep, self._clock)
-        try:
-            usable = retries.ask(partial(model.answer, exchange, settings))
-        except LanguageModelError as error:
-            spent = f"{counted(exchange.requests, 'request')} in {self._clock() - start:.0f} s"
-            explained = _explained(error, role, model, spent)
-            explained.model, explained.usage = exchange.model, exchange.usage
-            raise explained from error.__cause__
-        return Completion(
-            value=usable.value,
-            reasoning=usable.reasoning,
-            text=usable.text,
-            model=usable.model,
-            usage=exchange.usage,
-            seconds=self._clock() - start,
-            requests=exchange.requests,
-            question_tokens=usable.question_tokens,
-        )
+        completion = self._retry(role, partial(self._models[role].answer, exchange, settings), exchange)
+        return replace(completion, seconds=self._clock() - start)
 
     def find_names(self) -> None:
         """Request the name of the first model from the servers of roles without a configured model.
@@ -101,23 +85,15 @@ class OpenAIModel:
         for role, model in self._models.items():
             try:
                 model.find_name()
-            except RequestFailed as error:
-                raise model.refusal(error, f"{role}: {model.label}") from error.__cause__
             except LanguageModelError as error:
-                raise type(error)(f"{role}: {model.label}: {error}") from error.__cause__
+                raise _explained(error, role, model) from error.__cause__
 
     def try_out(self, role: Role) -> None:
         """Make sure that the model that plays ``role`` can be used; wait for one that is down, as for an answer.
 
         Raises ``LanguageModelUnavailable`` as ``complete`` does.
         """
-        limits, model, start = self._settings[role].limits, self._models[role], self._clock()
-        retries = Retries(f"{role}: {model.label}", limits, self._sleep, self._clock)
-        try:
-            retries.ask(partial(model.try_out, limits))
-        except LanguageModelError as error:
-            spent = f"{self._clock() - start:.0f} s"
-            raise _explained(error, role, model, spent) from error.__cause__
+        self._retry(role, partial(self._models[role].try_out, self._settings[role].limits))
 
     def describe(self) -> str:
         """Return each distinct model and its server, in the order of the roles, without a request."""
@@ -133,6 +109,20 @@ class OpenAIModel:
         """Close all connections."""
         for model in self._models.values():
             model.close()
+
+    def _retry(self, role: Role, request: Callable[[float], Result], exchange: Exchange[Any] | None = None) -> Result:
+        """Return the result of ``request``, which takes a deadline, or raise its last error in one line."""
+        model, start = self._models[role], self._clock()
+        retries = Retries(f"{role}: {model.label}", self._settings[role].limits, self._sleep, self._clock)
+        try:
+            return retries.ask(request)
+        except LanguageModelError as error:
+            spent = f"{self._clock() - start:.0f} s"
+            if exchange is None:
+                raise _explained(error, role, model, spent) from error.__cause__
+            explained = _explained(error, role, model, f"{counted(exchange.requests, 'request')} in {spent}")
+            explained.model, explained.usage = exchange.model, exchange.usage
+            raise explained from error.__cause__
 
 
 class Retries:
@@ -152,75 +142,69 @@ class Retries:
         self._deadline = clock() + limits.total
         self._down_since: float | None = None
         self._unusable = self._broken_off = self._pauses = 0
-        self._say_from = _SAID_FROM
+        self._report_from = _REPORTED_FROM
 
-    def ask(self, answer: Callable[[float], Result]) -> Result:
-        """Call ``answer`` with its deadline until it returns one, or raise its last error."""
-        retrying = Retrying(
-            retry=retry_if_exception(_may_pass),
-            wait=self._pause,
-            stop=self._is_over,
-            before_sleep=self._say,
-            sleep=lambda seconds: self._sleep(seconds) if seconds else None,
-            reraise=True,
-        )
-        for attempt in retrying:
-            with attempt:
-                down_for = self._down_for()
-                try:
-                    result = answer(self._deadline + down_for)
-                except RequestFailed:
-                    self._down_since = self._clock() if self._down_since is None else self._down_since
+    def ask(self, request: Callable[[float], Result]) -> Result:
+        """Call ``request`` with its deadline until it returns a result, or raise its last error."""
+        while True:
+            down_for = self._down_for()
+            problem: LanguageModelError
+            try:
+                result = request(self._deadline + down_for)
+            except RequestFailed as error:
+                if not error.transient:
                     raise
-                except ResponseInvalid:
-                    self._unusable += 1
-                    self._note_that_it_is_up(down_for)
-                    raise
+                problem = error
+                self._down_since = self._clock() if self._down_since is None else self._down_since
+            except ResponseInvalid as error:
+                problem = error
+                self._unusable += 1
                 self._note_that_it_is_up(down_for)
-        return result
-
-    def _note_that_it_is_up(self, down_for: float) -> None:
-        if down_for and self._say_from > _SAID_FROM:
-            _LOG.warning("%s: answers again, after %s", self._label, _spelt(down_for))
-        self._deadline += down_for
-        self._down_since = None
-        self._say_from = _SAID_FROM
+            else:
+                self._note_that_it_is_up(down_for)
+                return result
+            pause = self._pause_after(problem)
+            if self._is_over(pause):
+                raise problem
+            self._report(problem, pause)
+            if pause:
+                self._sleep(pause)
 
     def _down_for(self) -> float:
         return 0.0 if self._down_since is None else self._clock() - self._down_since
 
-    def _pause(self, state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        broke_off = isinstance(error, AnswerIncomplete | AnswerCutOff)
+    def _note_that_it_is_up(self, down_for: float) -> None:
+        if down_for and self._report_from > _REPORTED_FROM:
+            _LOG.warning("%s: answers again, after %s", self._label, _spelt(down_for))
+        self._deadline += down_for
+        self._down_since = None
+        self._report_from = _REPORTED_FROM
+
+    def _pause_after(self, problem: LanguageModelError) -> float:
+        broke_off = isinstance(problem, AnswerIncomplete | AnswerCutOff)
         self._broken_off += broke_off
-        if isinstance(error, AnswerUnfit) or (broke_off and self._broken_off <= _AT_ONCE):
+        if isinstance(problem, AnswerUnfit) or (broke_off and self._broken_off <= _AT_ONCE):
             return 0.0
         self._pauses += 1
-        asked_for = error.retry_after if isinstance(error, RequestFailed) else None
-        return asked_for or wait_random(0.0, 2.0 ** min(self._pauses - 1, _DOUBLINGS))(state)
+        asked_for = problem.retry_after if isinstance(problem, RequestFailed) else None
+        return asked_for or random.uniform(0.0, 2.0 ** min(self._pauses - 1, _DOUBLINGS))  # noqa: S311  no secret
 
-    def _is_over(self, state: RetryCallState) -> bool:
+    def _is_over(self, pause: float) -> bool:
         if self._down_since is not None:
-            is_late = self._down_since >= self._deadline
-            return is_late or self._down_for() + state.upcoming_sleep >= self._limits.patience
-        return self._unusable >= self._limits.attempts or self._clock() + state.upcoming_sleep >= self._deadline
+            return self._down_since >= self._deadline or self._down_for() + pause >= self._limits.patience
+        return self._unusable >= self._limits.attempts or self._clock() + pause >= self._deadline
 
-    def _say(self, state: RetryCallState) -> None:
+    def _report(self, problem: LanguageModelError, pause: float) -> None:
         """Report the retry. If the model is down, report that after a while and each time the wait has doubled."""
-        problem = state.outcome.exception() if state.outcome else None
         if self._down_since is None:
             _LOG.info("asked again, %d of %d: %s", self._unusable + 1, self._limits.attempts, problem)
-        else:
-            _LOG.info("down for %s of %s: %s", _spelt(self._down_for()), _spelt(self._limits.patience), problem)
-        waited = self._down_for() + state.upcoming_sleep
-        if self._down_since is not None and state.outcome is not None and waited >= self._say_from:
-            self._say_from = 2 * waited
-            patience = _spelt(self._limits.patience)
-            _LOG.warning("%s: %s; waiting for it, at most %s", self._label, state.outcome.exception(), patience)
-
-
-def _may_pass(error: BaseException) -> bool:
-    return isinstance(error, ResponseInvalid) or (isinstance(error, RequestFailed) and error.transient)
+            return
+        patience = _spelt(self._limits.patience)
+        _LOG.info("down for %s of %s: %s", _spelt(self._down_for()), patience, problem)
+        waited = self._down_for() + pause
+        if waited >= self._report_from:
+            self._report_from = 2 * waited
+            _LOG.warning("%s: %s; waiting for it, at most %s", self._label, problem, patience)
 
 
 def _spelt(seconds: float) -> str:
@@ -230,15 +214,18 @@ def _spelt(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def _explained(error: LanguageModelError, role: Role, model: ServedModel, spent: str) -> LanguageModelError:
+def _explained(error: LanguageModelError, role: Role, model: ServedModel, spent: str = "") -> LanguageModelError:
+    """Return the error in one line with role, model and server.
+
+    spent: the requests and the time of all attempts; "" if there was only one attempt
+    """
     place = f"{role}: {model.label}"
+    gave_up = f"{place}: {error}; gave up after {spent}" if spent else f"{place}: {error}"
     if isinstance(error, ResponseInvalid):
-        return ResponseInvalid(f"{place}: {error}; gave up after {spent}")
+        return ResponseInvalid(gave_up)
     if not isinstance(error, RequestFailed):
         return type(error)(f"{place}: {error}")
-    if not error.transient:
+    if not (error.transient and spent):
         return model.refusal(error, place)
     wait = f"; the server asks to wait {error.retry_after:.0f} s" if error.retry_after else ""
-    return LanguageModelUnavailable(
-        f"{place}: {error}; gave up after {spent}{wait}; llm.patience sets how long to wait"
-    )
+    return LanguageModelUnavailable(f"{gave_up}{wait}; llm.patience sets how long to wait")

@@ -1,4 +1,4 @@
-"""The form of a request: settings of a server, and schemas as servers understand them."""
+"""The form of a request: the settings of a server, schemas as servers understand them, and the fields of a request."""
 
 from __future__ import annotations
 
@@ -6,13 +6,35 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from itertools import chain
 from types import MappingProxyType
-from weakref import WeakKeyDictionary
 
 from openai import pydantic_function_tool
 from pydantic import BaseModel, JsonValue
 
 from session.game_configuration import Sampling
+from zorkgpt.llm.openai.faults import RequestFailed
+
+REFUSALS = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.NOT_IMPLEMENTED})
+"""Statuses of a server that does not understand the form of a request."""
+_SAMPLING = frozenset(Sampling.model_fields)  # a role's own sampling may hold more, which is not for servers
+_SIGNS_OF_NO_SCHEMA = 2
+_HINTS = {
+    # The stream first: an answer that is held to its schema is worth more than one that streams.
+    "stream": re.compile(r"\bstream(?:ing|ed)?\b", re.IGNORECASE),
+    "response_format": re.compile(r"schema|grammar|structured", re.IGNORECASE),
+}
+_TOO_LONG = re.compile(r"context[ _-]?(?:length|size|window)", re.IGNORECASE)
+_ANNOTATIONS = frozenset({"default", "examples", "discriminator", "title"})
+_CONSTRAINTS = frozenset(
+    {
+        *("minLength", "maxLength", "pattern", "format"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+        *("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "propertyNames"),
+    }
+)
+_UNSUITED_TO_STRICT = frozenset({"prefixItems", "allOf", "patternProperties"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,41 +78,82 @@ class RoleSettings:
     compact: bool = False
 
 
-_ANNOTATIONS = frozenset({"default", "examples", "discriminator", "title"})
-_CONSTRAINTS = frozenset(
-    {
-        *("minLength", "maxLength", "pattern", "format"),
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-        *("minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties", "propertyNames"),
-    }
-)
-_UNSUITED_TO_STRICT = frozenset({"prefixItems", "allOf", "patternProperties"})
+class Dialect:
+    """The fields that a model understands: all fields that can be sent, except those that its server has refused.
+
+    schema_in_prompt: the server does not constrain answers to a schema, so the prompt has to describe it
+    """
+
+    def __init__(self) -> None:
+        self.schema_in_prompt = False
+        self._is_held = False
+        self._words_helped = 0
+        self._formats = [True, False]  # with constraints, then without
+        self._refused: set[str] = set()
+        self._max_tokens = "max_tokens"
+
+    def fields(self, sampling: Sampling, schema: type[BaseModel], settings: RoleSettings) -> dict[str, JsonValue]:
+        """Return the fields of a request other than model and messages, as this model takes them."""
+        fields: dict[str, JsonValue] = {"stream_options": {"include_usage": True}, "stream": True}
+        fields |= settings.extra_body
+        fields |= sampling.model_dump(include=set(_SAMPLING), exclude_none=True)
+        if "max_tokens" in fields:
+            fields[self._max_tokens] = fields.pop("max_tokens")
+        if self._formats:
+            fields["response_format"] = response_format(schema, constraints=self._formats[0], compact=settings.compact)
+        return {name: value for name, value in fields.items() if name not in self._refused}
+
+    def learn_from_answer(self, *, is_plain: bool, needed_words: bool) -> None:
+        """Learn from a usable answer whether the server constrains answers to their schema.
+
+        One invalid answer proves nothing. The server counts as unable if answers were valid only after a repair
+        prompt with the schema, twice, and never without one.
+
+        is_plain: the prompt did not include the schema
+        needed_words: an answer had to be repaired that no server with constrained answers would have returned
+        """
+        self._is_held |= is_plain
+        self._words_helped += needed_words and not is_plain
+        self.schema_in_prompt |= not self._is_held and self._words_helped >= _SIGNS_OF_NO_SCHEMA
+
+    def learn(self, failure: RequestFailed, sent: Mapping[str, JsonValue]) -> str | None:
+        """Return the field of ``sent`` that the server refused, if any, and leave it out or reword it from now on."""
+        words = str(failure)
+        if failure.status not in REFUSALS or _TOO_LONG.search(words):
+            return None
+        blamed = (name for name in sent if name == failure.parameter)
+        named = (name for name in sent if re.search(rf"\b{re.escape(name)}\b", words))
+        hinted = (name for name, hint in _HINTS.items() if name in sent and hint.search(words))
+        unnamed = ("stream",) if failure.status == HTTPStatus.NOT_IMPLEMENTED and "stream" in sent else ()
+        name = next(chain(blamed, named, hinted, unnamed), None)
+        if name == "response_format":
+            del self._formats[0]
+            self.schema_in_prompt |= not self._formats
+        elif name == "max_tokens":
+            self._max_tokens = "max_completion_tokens"
+        elif name == "stream":
+            self._refused |= {"stream", "stream_options"}
+        elif name is not None:
+            self._refused.add(name)
+        return name
 
 
 def response_format(schema: type[BaseModel], *, constraints: bool, compact: bool = False) -> dict[str, JsonValue]:
     """Return the ``response_format`` with which a server constrains its answer to ``schema``, strictly if possible.
 
-    It is cached for each schema.
-
     constraints: keep lengths, ranges and patterns; llama.cpp supports them, OpenAI rejects some
     compact: allow no white space between the fields, in the syntax of llguidance, with which llama.cpp may be built
     """
-    made = _MADE.setdefault(schema, {})
-    if (constraints, compact) not in made:
-        parameters = pydantic_function_tool(schema)["function"].get("parameters", {})
-        dropped = _ANNOTATIONS if constraints else _ANNOTATIONS | _CONSTRAINTS
-        narrowed = _without(json.loads(json.dumps(parameters)), dropped)
-        if compact and isinstance(narrowed, dict):
-            narrowed = narrowed | {"x-guidance": {"whitespace_flexible": False}}
-        name = re.sub(r"[^a-zA-Z0-9_-]", "_", schema.__name__)[:64]
-        made[constraints, compact] = {
-            "type": "json_schema",
-            "json_schema": {"name": name, "strict": _is_closed(narrowed), "schema": narrowed},
-        }
-    return made[constraints, compact]
-
-
-_MADE: WeakKeyDictionary[type[BaseModel], dict[tuple[bool, bool], dict[str, JsonValue]]] = WeakKeyDictionary()
+    parameters = pydantic_function_tool(schema)["function"].get("parameters", {})
+    dropped = _ANNOTATIONS if constraints else _ANNOTATIONS | _CONSTRAINTS
+    narrowed = _without(json.loads(json.dumps(parameters)), dropped)
+    if compact and isinstance(narrowed, dict):
+        narrowed = narrowed | {"x-guidance": {"whitespace_flexible": False}}
+    name = re.sub(r"[^a-zA-Z0-9_-]", "_", schema.__name__)[:64]
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": name, "strict": _is_closed(narrowed), "schema": narrowed},
+    }
 
 
 def schema_instruction(schema: type[BaseModel]) -> str:

@@ -138,7 +138,7 @@ def test_no_letter_is_lost_in_any_tangle_of_tags(pieces: list[str]) -> None:
     ids=range(9),
 )
 def test_the_outermost_whole_objects_are_found_in_order(text: str, objects: list[str]) -> None:
-    assert list(json_objects(text)) == objects
+    assert json_objects(text)[0] == objects
 
 
 WHOLE = r'{"a": [true, false, null, -12.5e-3, "x\u00e9\n"], "b": {"c": "d"}}'
@@ -154,7 +154,7 @@ def breaks_off(text: str) -> bool:
 @pytest.mark.parametrize("before", ["", "Well: ", "Well {x} {}: "])
 def test_an_object_that_stops_anywhere_breaks_off(before: str, end: int) -> None:
     assert breaks_off(before + WHOLE[:end])
-    assert WHOLE[:end] not in json_objects(before + WHOLE[:end])
+    assert WHOLE[:end] not in json_objects(before + WHOLE[:end])[0]
 
 
 @pytest.mark.parametrize("text", ["", "prose", '{"a": 1}', "{'a': 1}", '{"a": 1,}', '{"a": x', '{"a": 1.}'])
@@ -178,7 +178,7 @@ def found_at_every_brace(text: str) -> list[str]:
 @given(st.lists(st.sampled_from(['{"a":', '"', "{", "}", "[", "]", ",", ":", "\\", "1", "true", "e", " ", "\n", "-"])))
 def test_one_pass_finds_what_trying_at_every_brace_finds(pieces: list[str]) -> None:
     text = "".join(pieces) + "\x01"  # which belongs nowhere, so that nothing breaks off
-    assert list(json_objects(text)) == found_at_every_brace(text)
+    assert json_objects(text)[0] == found_at_every_brace(text)
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,21 @@ def test_a_run_that_is_stopped_cancels_the_request_in_flight(step: Step) -> None
         ask(model)
 
 
+def test_a_server_notices_that_its_answer_is_no_longer_wanted() -> None:
+    noticed = Flag()
+
+    class Listens:
+        def play(self, handler: Handler) -> None:
+            if handler.rfile.read(1) == b"":
+                noticed.set()
+
+    stops = Stops(Listens())
+    with MisbehavingServer(stops) as server, model_at(server.base_url, LONG, stops.stop) as model:
+        with pytest.raises(WaitInterrupted):
+            ask(model)
+        assert noticed.wait(5.0)
+
+
 @pytest.mark.parametrize("listener", [full_listener, silent_listener])
 def test_a_run_that_is_stopped_does_not_wait_for_a_connection(listener: Listener) -> None:
     stop = Flag()

@@ -61,8 +61,3 @@ def test_a_schema_with_free_keys_is_not_strict() -> None:
 def test_a_compact_answer_is_held_to_no_white_space_between_its_fields() -> None:
     assert "'x-guidance': {'whitespace_flexible': False}" in str(response_format(Move, constraints=True, compact=True))
     assert "x-guidance" not in str(response_format(Move, constraints=True))
-
-
-def test_the_format_of_a_schema_is_made_once() -> None:
-    assert response_format(Chest, constraints=True) is response_format(Chest, constraints=True)
-    assert response_format(Chest, constraints=False) != response_format(Chest, constraints=True)
