@@ -26,7 +26,7 @@ from managers.episodes.summary import (
     parse_summaries,
     summary_of,
 )
-from managers.knowledge.view import most_useful
+from managers.knowledge.prompt import most_useful
 from managers.knowledge_manager import KnowledgeManager
 from managers.prompting import is_for_a_small_model, turn_text
 from managers.state_manager import StateManager

@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from structlog.typing import FilteringBoundLogger
-from typing_extensions import Self, override
+from typing_extensions import Self, Unpack, override
 
-from managers.base_manager import BaseManager, ManagerParts, ManagerStatus
-from managers.knowledge.analysis import (
-    KnowledgeUpdate,
-    ask_what_can_go,
-    ask_what_is_new,
-    cites_unplayed,
-    ephemeral_entries,
-    is_ephemeral,
-    proposed_text,
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
+from managers.knowledge.analysis import ask_what_can_go, ask_what_is_new, is_ephemeral, proposed_text
+from managers.knowledge.document import Archive, ArchiveEdit, KnowledgeDocument, KnowledgeEdit, parse_knowledge
+from managers.knowledge.prompt import (
+    LearntTurn,
+    Played,
+    by_usefulness,
+    ephemeral_turns,
+    is_trivial,
+    laid_out,
+    memories_of,
+    size,
+    within,
 )
-from managers.knowledge.base import KnowledgeBase, KnowledgeEdit
-from managers.knowledge.prompt import LearntTurn, Played, ephemeral_turns, is_trivial, learnt_turn, what_was_played
-from managers.knowledge.view import by_usefulness, laid_out, size, within
 from managers.map_manager import MapManager
+from managers.objectives.answer import evidence_of
 from managers.prompting import CHARACTERS_PER_TOKEN
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
+from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.files.shared_files import archive_name
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.knowledge import INSIGHTS, NEXT_EPISODE, PLAN_LINES, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import LocationMemories
-from session.text import TokenCounter
+from session.text import text_key
 from session.values import Observation, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
 
@@ -45,41 +46,43 @@ COUNTED = ("updates", "failures", "trivial", "refused", "ephemeral", "taken", "a
 
 
 class KnowledgeManager(BaseManager):
-    """Owns ``knowledgebase.md`` and its archive.
+    """Owns ``knowledgebase.md``, and ``knowledgebase.archive.md`` with every line removed from it.
 
     model: finds out what turns have taught, in the role ``analysis``; other managers use it too
     memory_manager: provides the turns that are true only in this episode; without it there are none
     map_manager: provides the names of the locations of memories
-    tokens: counts the tokens of prompts
+    asked_turn: the turn of this episode in which an update was last due
 
     Outside a run, every change is written at once. Raises ``StoreError`` if a file cannot be read.
     """
 
     def __init__(
         self,
-        logger: logging.Logger | FilteringBoundLogger,
+        logger: Log,
         config: GameConfiguration,
         game_state: GameState,
         model: LanguageModel,
         *,
         memory_manager: LocationMemories | None = None,
         map_manager: MapManager | None = None,
-        tokens: TokenCounter | None = None,
+        **shared: Unpack[SharedParts],
     ) -> None:
-        super().__init__(logger, config, game_state)
+        super().__init__(logger, config, game_state, **shared)
         self.model = model
         self.memory_manager = memory_manager
         self.map_manager = map_manager
-        self.tokens = tokens or TokenCounter()
-        self._base = KnowledgeBase(config.zork_game_workdir / config.knowledge_file)
-        self.stores = self._base.stores
+        path = config.zork_game_workdir / config.knowledge_file
+        self._knowledge: DocumentStore[KnowledgeDocument, KnowledgeEdit] = DocumentStore(path, parse_knowledge)
+        self._archive: DocumentStore[Archive, ArchiveEdit] = DocumentStore(
+            path.with_name(archive_name(path.name)), Archive
+        )
+        self.stores = (self._archive, self._knowledge)  # the archive first, so that no line is ever in neither file
         self._counts: Counter[str] = Counter()
-        self._asked_turn = 0
+        self.asked_turn = 0
         self._turns: tuple[LearntTurn, ...] = ()
         self._learnt: tuple[str, ...] = ()
         self._evidence: tuple[int, ...] = ()
         self._shown = self._most_useful()
-        self._told = self._shown, 0, ""  # what is shown, in how many tokens, and the text that this makes
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self:
@@ -91,7 +94,7 @@ class KnowledgeManager(BaseManager):
             parts.model,
             memory_manager=parts.find(SimpleMemoryManager),
             map_manager=parts.find(MapManager) if parts.config.map.shown else None,
-            tokens=parts.tokens,
+            **parts.shared,
         )
 
     @classmethod
@@ -99,11 +102,6 @@ class KnowledgeManager(BaseManager):
     def shared_files(cls, config: GameConfiguration) -> tuple[SharedFile, ...]:
         name = config.knowledge_file
         return (SharedFile(name, "knowledgebase.md"), SharedFile(archive_name(name), "knowledgebase.archive.md"))
-
-    @property
-    def asked_turn(self) -> int:
-        """The turn of this episode in which an update was last due."""
-        return self._asked_turn
 
     def section(self, observation: Observation) -> PromptSection | None:
         """Return what is known, within a fifth of the agent's prompt."""
@@ -119,18 +117,15 @@ class KnowledgeManager(BaseManager):
         """
         if not self.config.knowledge.enabled:
             return ""
-        shown, room, _ = self._told
-        if shown is not self._shown or room != tokens:
-            self._told = self._shown, tokens, laid_out(within(self._shown, tokens * CHARACTERS_PER_TOKEN))
-        return self._told[2]
+        return laid_out(within(self._shown, tokens * CHARACTERS_PER_TOKEN))
 
     def full_text(self) -> str:
         """Return all of ``knowledgebase.md`` including pending changes, or "" if this run has no knowledge base."""
-        return self._base.document.render() if self.config.knowledge.enabled else ""
+        return self._knowledge.document.render() if self.config.knowledge.enabled else ""
 
     def entries(self) -> tuple[KnowledgeEntry, ...]:
         """Return every line in the order of the file, or nothing if this run has no knowledge base."""
-        return self._base.document.entries() if self.config.knowledge.enabled else ()
+        return self._knowledge.document.entries() if self.config.knowledge.enabled else ()
 
     def plan(self) -> tuple[str, ...]:
         """Return the lines below ``NEXT EPISODE``, written by the program or by hand."""
@@ -141,15 +136,11 @@ class KnowledgeManager(BaseManager):
         old = tuple(entry for entry in self.entries() if entry.section == NEXT_EPISODE and entry.is_ours)
         played = (Source(self.game_state.episode, 1, self.game_state.turn_count),)
         new = [KnowledgeLine(text, played) for text in map(proposed_text, lines) if text][:PLAN_LINES]
-        self._base.revise(
-            KnowledgeEdit(old, tuple(KnowledgeEntry(NEXT_EPISODE, line) for line in new)),
-            self.game_state.episode,
-            self.game_state.turn_count,
-        )
+        self._write(KnowledgeEdit(old, tuple(KnowledgeEntry(NEXT_EPISODE, line) for line in new)))
 
     def insights(self) -> dict[str, tuple[KnowledgeLine, ...]]:
         """Return the lines below each heading of ``CROSS-EPISODE INSIGHTS``."""
-        entries = self._base.document.entries()
+        entries = self._knowledge.document.entries()
         return {title: tuple(entry.line for entry in entries if entry.section == title) for title in INSIGHTS}
 
     def learn(self, record: TurnRecord) -> None:
@@ -159,9 +150,11 @@ class KnowledgeManager(BaseManager):
         no model is called.
         """
         if self.config.knowledge.enabled:
-            turn = learnt_turn(record, self.game_state.visited_locations)
+            facts = evidence_of(record, self.game_state.visited_locations)
+            turn = LearntTurn(record, tuple(fact.text for fact in facts))
             self._turns = (*self._turns, turn)[-MOST_WAITING:]
-            self._evidence += (turn.turn,) if turn.is_evidence else ()
+            if turn.is_telling or record.came_to_light:
+                self._evidence += (record.turn,)
         if record.is_of_route:
             return
         if self.memory_manager is not None and self._is_time() and not is_trivial(self._turns):
@@ -176,17 +169,21 @@ class KnowledgeManager(BaseManager):
         """
         return self._is_time() and self._update()
 
-    def end(self, end: EpisodeEnd) -> None:
-        """Update the knowledge at the end of an episode."""
-        del end
-        self.update_at_end()
+    def end(self, end: EpisodeEnd | None = None) -> bool:
+        """Update the knowledge at the end of an episode, and return whether it changed.
 
-    def update_at_end(self) -> bool:
-        """Update the knowledge however many turns have passed, and return whether it was changed.
-
-        Lines that were learnt in this episode, from turns that are all ephemeral by now, go to the archive.
+        Lines that were learnt in this episode, from turns that are all ephemeral by now, go to the archive. A line of
+        an older file, whose episodes may have the same numbers, stays.
         """
-        is_changed = self._drop_ephemeral()
+        del end
+        episode, ephemeral = self.game_state.episode, self._ephemeral_turns()
+        learnt = (entry for entry in self._known() if entry.is_ours and text_key(entry.line.text) in self._learnt)
+        gone = tuple(entry for entry in learnt if is_ephemeral(entry.line, episode, ephemeral))
+        is_changed = bool(gone) and self._revise(KnowledgeEdit(removed=gone))
+        if is_changed:
+            self._counts["ephemeral"] += len(gone)
+            self.log_info("lines of this episode alone go to the archive", texts=[entry.line.text for entry in gone])
+            self._shown = self._most_useful()
         return self._update() or is_changed
 
     def admits(self, line: KnowledgeLine) -> bool:
@@ -194,8 +191,12 @@ class KnowledgeManager(BaseManager):
 
         The line needs a source that is not ephemeral, and no source may be a turn that was not played.
         """
-        episode = self.game_state.episode
-        if not line.text or not line.sources or cites_unplayed(line, episode, self.game_state.turn_count):
+        episode, last_turn = self.game_state.episode, self.game_state.turn_count
+        cites_unplayed = any(
+            source.episode == episode and not 1 <= source.first_turn <= source.last_turn <= last_turn
+            for source in line.sources
+        )
+        if not line.text or not line.sources or cites_unplayed:
             reason = "refused"
         elif is_ephemeral(line, episode, self._ephemeral_turns()):
             reason = "ephemeral"
@@ -223,82 +224,79 @@ class KnowledgeManager(BaseManager):
         that were there before stay regardless of their sources, because an older file may number its episodes alike.
         """
         given = [KnowledgeEntry(title, line) for title, lines in insights.items() for line in lines]
-        known = [entry for entry in self._base.document.entries() if entry.section in insights and entry.is_ours]
+        known = [entry for entry in self._knowledge.document.entries() if entry.section in insights and entry.is_ours]
         added = [entry for entry in given if entry in known or self.admits(entry.line)]
         self._revise(KnowledgeEdit(tuple(known), tuple(added)))
 
     def reset(self, game_state: GameState | None = None) -> None:
         """Begin a new episode, with all that is known, also what others have written since."""
         super().reset(game_state)
-        self._asked_turn, self._turns, self._learnt, self._evidence = 0, (), (), ()
+        self.asked_turn, self._turns, self._learnt, self._evidence = 0, (), (), ()
         self._refresh()
         self._shown = self._most_useful()
 
     @override
     def get_status(self) -> ManagerStatus:
-        entries = self._base.document.entries()
+        entries = self._knowledge.document.entries()
         return {
             "type": "knowledge",
-            "state": {"file": str(self._base.path), "asked_turn": self._asked_turn},
+            "state": {"file": str(self._knowledge.path), "asked_turn": self.asked_turn},
             "metrics": {
                 "lines": len(entries),
                 "lines_of_people": sum(not entry.is_ours for entry in entries),
                 "tokens": size(entries) // CHARACTERS_PER_TOKEN,
                 "pending_turns": len(self._turns),
-                "pending_edits": self._base.unsaved,
+                "pending_edits": self._knowledge.unsaved + self._archive.unsaved,
                 **{name: self._counts[name] for name in COUNTED},
             },
         }
 
     def _is_time(self) -> bool:
-        waited = self.game_state.turn_count - self._asked_turn
+        waited = self.game_state.turn_count - self.asked_turn
         return waited >= self.config.knowledge_update_interval and not self.game_state.game_over
 
-    def _drop_ephemeral(self) -> bool:
-        entries, episode = self._known(), self.game_state.episode
-        gone = ephemeral_entries(entries, self._learnt, episode, self._ephemeral_turns())
-        if not gone or not self._revise(KnowledgeEdit(removed=gone)):
-            return False
-        self._counts["ephemeral"] += len(gone)
-        self.log_info("lines of this episode alone go to the archive", texts=[entry.line.text for entry in gone])
-        self._shown = self._most_useful()
-        return True
-
     def _update(self) -> bool:
-        self._asked_turn = self.game_state.turn_count
+        self.asked_turn = self.game_state.turn_count
         if is_trivial(self._turns):
             self._counts["trivial"] += bool(self._turns)
             return False
         self._refresh()
-        budget, entries = self.config.prompt_budgets.analysis, self._known()
+        episode, memories = self.game_state.episode, self.memory_manager
+        names = {} if self.map_manager is None else self.map_manager.game_map.room_names
+        played = Played(
+            episode,
+            self._turns,
+            ephemeral=memories_of(episode, memories.ephemeral_cache, names) if memories else (),
+            persistent=memories_of(episode, memories.memory_cache, names) if memories else (),
+            ephemeral_turns=self._ephemeral_turns(),
+        )
+        budget = self.config.prompt_budgets.analysis
         try:
-            answered = ask_what_is_new(self.model, self._played(), entries, budget, self.tokens)
+            answered = ask_what_is_new(self.model, played, self._known(), budget, self.tokens)
         except LanguageModelError as error:
             self._report_failure(error)
             return False
-        self._turns = ()
-        self._counts["trivial"] += answered is None
-        is_changed = answered is not None and self._take(answered)
+        self._turns, is_changed = (), False
+        if answered is None:
+            self._counts["trivial"] += 1
+        else:
+            edit = answered.edit
+            is_changed = self._revise(edit)
+            self._counts.update(
+                updates=1,
+                taken=len(edit.added) if is_changed else 0,
+                refused=len(answered.refused),
+                ephemeral=len(answered.ephemeral),
+            )
+            self.log_info(
+                "knowledge updated",
+                taken=[entry.line.text for entry in edit.added],
+                replaced=[entry.line.text for entry in edit.removed],
+                refused=answered.refused,
+                ephemeral=answered.ephemeral,
+            )
         self._consolidate()
         self._shown = self._most_useful()
-        return is_changed
-
-    def _take(self, answered: KnowledgeUpdate) -> bool:
-        edit = answered.edit
-        is_changed = self._revise(edit)
-        self._counts.update(
-            updates=1,
-            taken=len(edit.added) if is_changed else 0,
-            refused=len(answered.refused),
-            ephemeral=len(answered.ephemeral),
-        )
-        self.log_info(
-            "knowledge updated",
-            taken=[entry.line.text for entry in edit.added],
-            replaced=[entry.line.text for entry in edit.removed],
-            refused=answered.refused,
-            ephemeral=answered.ephemeral,
-        )
         return is_changed
 
     def _consolidate(self) -> None:
@@ -325,20 +323,25 @@ class KnowledgeManager(BaseManager):
         self.log_warning("the knowledge stays as it is: the model gave no answer", error=str(error))
 
     def _revise(self, edit: KnowledgeEdit) -> bool:
+        """Write the edit, and note what it archives and which of its lines are new in this episode."""
         self._counts["archived"] += len(edit.removed)
-        self._learnt += edit.new_keys(self._base.document.entries())
-        return self._base.revise(edit, self.game_state.episode, self.game_state.turn_count)
+        standing = {text_key(entry.line.text) for entry in self._knowledge.document.entries()}
+        keys = (text_key(entry.line.text) for entry in edit.added)
+        self._learnt += tuple(key for key in keys if key not in standing)
+        return self._write(edit)
 
-    def _played(self) -> Played:
-        names = {} if self.map_manager is None else self.map_manager.game_map.room_names
-        return what_was_played(self.game_state, self._turns, self.memory_manager, names, self._evidence)
+    def _write(self, edit: KnowledgeEdit) -> bool:
+        """Make the edit, archive what it removes, and return whether it changed anything. Raises ``StoreError``."""
+        if edit.removed:
+            self._archive.apply(ArchiveEdit(edit.removed, self.game_state.episode, self.game_state.turn_count))
+        return self._knowledge.apply(edit)
 
     def _ephemeral_turns(self) -> frozenset[int]:
         return ephemeral_turns(self.memory_manager, self.game_state.episode, self._evidence)
 
     def _known(self) -> tuple[KnowledgeEntry, ...]:
         """Return all lines except those of the plan."""
-        return tuple(entry for entry in self._base.document.entries() if entry.section != NEXT_EPISODE)
+        return tuple(entry for entry in self._knowledge.document.entries() if entry.section != NEXT_EPISODE)
 
     def _most_useful(self) -> tuple[KnowledgeEntry, ...]:
         entries = by_usefulness(self._known())
@@ -347,6 +350,7 @@ class KnowledgeManager(BaseManager):
     def _refresh(self) -> None:
         """Read changes by others. If the file cannot be read, the previous content remains."""
         try:
-            self._base.refresh()
+            self._knowledge.refresh()
+            self._archive.refresh()
         except StoreError as error:
             self.log_warning("the knowledge cannot be read", error=str(error))

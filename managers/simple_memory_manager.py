@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
-from typing_extensions import Self, override
+from typing_extensions import Self, Unpack, override
 
-from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus
+from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.map_manager import MapManager
-from managers.memory.learner import MemoryLearner
 from managers.memory.news import NewsLedger
-from managers.memory.outcome import ZMachineContext
-from managers.memory.prompt import last_turn, location_text, shuffled_location
-from managers.memory.synthesis import Revision, require_location_id
-from managers.memory.tiers import MemoryTiers
+from managers.memory.outcome import ActionOutcome, ZMachineContext, as_record
+from managers.memory.prompt import (
+    brief_question,
+    last_turn,
+    location_text,
+    memory_of,
+    shuffled_location,
+    visit_prompt,
+    worked_again,
+    worth_keeping,
+)
+from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker
+from managers.memory.tiers import MemoryTiers, Revision, require_location_id
+from managers.prompting import is_for_a_small_model
 from managers.route_manager import RouteManager
 from session.context import Place, PromptSection
-from session.errors import StoreError
+from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
 from session.files.markdown import MarkdownProblem
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus, MemoryStatusType, MemorySynthesisResponse
-from session.text import TokenCounter
+from session.memory import (
+    INVALIDATION_MARKER,
+    PERSISTENCES,
+    Memory,
+    MemoryStatus,
+    MemoryStatusType,
+    MemorySynthesisResponse,
+)
+from session.text import counted
 from session.values import Location, Observation, TurnRecord
 from zorkgpt.llm.language_model import LanguageModel
 
@@ -38,6 +56,9 @@ __all__ = [
 ]
 
 NEWS_FILE = "memory_news.txt"
+MOST_MEMORIES = 8  # of one visit
+LOGGED_REASONING = 200  # characters
+COUNTED = ("synthesis_calls", "synthesis_failures", "memories_learnt", "core_validation_downgrade")
 
 
 class SimpleMemoryManager(BaseManager):
@@ -47,8 +68,6 @@ class SimpleMemoryManager(BaseManager):
     ephemeral_cache: the episode's own memories by location id
 
     llm_client: the model that writes memories; without it nothing is learnt from play
-    directions: the story's own direction words (``StoryFacts.directions``)
-    tokens: counts the tokens of texts
     routes: reports the turn in which a route was interrupted
     map_manager: counts visits, including those before a location had a memory
 
@@ -63,31 +82,22 @@ class SimpleMemoryManager(BaseManager):
         game_state: GameState,
         llm_client: LanguageModel | None = None,
         *,
-        directions: Iterable[str] = (),
-        tokens: TokenCounter | None = None,
         routes: RouteManager | None = None,
         map_manager: MapManager | None = None,
+        **shared: Unpack[SharedParts],
     ) -> None:
-        super().__init__(logger, config, game_state)
+        super().__init__(logger, config, game_state, **shared)
         self.llm_client = llm_client
-        self._map = map_manager
-        self.tokens = tokens or TokenCounter()
         self.memory_file = config.zork_game_workdir / config.simple_memory.memory_file
+        self._routes = routes
+        self._map = map_manager
         self._tiers = MemoryTiers(self.memory_file, self)
         self.memory_cache: dict[int, list[Memory]] = self._tiers.persistent
         self.ephemeral_cache: dict[int, list[Memory]] = self._tiers.ephemeral
         self._ledger = NewsLedger(config.zork_game_workdir / NEWS_FILE, self._note_failure)
         self.stores = (self._tiers.store, self._ledger)
-        self._learner = MemoryLearner(
-            self,
-            self._tiers,
-            self._ledger,
-            lambda: self.llm_client,
-            has_stopped=lambda: routes is not None and routes.has_stopped,
-            directions=directions,
-            rooms=lambda: {} if map_manager is None else map_manager.game_map.room_names,
-            tokens=self.tokens,
-        )
+        self._visit = VisitTracker()
+        self._counts: Counter[str] = Counter()
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self | None:
@@ -99,10 +109,9 @@ class SimpleMemoryManager(BaseManager):
             parts.config,
             parts.game_state,
             parts.model,
-            directions=parts.story.directions,
-            tokens=parts.tokens,
             routes=parts.find(RouteManager),
             map_manager=parts.find(MapManager),
+            **parts.shared,
         )
 
     @classmethod
@@ -155,19 +164,28 @@ class SimpleMemoryManager(BaseManager):
         return self._tiers.remove(title)
 
     def get_location_memory(self, location_id: int | None) -> str:
-        """Return the location's memories in the agent's format, persistent ones first; "" if there are none."""
+        """Return the location's memories in the agent's format, persistent ones first; "" if there are none.
+
+        They follow a line with the numbers of visits and of episodes, unless this is the first visit.
+        """
         if location_id is None:
             return ""
-        text = location_text(
-            self._tiers.at(location_id),
-            self.config.simple_memory,
-            self.tokens,
-            show_markers=self.config.show_persistence_markers,
-        )
-        has_come = location_id == self.game_state.current_room_id != self._learner.visit.location_id
-        on_map = (0, 0) if self._map is None else self._map.visits(location_id)
-        visits = self._tiers.visits(location_id, self.game_state.episode if has_come else None, on_map)
-        return f"{visits}{text}" if text else ""
+        show_markers = self.config.show_persistence_markers
+        memories = self._tiers.at(location_id)
+        text = location_text(memories, self.config.simple_memory, self.tokens, show_markers=show_markers)
+        if not text:
+            return ""
+        in_file = self._tiers.store.document.visits().get(location_id)
+        figures = (0, 0) if self._map is None else self._map.visits(location_id)
+        if in_file is not None:
+            # The file does not count the visit that has just begun, nor visits before the location had a memory.
+            has_come = location_id == self.game_state.current_room_id != self._visit.location_id
+            episodes = {*in_file.episodes, self.game_state.episode} if has_come else {*in_file.episodes}
+            figures = max(figures, (in_file.count + has_come, len(episodes)))
+        count, episode_count = figures
+        if count > 1:
+            return f"You've been here {count} times across {counted(episode_count, 'episode')}.\n{text}"
+        return text
 
     def shown_location(self, location_id: int) -> int | None:
         """Return the location whose memories are shown at ``location_id``: another one if an ablation shuffles them.
@@ -189,15 +207,31 @@ class SimpleMemoryManager(BaseManager):
 
     def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
         """Count the memories of the location by persistence, without superseded ones."""
-        breakdown = {"core": 0, "permanent": 0, "ephemeral": 0}
-        for memory in self._tiers.at(location_id):
-            if memory.status != MemoryStatus.SUPERSEDED:
-                breakdown[memory.persistence] += 1
-        return breakdown
+        believed = (memory for memory in self._tiers.at(location_id) if memory.status != MemoryStatus.SUPERSEDED)
+        counts = Counter(memory.persistence for memory in believed)
+        return {persistence: counts[persistence] for persistence in PERSISTENCES}
 
     def learn(self, record: TurnRecord) -> None:
-        """Add the turn to its visit. See :meth:`MemoryLearner.learn`."""
-        self._learner.learn(record)
+        """Add the turn to its visit, and learn from the visit once it ends or its news have waited some turns.
+
+        What a turn teaches belongs to the location at which it began. On a route only a death is news, and the step at
+        which it stopped.
+        """
+        location, visit = record.before.location, self._visit
+        if location is None or record.after.refusal is not None:
+            return
+        if location.num != visit.location_id:
+            self.consider()
+            self._tiers.visit(location, record.episode)
+        outcome = ActionOutcome.of(record, location, self.movements, first_visit=visit.enter(location.num))
+        visit.laid_down[location.num].update(outcome.laid_down)
+        has_stopped = self._routes is not None and self._routes.has_stopped
+        is_as_known = record.is_of_route and not record.after.died and not has_stopped
+        if not is_as_known and self._is_news(outcome):
+            visit.add(outcome)
+        visit.tried.add((outcome.command, outcome.had_effect))
+        if visit.is_due(record, flush_on_death=self.config.simple_memory.flush_on_death):
+            self.consider()
 
     def record_action_outcome(
         self,
@@ -219,7 +253,11 @@ class SimpleMemoryManager(BaseManager):
         turn = self.game_state.turn_count + (0 if is_recorded else 1)
         require_location_id(location_id)
         location = Location(location_id, location_name)
-        self._learner.learn_at_once(location, turn, action, response, z_machine_context)
+        record = as_record(location, self.game_state.episode, turn, action, response, z_machine_context)
+        first_visit = z_machine_context.get("first_visit", False)
+        outcome = ActionOutcome.of(record, location, self.movements, first_visit=first_visit)
+        if self._is_news(outcome):
+            self._synthesise((outcome,))
 
     def section(self, observation: Observation) -> PromptSection | None:
         """Return the section with the memories of the location."""
@@ -229,24 +267,20 @@ class SimpleMemoryManager(BaseManager):
 
     def commit(self) -> None:
         """Write pending memories. A failure to write is logged."""
-        self._learner.commit()
+        self._tiers.commit()
+        self._ledger.commit()
 
     def consider(self) -> None:
         """Learn from the pending news of the current visit."""
-        self._learner.conclude()
+        self._synthesise(self._visit.take())
 
     def end(self, end: EpisodeEnd | None = None) -> None:
         """Learn from the last visit of the episode. The next commit writes all memories."""
         del end
-        self._learner.conclude()
+        self.consider()
         self._tiers.store.demand()
         if not self._tiers.store.holds:
             self.commit()
-
-    def flush(self) -> None:
-        """Learn from the current visit, and write all memories."""
-        self.end()
-        self.commit()
 
     def reset_episode(self) -> None:
         """Begin a new episode in the same ``game_state``: see :meth:`reset`."""
@@ -257,7 +291,7 @@ class SimpleMemoryManager(BaseManager):
         self.end()
         self.log_info("ephemeral memories are gone", count=self.get_ephemeral_count())
         self.ephemeral_cache.clear()
-        self._learner.forget()
+        self._visit = VisitTracker()
         super().reset(game_state)
 
     @override
@@ -269,13 +303,12 @@ class SimpleMemoryManager(BaseManager):
         here = self.game_state.current_room_id
         if here is None:
             return ()
-        memories = [*self._tiers.persistent.get(here, ()), *self._tiers.ephemeral.get(here, ())]
+        memories = [*self.memory_cache.get(here, ()), *self.ephemeral_cache.get(here, ())]
         believed = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
         return tuple(f"[{memory.persistence}] {memory.title}" for memory in believed)
 
     @override
     def get_status(self) -> ManagerStatus:
-        names = ("synthesis_calls", "synthesis_failures", "memories_learnt", "core_validation_downgrade")
         return {
             "type": "simple_memory",
             "state": {"file": str(self.memory_file), "writable": not self._tiers.is_failing},
@@ -283,17 +316,113 @@ class SimpleMemoryManager(BaseManager):
                 "locations": len(self.memory_cache),
                 "persistent_memories": self.get_persistent_count(),
                 "ephemeral_memories": self.get_ephemeral_count(),
-                "pending_news": len(self._learner.visit.news),
+                "pending_news": len(self._visit.news),
                 "pending_edits": self._tiers.store.unsaved,
                 "refused": self._tiers.refused,
-                **{name: self._learner.counts[name] for name in names},
+                **{name: self._counts[name] for name in COUNTED},
             },
         }
 
     def _note_failure(self, error: StoreError) -> None:
-        if not self._learner.counts["notes_failed"]:
+        if not self._counts["notes_failed"]:
             self.log_warning("what was considered may be considered again in the next run", error=str(error))
-        self._learner.counts["notes_failed"] += 1
+        self._counts["notes_failed"] += 1
+
+    def _is_news(self, outcome: ActionOutcome) -> bool:
+        """Return whether the outcome is news by itself, or because the command failed earlier on this visit.
+
+        A repeated command without effect is rarely news if it has worked on this visit: it is done.
+        """
+        memories, is_news = self._tiers.at(outcome.location.num), self._ledger.is_news
+        has_differed = (outcome.command, not outcome.had_effect) in self._visit.tried
+        if has_differed and not (outcome.record.is_in_fight or outcome.is_idle):
+            return outcome.had_effect or (outcome.is_substantial and is_news(outcome, memories))
+        return is_news(outcome, memories)
+
+    def _synthesise(self, outcomes: tuple[ActionOutcome, ...]) -> None:
+        """Have the model choose what to remember of these outcomes, and store it.
+
+        If it does not answer, they remain news. It is not called about a single command that the parser did not
+        understand.
+        """
+        model = self.llm_client
+        if model is None or not any(
+            len(outcomes) > 1 or each.was_understood or each.is_substantial for each in outcomes
+        ):
+            return
+        visit = self._news_of(outcomes)
+        try:
+            answers = self._ask(model, visit)
+        except LanguageModelError as error:
+            self._counts["synthesis_failures"] += 1
+            self.log_warning("nothing learnt from a visit", location_id=outcomes[0].location.num, error=str(error))
+            return
+        made = filter(None, [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]])
+        self._ledger.note(outcomes, [memory for memory in made if memory.persistence != "ephemeral"], visit.memories)
+        if not self._tiers.store.holds:
+            self.commit()
+
+    def _news_of(self, outcomes: tuple[ActionOutcome, ...]) -> VisitNews:
+        here, state = outcomes[0].location.num, self.game_state
+        memories = tuple(self._tiers.at(here))
+        elsewhere = {}
+        for room in sorted(state.visited_locations - {here}):
+            found = tuple(memory for memory in self._tiers.at(room) if memory.status != MemoryStatus.SUPERSEDED)
+            if found:
+                elsewhere[room] = found
+        rooms = {} if self._map is None else self._map.game_map.room_names
+        return VisitNews(outcomes, memories, elsewhere, rooms, worked_again(memories, here, state))
+
+    def _ask(self, model: LanguageModel, visit: VisitNews) -> list[VisitMemory]:
+        """Return the memories that the model makes of the visit.
+
+        A small model only chooses among the turns, if none of them scored or killed. Raises ``LanguageModelError``.
+        """
+        budget = self.config.prompt_budgets.memory
+        if not is_for_a_small_model(budget, "memory", self.tokens):
+            self._counts["synthesis_calls"] += 1
+            window = self.config.get_memory_history_window()
+            prompt = visit_prompt(visit, self.game_state, self.tokens, window=window, budget=budget)
+            return model.complete("memory", prompt, VisitSynthesis).value.memories
+        outcomes = worth_keeping(visit)
+        telling = [outcome for outcome in outcomes if outcome.record.score_change or outcome.record.after.died]
+        if telling or len(outcomes) <= 1:
+            return [memory_of(outcome) for outcome in telling or outcomes]
+        self._counts["synthesis_calls"] += 1
+        prompt, schema = brief_question(outcomes)
+        chosen = model.complete("memory", prompt, schema).value.turn
+        return [memory_of(outcome) for outcome in outcomes if outcome.record.turn == chosen]
+
+    def _adopt(self, answer: VisitMemory, visit: VisitNews) -> Memory | None:
+        """Add the answer's memory and invalidate those that it names, even if the new memory is refused.
+
+        Returns the memory if it was added.
+        """
+        tier = visit.tier(answer, self._visit.laid_down[visit.outcomes[0].location.num])
+        if tier is not None and tier != answer.persistence:
+            reason = "not shown on arrival" if visit.first else "not first visit"
+            self._counts["core_validation_downgrade"] += 1
+            self.log_warning(
+                f"CORE memory rejected: {reason}, downgrading to {tier.upper()}", title=answer.memory_title
+            )
+            answer = answer.model_copy(update={"persistence": tier})
+        episode = self.game_state.episode
+        main, *others = visit.revisions(answer, episode)
+        self.log_info(
+            "memory synthesised",
+            location_id=main.location_id,
+            title=answer.memory_title,
+            reasoning=answer.reasoning[:LOGGED_REASONING],
+        )
+        new = main.new if main.new is not None and self._tiers.revise(main) else None
+        self._counts["memories_learnt"] += new is not None
+        if new is None:
+            others = [*visit.revisions(answer.model_copy(update={"should_remember": False}), episode)]
+            others[0] = replace(others[0], superseded=())
+        for revision in others:
+            if revision.invalidated:
+                self._tiers.revise(revision)
+        return new
 
 
 def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:

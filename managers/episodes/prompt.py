@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from managers.episodes.summary import STEPS_KEPT, Death, EpisodeSummary, Scored
 from managers.knowledge.analysis import entries_numbered, proposed_text, with_sources_of
-from managers.knowledge.view import numbered_list
+from managers.knowledge.prompt import numbered_list
 from managers.prompting import Line, Part, fitted_prompt, share_out, turn_text
 from session.events import EpisodeEnd
 from session.knowledge import INSIGHTS, KnowledgeEntry, KnowledgeLine, Source, as_sources

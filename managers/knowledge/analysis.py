@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
-from managers.knowledge.base import KnowledgeEdit
-from managers.knowledge.document import read_line
+from managers.knowledge.document import KnowledgeEdit, read_line
 from managers.knowledge.prompt import (
-    LearntTurn,
+    LONGEST_LINE,
     Played,
     Question,
     brief_question,
+    by_usefulness,
     consolidation_question,
+    size,
     told_in_brief,
     update_question,
-    wants_brief_prompt,
 )
-from managers.knowledge.view import LONGEST_LINE, by_usefulness, size
+from managers.prompting import is_for_a_small_model
 from session.knowledge import KnowledgeEntry, KnowledgeLine, as_sources
 from session.text import TokenCounter, cut_middle, text_key
 from zorkgpt.llm.language_model import LanguageModel
@@ -53,16 +53,14 @@ def _as_section(value: object) -> object:
 
 
 def _as_turns(value: object) -> object:
-    parts = value if isinstance(value, list) else str(value).split(",")
-    return [turn for part in parts for turn in _spelt_out(str(part))]
-
-
-def _spelt_out(part: str) -> Iterator[int]:
-    """Yield the turns of ``12``, ``T12`` or ``12-14``, or nothing for any other text."""
-    span = _SPAN.fullmatch(part.strip())
-    if span is not None:
-        first, last = int(span[1]), int(span[2] or span[1])
-        yield from range(first, min(last, first + LONGEST_SPAN) + 1)
+    """Return the turns of a list or of a text like ``12, T14-16``, without what is neither a turn nor a span."""
+    turns: list[int] = []
+    for part in value if isinstance(value, list) else str(value).split(","):
+        span = _SPAN.fullmatch(str(part).strip())
+        if span is not None:
+            first, last = int(span[1]), int(span[2] or span[1])
+            turns += range(first, min(last, first + LONGEST_SPAN) + 1)
+    return turns
 
 
 Turns = Annotated[list[int], BeforeValidator(_as_turns)]
@@ -124,7 +122,7 @@ def ask_what_is_new(
     A small model, whose prompts have few tokens, only chooses a turn; the words are the story's. Raises
     ``LanguageModelError``.
     """
-    if wants_brief_prompt(budget, tokens):
+    if is_for_a_small_model(budget, "knowledge", tokens):
         question = brief_question(played, budget, tokens)
         answer = _brief_answer(model, played, question) if question.turns else None
     else:
@@ -158,14 +156,6 @@ def ask_what_can_go(
     return KnowledgeEdit(tuple(gone), tuple(added))
 
 
-def cites_unplayed(line: KnowledgeLine, episode: int, last_turn: int) -> bool:
-    """Return whether the line cites a turn of the episode that was not played; ``last_turn`` was the last that was."""
-    return any(
-        source.episode == episode and not 1 <= source.first_turn <= source.last_turn <= last_turn
-        for source in line.sources
-    )
-
-
 def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: Collection[int]) -> bool:
     """Return whether all turns that the line cites are of this episode and among its ``ephemeral`` turns."""
     return all(
@@ -175,42 +165,18 @@ def is_ephemeral(line: KnowledgeLine, episode: int, ephemeral: Collection[int]) 
     )
 
 
-def ephemeral_entries(
-    entries: Iterable[KnowledgeEntry], learnt: Collection[str], episode: int, ephemeral: Collection[int]
-) -> tuple[KnowledgeEntry, ...]:
-    """Return the program's lines that were learnt in this episode from ephemeral turns only.
-
-    learnt: the keys of the lines learnt in this episode; without it, a line of an older file whose episodes have the
-        same numbers would be included
-    """
-    return tuple(
-        entry
-        for entry in entries
-        if entry.is_ours and text_key(entry.line.text) in learnt and is_ephemeral(entry.line, episode, ephemeral)
-    )
-
-
 def _brief_answer(model: LanguageModel, played: Played, question: Question) -> KnowledgeAnswer:
     """Return the turn that the model chose as an answer of one line. A single turn needs no call."""
-    shown = {turn.turn: turn for turn in played.turns if turn.turn in question.turns}
-    turn = next(iter(shown.values()))
-    if len(shown) > 1:
-        turn = shown[model.complete("analysis", question.prompt, _brief_schema(shown)).value.turn]
-    text = told_in_brief(turn, played.history[turn.turn - 1])
-    return KnowledgeAnswer(lines=[ProposedLine(section=_section(turn), text=text, turns=[turn.turn])])
-
-
-def _brief_schema(turns: Iterable[int]) -> type[BriefKnowledge]:
-    """Return a ``BriefKnowledge`` that allows only these turns."""
-    allowed: Any = Literal[tuple(turns)]
-    return create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(allowed, ...))
-
-
-def _section(turn: LearntTurn) -> FilledSection:
-    """Return the section that the points and the death of a turn speak for."""
-    if turn.died:
-        return "DEATH & DANGER ANALYSIS"
-    return "DANGERS & THREATS" if turn.score_change < 0 else "PUZZLE SOLUTIONS"
+    chosen = question.turns[0]
+    if len(question.turns) > 1:
+        turns: Any = Literal[question.turns]
+        schema = create_model(BriefKnowledge.__name__, __base__=BriefKnowledge, turn=(turns, ...))
+        chosen = model.complete("analysis", question.prompt, schema).value.turn
+    record = next(turn.record for turn in played.turns if turn.record.turn == chosen)
+    section: FilledSection = "DANGERS & THREATS" if (record.score_change or 0) < 0 else "PUZZLE SOLUTIONS"
+    if record.after.died:
+        section = "DEATH & DANGER ANALYSIS"
+    return KnowledgeAnswer(lines=[ProposedLine(section=section, text=told_in_brief(record), turns=[chosen])])
 
 
 def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> KnowledgeUpdate:
@@ -224,19 +190,23 @@ def _update(answer: KnowledgeAnswer, question: Question, played: Played) -> Know
     refused, ephemeral = [], []
     for proposed in answer.lines:
         line = KnowledgeLine(proposed_text(proposed.text), as_sources(played.episode, proposed.turns))
-        refusal = _refusal(proposed, line, question.turns)
-        if refusal:
-            refused.append(f"{refusal}: {line.text}")
+        unknown = [turn for turn in proposed.turns if turn not in question.turns]
+        if not line.text:
+            refused.append(f"no text: {line.text}")
+        elif not proposed.turns:
+            refused.append(f"cites no turn: {line.text}")
+        elif unknown:
+            refused.append(f"cites turn {unknown[0]}, which was not shown: {line.text}")
         elif is_ephemeral(line, played.episode, played.ephemeral_turns):
             ephemeral.append(line.text)
         else:
             replaced = [entry for entry in entries_numbered(proposed.replaces, question.known) if entry not in removed]
-            removed += [entry for entry in replaced if entry.section not in HARD_WON or is_about(line, entry.line)]
+            removed += [entry for entry in replaced if entry.section not in HARD_WON or _is_about(line, entry.line)]
             added.append(KnowledgeEntry(proposed.section, line))
     return KnowledgeUpdate(KnowledgeEdit(tuple(removed), tuple(added)), tuple(refused), tuple(ephemeral))
 
 
-def is_about(line: KnowledgeLine, known: KnowledgeLine) -> bool:
+def _is_about(line: KnowledgeLine, known: KnowledgeLine) -> bool:
     """Return whether a line can be about the same as a known one.
 
     It can if it cites one of its turns, names one of its locations or commands, or has half of its telling words.
@@ -246,25 +216,12 @@ def is_about(line: KnowledgeLine, known: KnowledgeLine) -> bool:
         for one in line.sources
         for other in known.sources
     )
-    if cites_its_turn or any(each & other for each, other in zip(_named(line.text), _named(known.text), strict=True)):
+    locations = set(_LOCATION.findall(line.text)) & set(_LOCATION.findall(known.text))
+    commands = set(map(text_key, _QUOTED.findall(line.text))) & set(map(text_key, _QUOTED.findall(known.text)))
+    if cites_its_turn or locations or commands:
         return True
     words = set(_TELLING_WORD.findall(known.text.casefold()))
     return 2 * len(words & set(_TELLING_WORD.findall(line.text.casefold()))) >= len(words) > 0
-
-
-def _named(text: str) -> tuple[set[str], set[str]]:
-    """Return the numbers of the locations and the commands in quotation marks that a line names."""
-    return set(_LOCATION.findall(text)), {text_key(each) for each in _QUOTED.findall(text)}
-
-
-def _refusal(proposed: ProposedLine, line: KnowledgeLine, turns: Collection[int]) -> str:
-    """Return why the line may not be added, or "". ``turns``: the turns in the prompt."""
-    if not line.text:
-        return "no text"
-    if not proposed.turns:
-        return "cites no turn"
-    unknown = [turn for turn in proposed.turns if turn not in turns]
-    return f"cites turn {unknown[0]}, which was not shown" if unknown else ""
 
 
 def proposed_text(text: str) -> str:

@@ -1,4 +1,4 @@
-"""``knowledgebase.md`` as a document: read from any text, and edited without losing a byte of what users wrote.
+"""``knowledgebase.md`` and its archive as documents: read from any text, edited without losing a byte of users' text.
 
     - Fumes kill within two turns without the smoke hood. *(Ep1, T12-14; Ep2, T3)*
 
@@ -23,6 +23,7 @@ from session.files.markdown import (
     MarkdownSection,
     escape,
     unescape,
+    usual_line_end,
 )
 from session.knowledge import (
     CROSS_EPISODE,
@@ -37,6 +38,7 @@ from session.knowledge import (
 from session.text import one_line, text_key
 
 TITLE = "# Knowledge Base"
+ARCHIVE_TITLE = "# Archive of the knowledge base"
 
 _ORDER = {title: place for place, title in enumerate((NEXT_EPISODE, *SECTIONS, *INSIGHTS))}
 _KNOWN_TITLES = {text_key(title): title for title in _ORDER}
@@ -57,12 +59,7 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
 
     def entries(self) -> tuple[KnowledgeEntry, ...]:
         """Return every line of knowledge, in the order of the file."""
-        return tuple(
-            KnowledgeEntry(section.heading, block.content)
-            for section in self.sections
-            for block in section.blocks
-            if block.content is not None
-        )
+        return tuple(KnowledgeEntry(section.heading, line) for section in self.sections for line in section.contents)
 
     def doubts(self) -> list[MarkdownProblem]:
         """Return the headings that are probably misspelled; what is below them is in a section of its own."""
@@ -86,8 +83,8 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
         for at, section in enumerate(self.sections):
             if section.heading == entry.section or (not alone and section.heading in SECTIONS):
                 for number, block in enumerate(section.blocks):
-                    if _has_key(block, key):
-                        changed = _with_more_sources(block, entry.line)
+                    if block.content is not None and text_key(block.content.text) == key:
+                        changed = _with_more_sources(block, block.content, entry.line)
                         blocks = (*section.blocks[:number], changed, *section.blocks[number + 1 :])
                         return self if changed is block else self.with_blocks(at, blocks)
         document = self.with_section_titled(entry.section)
@@ -103,7 +100,8 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
         key = text_key(entry.line.text)
 
         def kept(block: KnowledgeBlock) -> KnowledgeBlock | None:
-            return None if _has_key(block, key) and block.content is not None and block.content.sources else block
+            line = block.content
+            return None if line is not None and line.sources and text_key(line.text) == key else block
 
         return self.with_each_block(lambda title: title == entry.section, kept)
 
@@ -123,6 +121,64 @@ class KnowledgeDocument(MarkdownDocument[str, KnowledgeLine]):
         level, end = "###" if title in INSIGHTS else "##", self.line_end
         heading: KnowledgeBlock = MarkdownBlock(f"{level} {title}{end}{end}")
         return self.with_section(at, MarkdownSection(title, (heading,)), TITLE)
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeEdit:
+    """Lines to remove and lines to add, in one write.
+
+    Lines of people are never removed, nor is one that is added again.
+    """
+
+    removed: tuple[KnowledgeEntry, ...] = ()
+    added: tuple[KnowledgeEntry, ...] = ()
+
+    def __post_init__(self) -> None:
+        kept = {(entry.section, text_key(entry.line.text)) for entry in self.added}
+        removed = (entry for entry in self.removed if (entry.section, text_key(entry.line.text)) not in kept)
+        object.__setattr__(self, "removed", tuple(removed))
+
+    def apply_to(self, document: KnowledgeDocument) -> KnowledgeDocument:
+        """Return the document with the edit, as its file will be read back, or the same document if nothing changes."""
+        edited = document
+        for entry in self.removed:
+            edited = edited.remove(entry)
+        for entry in self.added:
+            edited = edited.add(entry)
+        return document if edited is document else parse_knowledge(edited.render())
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """The text of an archive."""
+
+    text: str
+
+    def render(self) -> str:
+        """Return the text of the file."""
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveEdit:
+    """Adds removed lines of knowledge to the archive, with the episode and turn in which they were removed."""
+
+    entries: tuple[KnowledgeEntry, ...]
+    episode: int
+    turn: int
+
+    def apply_to(self, archive: Archive) -> Archive:
+        """Return the archive with the lines that it lacks, or the same archive if it has all of them."""
+        known = {line.strip() for line in archive.text.splitlines()}
+        until = f"until Ep{self.episode}, T{self.turn}"
+        lines = (f"{write_line(entry.line)} (in {entry.section} {until})" for entry in self.entries)
+        new = [line for line in lines if line not in known]
+        if not new:
+            return archive
+        end = usual_line_end(archive.text)
+        text = archive.text or f"{ARCHIVE_TITLE}{end}{end}"
+        gap = "" if text.endswith(("\n", "\r")) else end
+        return Archive(text + gap + "".join(line + end for line in new))
 
 
 def parse_knowledge(text: str) -> KnowledgeDocument:
@@ -145,8 +201,13 @@ def write_line(line: KnowledgeLine) -> str:
 def read_line(markdown: str) -> KnowledgeLine:
     """Return the content of a list item or a paragraph, given all its lines without the list marker."""
     sources = _SOURCES.search(markdown)
-    text = markdown if sources is None else markdown[: sources.start()]
-    return KnowledgeLine(unescape(one_line(text)), () if sources is None else _read_sources(sources[0]))
+    if sources is None:
+        return KnowledgeLine(unescape(one_line(markdown)))
+    found = ((int(episode), int(first), int(last or first)) for episode, first, last in _TURNS.findall(sources[0]))
+    return KnowledgeLine(
+        unescape(one_line(markdown[: sources.start()])),
+        tuple(Source(episode, min(first, last), max(first, last)) for episode, first, last in found),
+    )
 
 
 class _KnowledgeReader(MarkdownReader[str, KnowledgeLine]):
@@ -184,31 +245,20 @@ class _KnowledgeReader(MarkdownReader[str, KnowledgeLine]):
         )
 
 
-def _has_key(block: KnowledgeBlock, key: str) -> bool:
-    return block.content is not None and text_key(block.content.text) == key
-
-
-def _with_more_sources(block: KnowledgeBlock, line: KnowledgeLine) -> KnowledgeBlock:
-    """Return the block with the sources of ``line`` added, or the same block if it is a user's or already has them."""
-    if block.content is None or not block.content.sources:
-        return block
-    more = replace(block.content, sources=(*block.content.sources, *line.sources))
-    found = _SOURCES.search(block.text)
-    if more == block.content or found is None:
+def _with_more_sources(block: KnowledgeBlock, known: KnowledgeLine, line: KnowledgeLine) -> KnowledgeBlock:
+    """Return the block of ``known`` with the sources of ``line``, or itself if it is a user's or already has them."""
+    more = replace(known, sources=(*known.sources, *line.sources))
+    found = _SOURCES.search(block.text) if known.sources else None
+    if more == known or found is None:
         return block
     space = found[0][len(found[0].rstrip()) :]
     return MarkdownBlock(f"{block.text[: found.start()]}{_written(more.sources)}{space}", more)
 
 
 def _written(sources: Iterable[Source]) -> str:
-    return f"*({'; '.join(map(_written_source, merged_sources(sources)))})*"
-
-
-def _written_source(source: Source) -> str:
-    last = "" if source.last_turn == source.first_turn else f"-{source.last_turn}"
-    return f"Ep{source.episode}, T{source.first_turn}{last}"
-
-
-def _read_sources(markdown: str) -> tuple[Source, ...]:
-    found = ((int(episode), int(first), int(last or first)) for episode, first, last in _TURNS.findall(markdown))
-    return tuple(Source(episode, min(first, last), max(first, last)) for episode, first, last in found)
+    """Return the sources as they are written behind a line: ``*(Ep1, T12-14; Ep2, T3)*``."""
+    spans = []
+    for source in merged_sources(sources):
+        last = "" if source.last_turn == source.first_turn else f"-{source.last_turn}"
+        spans.append(f"Ep{source.episode}, T{source.first_turn}{last}")
+    return f"*({'; '.join(spans)})*"

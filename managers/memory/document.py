@@ -1,23 +1,26 @@
 """``Memories.md`` as a document that is parsed from any text and edited without changing other bytes.
 
-See docs/specification.md, Memories.md format; :mod:`managers.memory.written_memory` writes and reads one memory.
+    ## Location 15: Kitchen
+    **Visits:** 3 | **Episodes:** 1, 2
+
+    **[CATEGORY - PERSISTENCE - STATUS] Title** *(Ep1, T12-14, +5)*
+    [Superseded at T50 by "Better approach"]
+    ~~Text, on as many lines as it has.~~
+
+Of a memory only the category and the title are required. ACTIVE is left out; a missing persistence means permanent
+(docs/specification.md, Memories.md format).
+
+Text that would be parsed as something else is escaped. White space around a line does not count. An empty line ends
+the text, so an empty line within it is written as a lone backslash, Markdown's line break.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Final, Literal, cast
 
-from managers.memory.written_memory import (
-    NotUnderstood,
-    ends_text,
-    is_reference,
-    read_memory,
-    write_memory,
-    write_superseded,
-)
 from session.files.markdown import (
     COMMENT,
     MarkdownBlock,
@@ -25,13 +28,16 @@ from session.files.markdown import (
     MarkdownProblem,
     MarkdownReader,
     MarkdownSection,
+    by_number,
     escape,
+    escape_all,
     unescape,
 )
-from session.memory import INVALIDATION_MARKER, Memory, MemoryStatus
+from session.memory import INVALIDATION_MARKER, MARKERS, PERSISTENCES, STATUSES, Memory, MemoryStatus, MemoryStatusType
 from session.text import one_line, text_key
 
 TITLE = "# Location Memories"
+EMPTY_LINE: Final = "\\"
 
 _VISITS = re.compile(r"\*\*Visits:\*\*\s*([0-9]{1,9})\s*\|\s*\*\*Episodes:\*\*\s*([^\r\n]*)", re.IGNORECASE)
 _EPISODE = re.compile(r"\b[0-9]{1,9}\b")
@@ -39,7 +45,24 @@ _LOCATION = re.compile(r"#+\s*Location\s+#?([0-9]{1,9})\b\s*[:\u2013\u2014-]?\s*
 _UNNAMED = re.compile(r"(#+\s*Location\s+#?[0-9]{1,9})[ \t]*[:\u2013\u2014-]?[ \t]*", re.IGNORECASE)
 _TOP_HEADING = re.compile(r"##?(?!#)")
 _BROKEN_LOCATION = re.compile(r"##\s*Loca|[*_]*Location\s+#?\w+[*_]*\s*:", re.IGNORECASE)
-_STARTS_OF_HEADINGS = frozenset("#*_Ll")
+
+_METADATA = (
+    r"\s*(?:Ep(?:isode|ep)?[\s_]*(?P<episode>[0-9]{1,9}))?[\s,]*"
+    r"(?:T(?:urns?)?\s*(?P<turns>[0-9]{1,9}(?:\s?[-\u2013]\s?[0-9]{1,9})?))?[\s,]*"
+    r"(?P<score>[+-]?[0-9]{1,9})?\s*"
+)
+_HEADER = re.compile(rf"\*\*\[([^\]]*)\](\s.*|)\*\*(?:\s*\*\((?:(?i:{_METADATA})|(?P<unknown>[^()]*))\)\*)?")
+_DASH = re.compile(r"\s*[-\u2013\u2014]\s*")
+_SUPERSEDED = re.compile(r'\[Superseded(?: at T(?:(\d{1,9})|\w+))?(?: by "(.*)")?\]', re.ASCII | re.IGNORECASE)
+_INVALIDATED = re.compile(r'\[Invalidated(?: at T(?:(\d{1,9})|\w+))?(?:: ?"(.*)")?\]', re.ASCII | re.IGNORECASE)
+_STRIKETHROUGH = re.compile(r"~~(.*)~~", re.DOTALL)
+_REFERENCE_STARTS = ("[superseded", "[invalidated")
+
+_ENDS_TEXT = re.compile(r"##|#(?:\s|$)|#\s*location\b|\*\*\[|\*\*Visits:|(?:-{3,}|\*{3,}|_{3,})$|<!--", re.IGNORECASE)
+_FENCE = "```"
+
+_MARGINS = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+_LEADING_MARKS = re.compile(r"([^\w\s])\1*")
 
 _NO_LOCATION = 'This names no location: write "## Location 15: Kitchen".'
 _NOWHERE = 'This memory belongs to no location: put it below a heading like "## Location 15: Kitchen".'
@@ -71,6 +94,7 @@ class VisitCount:
 MemoriesContent = Memory | VisitCount
 MemoriesBlock = MarkdownBlock[MemoriesContent]
 MemoriesSection = MarkdownSection[LocationHeading, MemoriesContent]
+ChangeKind = Literal["added", "changed", "superseded", "invalidated", "removed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +107,7 @@ class MemoryChange:
     """
 
     location_id: int
-    kind: Literal["added", "changed", "superseded", "invalidated", "removed"]
+    kind: ChangeKind
     memory: Memory
 
 
@@ -96,7 +120,7 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         found: dict[int, list[Memory]] = {}
         for section in self.sections:
             location_id = section.heading.location_id
-            memories = _memories_in(section) if location_id is not None else ()
+            memories = [content for content in section.contents if isinstance(content, Memory)]
             if location_id is not None and memories:
                 found.setdefault(location_id, []).extend(memories)
         return found
@@ -117,11 +141,6 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
 
         return self._marked(message)
 
-    def memories_at(self, location_id: int) -> list[Memory]:
-        """Return the memories of one location, including superseded ones, in the order of the file."""
-        sections = (section for section in self.sections if section.heading.location_id == location_id)
-        return [memory for section in sections for memory in _memories_in(section)]
-
     def visits(self) -> dict[int, VisitCount]:
         """Return the visits in the file by location id."""
         found: dict[int, VisitCount] = {}
@@ -130,12 +149,6 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
                 if section.heading.location_id is not None and isinstance(content, VisitCount):
                     found.setdefault(section.heading.location_id, content)
         return found
-
-    def visits_at(self, location_id: int) -> VisitCount | None:
-        """Return the visits of one location, or ``None`` if the file does not contain them."""
-        sections = (section for section in self.sections if section.heading.location_id == location_id)
-        contents = (content for section in sections for content in section.contents)
-        return next((content for content in contents if isinstance(content, VisitCount)), None)
 
     def names(self) -> dict[int, str]:
         """Return the name of every location with a section, by id; "" if no heading contains a name."""
@@ -149,11 +162,20 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
     def changes_since(self, earlier: MemoriesDocument) -> list[MemoryChange]:
         """Return every change of a memory since ``earlier``, location by location in the order of this document."""
         old, new = earlier.memories(), self.memories()
-        return [
-            change
-            for location_id in dict.fromkeys([*new, *old])
-            for change in _changes_at(location_id, old.get(location_id, []), new.get(location_id, []))
-        ]
+        changes: list[MemoryChange] = []
+        for location_id in dict.fromkeys([*new, *old]):
+            before, after = old.get(location_id, []), new.get(location_id, [])
+            stood = {text_key(memory.title) for memory in before if memory.status != MemoryStatus.SUPERSEDED}
+            gone = stood - {text_key(memory.title) for memory in after}
+            for memory in after:
+                kind: ChangeKind = "changed" if text_key(memory.title) in stood else "added"
+                if memory.status == MemoryStatus.SUPERSEDED:
+                    kind = "invalidated" if memory.superseded_by == INVALIDATION_MARKER else "superseded"
+                if memory not in before:
+                    changes.append(MemoryChange(location_id, kind, memory))
+            removed = (memory for memory in before if text_key(memory.title) in gone)
+            changes += (MemoryChange(location_id, "removed", memory) for memory in removed)
+        return changes
 
     def add_memory(self, location_id: int, location_name: str, memory: Memory) -> MemoriesDocument:
         """Return the document with the memory as the last of its location's section.
@@ -162,10 +184,14 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         known. Other sections do not move. Raises ``ValueError`` for an ephemeral memory.
         """
         written: MemoriesBlock = MarkdownBlock(write_memory(memory, self.line_end) + self.line_end, memory)
-        at = self._section_of(location_id)
-        if at is not None:
-            return self.with_last_block(at, written)
-        at, end, name = self._place_for(location_id), self.line_end, one_line(location_name)
+        section_at = self._section_of(location_id)
+        if section_at is not None:
+            return self.with_last_block(section_at, written)
+        located = [(at, section.heading.location_id) for at, section in enumerate(self.sections)]
+        places = [(at, other) for at, other in located if other is not None]
+        after = places[-1][0] + 1 if places else len(self.sections)
+        at = next((at for at, other in places if other > location_id), after)
+        end, name = self.line_end, one_line(location_name)
         blocks: tuple[MemoriesBlock, ...] = (
             MarkdownBlock(f"## Location {location_id}{f': {escape(name)}' if name else ''}{end}"),
             *((self._first_visit(memory.episode),) if memory.episode else ()),
@@ -221,8 +247,16 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
             return self
         heading, *others = self.sections[at].blocks
         for number, block in enumerate(others):
-            if isinstance(block.content, VisitCount):
-                others[number] = _with_one_visit_more(block, block.content, episode)
+            line = _VISITS.search(block.text)
+            if line is not None and isinstance(block.content, VisitCount):
+                listed, episodes = line[2].rstrip(), block.content.episodes
+                end = line.start(2) + len(listed)
+                if episode not in episodes:
+                    listed = f"{listed}, {episode}" if listed else str(episode)
+                    episodes = (*episodes, episode)
+                count, between = block.content.count + 1, block.text[line.end(1) : line.start(2)]
+                text = f"{block.text[: line.start(1)]}{count}{between}{listed}{block.text[end:]}"
+                others[number] = MarkdownBlock(text, VisitCount(count, episodes))
                 return self.with_blocks(at, (heading, *others))
         if not heading.text.endswith(("\n", "\r")):
             heading = replace(heading, text=heading.text + self.line_end)
@@ -232,14 +266,6 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         """Return the index of the location's first section."""
         numbered = enumerate(self.sections)
         return next((at for at, section in numbered if section.heading.location_id == location_id), None)
-
-    def _place_for(self, location_id: int) -> int:
-        """Return the index for a new section: at least 1, because index 0 is the text above all headings."""
-        places = [at for at, section in enumerate(self.sections) if section.heading.location_id is not None]
-        for at in places:
-            if cast("int", self.sections[at].heading.location_id) > location_id:
-                return at
-        return places[-1] + 1 if places else len(self.sections)
 
     def _first_visit(self, episode: int) -> MemoriesBlock:
         return MarkdownBlock(f"**Visits:** 1 | **Episodes:** {episode}{self.line_end}", VisitCount(1, (episode,)))
@@ -265,7 +291,7 @@ class _MemoriesReader(MarkdownReader[LocationHeading, MemoriesContent]):
         return MarkdownSection(heading, (self.take(self.at + 1, problem=_NO_LOCATION if is_broken else ""),))
 
     def take_block(self) -> MemoriesBlock:
-        line = self.bare[self.at]
+        line, end = self.bare[self.at], self.at + 1
         if not line:
             return self.take_space()
         if line.startswith("**["):
@@ -273,10 +299,13 @@ class _MemoriesReader(MarkdownReader[LocationHeading, MemoriesContent]):
         if line.startswith(COMMENT):
             return self.take_comment(_UNCLOSED)
         if line.lower().startswith("**visits:"):
-            return self._take_visits()
-        if ends_text(line):
-            return self.take(self.at + 1)
-        return self.take(self._end_of_text(self.at + 1), problem="" if self.heading.location_id is None else _STRAY)
+            visits = _VISITS.fullmatch(line)
+            if visits is None:
+                return self.take(end, problem=_NO_VISITS)
+            episodes = tuple(int(episode) for episode in _EPISODE.findall(visits[2]))
+            return self.take(end, VisitCount(int(visits[1]), episodes))
+        is_stray = self.heading.location_id is not None and not ends_text(line)
+        return self.take(end if ends_text(line) else self._end_of_text(end), problem=_STRAY if is_stray else "")
 
     def _take_memory(self) -> MemoriesBlock:
         end = self._end_of_memory()
@@ -307,18 +336,9 @@ class _MemoriesReader(MarkdownReader[LocationHeading, MemoriesContent]):
             end += 1
         return end
 
-    def _take_visits(self) -> MemoriesBlock:
-        line = _VISITS.fullmatch(self.bare[self.at])
-        if line is None:
-            return self.take(self.at + 1, problem=_NO_VISITS)
-        episodes = tuple(int(episode) for episode in _EPISODE.findall(line[2]))
-        return self.take(self.at + 1, VisitCount(int(line[1]), episodes))
-
 
 def _read_heading(line: str) -> LocationHeading | None:
     """Parse a line that begins a section: a valid or malformed location, or a heading of level 1 or 2."""
-    if not line or line[0] not in _STARTS_OF_HEADINGS or line.startswith("**["):
-        return None
     location = _LOCATION.fullmatch(line)
     if location:
         return LocationHeading(int(location[1]), unescape(location[2]))
@@ -327,45 +347,157 @@ def _read_heading(line: str) -> LocationHeading | None:
     return None
 
 
-def _memories_in(section: MemoriesSection) -> list[Memory]:
-    return [content for content in section.contents if isinstance(content, Memory)]
+class NotUnderstood(Exception):
+    """Lines begin like a memory but are not one. The message is one sentence for the user who wrote them."""
 
 
-def _with_one_visit_more(block: MemoriesBlock, visits: VisitCount, episode: int) -> MemoriesBlock:
-    """Return the line of visits with the new numbers. The rest of the line does not change."""
-    line = _VISITS.search(block.text)
-    if line is None:
-        return block
-    count, episodes = visits.count + 1, visits.episodes
-    listed = line[2].rstrip()
-    if episode not in episodes:
-        episodes = (*episodes, episode)
-        listed = f"{listed}, {episode}" if listed else str(episode)
-    text = (
-        block.text[: line.start(1)]
-        + str(count)
-        + block.text[line.end(1) : line.start(2)]
-        + listed
-        + block.text[line.start(2) + len(line[2].rstrip()) :]
+def ends_text(line: str) -> bool:
+    """Return whether a line, given without the white space around it, cannot belong to a memory's text."""
+    return not line or _ENDS_TEXT.match(line) is not None
+
+
+def is_reference(line: str) -> bool:
+    """Return whether a line explains why a memory is superseded, or tries to."""
+    return line.startswith("[") and line.lower().startswith(_REFERENCE_STARTS)
+
+
+def write_memory(memory: Memory, line_end: str = "\n") -> str:
+    """Return the memory's lines, the last without a line end.
+
+    Raises ``ValueError`` for an ephemeral memory: none is ever written.
+    """
+    if memory.persistence == "ephemeral":
+        raise ValueError(f"ephemeral memories are never written: {memory.title}")
+    markers = f"{memory.category} - {memory.persistence.upper()}"
+    if memory.status != MemoryStatus.ACTIVE:
+        markers += f" - {memory.status}"
+    title = escape(memory.title).replace("*", r"\*")
+    known = [
+        f"Ep{memory.episode}" if memory.episode else "",
+        f"T{memory.turns}" if memory.turns else "",
+        "" if memory.score_change is None else f"{memory.score_change:+d}",
+    ]
+    metadata = ", ".join(filter(None, known))
+    header = f"**[{markers}] {title}**" + (f" *({metadata})*" if metadata else "")
+    return line_end.join([header, *_written_body(memory)])
+
+
+def write_superseded(lines: str, memory: Memory, line_end: str) -> str:
+    """Return the lines of a memory that has been superseded since, updated to ``memory``.
+
+    The header stays as it was written, except for the status.
+    """
+    header = re.split(r"[\r\n]", lines, maxsplit=1)[0]
+    markers = header[header.index("[") + 1 : header.index("]")]
+    struck, found = re.subn(
+        r"([-\u2013\u2014]\s*)(?:ACTIVE|TENTATIVE)\b", r"\1SUPERSEDED", markers, flags=re.IGNORECASE
     )
-    return replace(block, text=text, content=VisitCount(count, episodes))
+    if not found:
+        struck = f"{markers.rstrip()} - SUPERSEDED"
+    last_end = line_end if lines.endswith(("\n", "\r")) else ""
+    return line_end.join([header.replace(markers, struck, 1), *_written_body(memory)]) + last_end
 
 
-def _changes_at(location_id: int, old: Sequence[Memory], new: Sequence[Memory]) -> Iterator[MemoryChange]:
-    known, stood, kept = set(old), _standing_titles(old), {text_key(memory.title) for memory in new}
-    for memory in new:
-        if memory not in known:
-            is_changed = text_key(memory.title) in stood
-            if memory.status != MemoryStatus.SUPERSEDED:
-                yield MemoryChange(location_id, "changed" if is_changed else "added", memory)
-            elif memory.superseded_by == INVALIDATION_MARKER:
-                yield MemoryChange(location_id, "invalidated", memory)
-            else:
-                yield MemoryChange(location_id, "superseded", memory)
-    for memory in old:
-        if text_key(memory.title) in stood - kept:
-            yield MemoryChange(location_id, "removed", memory)
+def read_memory(lines: Sequence[str]) -> tuple[Memory, str]:
+    """Return the memory in the lines, and one sentence about what was not understood, or "".
+
+    lines: a header, a reference, blank lines, text, all without white space around them
+
+    Raises ``NotUnderstood`` for lines that are not a memory.
+    """
+    header, problem = _read_header(lines[0])
+    given_up = _given_up(header, lines[1]) if len(lines) > 1 else None
+    memory, text_at = (header, 1) if given_up is None else (given_up, 2)
+    struck = memory.status == MemoryStatus.SUPERSEDED
+    memory = replace(memory, text=_read_text(lines[text_at:], struck=struck))
+    if not problem and memory.status != header.status:
+        problem = "This memory is given up below its header, which does not say SUPERSEDED."
+    elif not problem and text_at < len(lines) and is_reference(lines[text_at]):
+        problem = f'{lines[text_at]} is not like [Superseded at T50 by "Title"].'
+    return memory, problem
 
 
-def _standing_titles(memories: Sequence[Memory]) -> set[str]:
-    return {text_key(memory.title) for memory in memories if memory.status != MemoryStatus.SUPERSEDED}
+def _read_header(line: str) -> tuple[Memory, str]:
+    """Read a header with its markers in any order and any case, as a memory without text, and what is wrong with it."""
+    header = _HEADER.fullmatch(line)
+    if header is None:
+        raise NotUnderstood("A memory begins with a line like **[NOTE - PERMANENT] Title** *(Ep1, T12, +5)*.")
+    markers, title, episode, turns, score, unknown = header.groups()
+    category, *others = (part.upper() for part in _DASH.split(markers.strip()))
+    if not category or category in MARKERS:
+        raise NotUnderstood(f"[{markers}] begins with no category: write [NOTE - PERMANENT] or the like.")
+    persistence, status = "permanent", "ACTIVE"
+    for marker in others:
+        if marker == "EPHEMERAL":
+            raise NotUnderstood("An EPHEMERAL memory ends with its episode, so none is read from this file.")
+        if marker in STATUSES:
+            status = marker
+        elif marker.lower() in PERSISTENCES:
+            persistence = marker.lower()
+        else:
+            raise NotUnderstood(f"{marker} in [{markers}] is neither CORE nor PERMANENT nor a status.")
+    title = unescape(title.strip())
+    if not title.strip():
+        raise NotUnderstood("This memory has no title.")
+    memory = Memory(
+        category=category,
+        title=title,
+        episode=int(episode or 0),
+        turns=turns or "",
+        score_change=None if score is None else int(score),
+        text="",
+        persistence=persistence,
+        status=cast("MemoryStatusType", status),
+    )
+    return memory, "" if unknown is None else f"*({unknown})* is not like *(Ep1, T12-14, +5)*, so it is not used."
+
+
+def _given_up(memory: Memory, line: str) -> Memory | None:
+    """Return the memory as the line below its header explains why it was given up; ``None`` for any other line."""
+    superseded, invalidated = _SUPERSEDED.fullmatch(line), _INVALIDATED.fullmatch(line)
+    found = superseded or invalidated
+    if found is None:
+        return None
+    turn = int(found[1]) if found[1] else None
+    quoted = None if found[2] is None else unescape(found[2])
+    if invalidated:
+        return memory.invalidated(quoted, turn)
+    return replace(memory, status=MemoryStatus.SUPERSEDED, superseded_by=quoted, superseded_at_turn=turn)
+
+
+def _read_text(lines: Sequence[str], *, struck: bool) -> str:
+    text = "\n".join(lines).lstrip("\n")
+    strikethrough = _STRIKETHROUGH.fullmatch(text) if struck else None
+    if strikethrough:
+        text = strikethrough[1]
+    if "\\" not in text and "&#" not in text and not struck:
+        return text
+    stripped = (line.strip() for line in text.split("\n"))
+    return "\n".join("" if line == EMPTY_LINE else unescape(line) for line in stripped)
+
+
+def _written_body(memory: Memory) -> list[str]:
+    lines = [_written_line(line) for line in memory.text.split("\n")]
+    if memory.status != MemoryStatus.SUPERSEDED:
+        return lines
+    if memory.text:
+        lines[0] = f"~~{lines[0]}"
+        lines[-1] = f"{lines[-1]}~~"
+    at = "" if memory.superseded_at_turn is None else f" at T{memory.superseded_at_turn}"
+    reference = f"[Superseded{at}]" if at else ""
+    if memory.superseded_by == INVALIDATION_MARKER:
+        reason = memory.invalidation_reason
+        reference = f"[Invalidated{at}]" if reason is None else f'[Invalidated{at}: "{escape(reason)}"]'
+    elif memory.superseded_by is not None:
+        reference = f'[Superseded{at} by "{escape(memory.superseded_by)}"]'
+    return [reference, *lines] if reference else lines
+
+
+def _written_line(line: str) -> str:
+    if not line:
+        return EMPTY_LINE
+    margins = cast("re.Match[str]", _MARGINS.fullmatch(line))
+    written = f"{by_number(margins[1])}{escape(margins[2])}{by_number(margins[3])}"
+    if ends_text(written) or is_reference(written) or written.startswith(_FENCE):
+        return _LEADING_MARKS.sub(escape_all, written, count=1)
+    return written

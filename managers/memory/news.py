@@ -38,13 +38,13 @@ class NewsLedger(SharedStore):
 
     def __init__(self, path: Path, warn: Callable[[StoreError], None]) -> None:
         super().__init__(path)
-        lines = _lines_of(path)
+        lines = _lines(read_shared(path))
         if len(lines) > 2 * MOST_REMEMBERED:
             with locked(path):
-                lines = _lines_of(path)
+                lines = _lines(read_shared(path))
                 write_atomically(path, _written(lines[-MOST_REMEMBERED:]), durable=False)
         self._warn = warn
-        self._made = _parsed(lines[-MOST_REMEMBERED:])
+        self._made = _titles_by_key(lines)
         self._unwritten: tuple[str, ...] = ()
         self._repeated: tuple[str, ...] = ()
         self._known: int | None = None  # lines that the file had before turns were repeated, until it is compared
@@ -64,12 +64,16 @@ class NewsLedger(SharedStore):
 
         memories: all memories of the location, including superseded ones
         """
+        record = outcome.record
         standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
-        if outcome.first_visit and not outcome.is_walk_through and self._is_new_sight(outcome, memories):
+        walked_through = outcome.is_direction and record.moved
+        if outcome.first_visit and not walked_through and self._is_new_sight(outcome, memories):
             return True
-        if outcome.score_change or outcome.died:
-            return not any(tells(memory, outcome) for memory in standing) and not self._is_remembered(outcome, memories)
-        if outcome.in_fight and any(speaks_of(memory, outcome) for memory in standing):
+        if record.score_change or record.after.died:
+            believed = [memory for memory in memories if memory.superseded_by != INVALIDATION_MARKER]
+            is_remembered = self._made.get(outcome.key) in {_digested(memory.title) for memory in believed}
+            return not is_remembered and not any(tells(memory, outcome) for memory in standing)
+        if record.is_in_fight and any(speaks_of(memory, outcome) for memory in standing):
             return False
         if any(key not in self._made for key in _contradictions(outcome, standing)):
             return True
@@ -88,11 +92,12 @@ class NewsLedger(SharedStore):
         new: dict[str, str] = {}
         standing = [memory for memory in known if memory.status != MemoryStatus.SUPERSEDED]
         for outcome in outcomes:
-            telling = [memory for memory in made if outcome.turn in memory.span]
-            if outcome.score_change or outcome.died:
+            record = outcome.record
+            telling = [memory for memory in made if record.turn in memory.span]
+            if record.score_change or record.after.died:
                 telling = telling or [*made] or standing
             new[outcome.key] = _title_of(telling)
-            if outcome.moved:
+            if record.moved:
                 new[outcome.passage_key] = ""
             core = _title_of([memory for memory in made if memory.persistence == "core"])
             new.update(dict.fromkeys(outcome.arrival_keys, core))
@@ -111,8 +116,8 @@ class NewsLedger(SharedStore):
     def hold(self, inputs: Inputs, base: bytes | None = None) -> None:
         super().hold(inputs)
         if inputs.is_repeating:
-            lines = _lines_in(base or b"")
-            self._known, self._made = len(lines), _parsed(lines[-MOST_REMEMBERED:])
+            lines = _lines(base)
+            self._known, self._made = len(lines), _titles_by_key(lines)
 
     @override
     def commit(self) -> None:
@@ -140,7 +145,7 @@ class NewsLedger(SharedStore):
         try:
             with locked(self.path):
                 entries = [*self._repeated, *self._unwritten]
-                for line in () if self._known is None else _lines_of(self.path)[self._known :]:
+                for line in () if self._known is None else _lines(read_shared(self.path))[self._known :]:
                     if entries[:1] == [line]:
                         entries.pop(0)
                 if entries:
@@ -157,7 +162,7 @@ class NewsLedger(SharedStore):
     def _is_new(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
         """Return whether the outcome was not considered before. If the player waited, the response decides."""
         tells_more = self._is_mostly_new(outcome.aside_keys, memories)
-        if outcome.is_idle and outcome.moved:
+        if outcome.is_idle and outcome.record.moved:
             return not self._was_considered(outcome.passage_key, memories)
         if outcome.is_idle and outcome.aside_keys:
             return tells_more
@@ -167,11 +172,6 @@ class NewsLedger(SharedStore):
         """Return whether the key was submitted to a model, and the resulting memory, if any, is still in the file."""
         title = self._made.get(key)
         return title == "" or title in {_digested(memory.title) for memory in memories}
-
-    def _is_remembered(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
-        """Return whether the outcome has a memory that was not invalidated."""
-        believed = [memory for memory in memories if memory.superseded_by != INVALIDATION_MARKER]
-        return self._made.get(outcome.key) in {_digested(memory.title) for memory in believed}
 
     def _is_new_sight(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
         """Return whether most of the text on arrival was not considered before, and there is no core memory."""
@@ -187,15 +187,16 @@ class NewsLedger(SharedStore):
 
 def tells(memory: Memory, outcome: ActionOutcome) -> bool:
     """Return whether the memory contains the command of the outcome and its change of score."""
-    if not outcome.score_change or not speaks_of(memory, outcome):
+    change = outcome.record.score_change
+    if not change or not speaks_of(memory, outcome):
         return False
-    return memory.score_change == outcome.score_change or f"{outcome.score_change:+d}" in _FIGURE.findall(memory.text)
+    return memory.score_change == change or f"{change:+d}" in _FIGURE.findall(memory.text)
 
 
 def speaks_of(memory: Memory, outcome: ActionOutcome) -> bool:
     """Return whether the memory contains the command: in quotation marks, or without them if it has several words."""
     text = one_line(f"{memory.title} {memory.text}").casefold()
-    for command in {one_line(outcome.action).casefold(), outcome.command.casefold()}:
+    for command in {one_line(outcome.record.action).casefold(), outcome.command.casefold()}:
         words = rf"\b{re.escape(command)}\b" if " " in command else rf"[`'\"]{re.escape(command)}[`'\"]"
         if command and re.search(words, text):
             return True
@@ -204,7 +205,7 @@ def speaks_of(memory: Memory, outcome: ActionOutcome) -> bool:
 
 def _contradictions(outcome: ActionOutcome, memories: Iterable[Memory]) -> list[str]:
     """Return a key for each memory of a failure that the outcome, a success, contradicts."""
-    if not outcome.had_effect or outcome.died:
+    if not outcome.had_effect or outcome.record.after.died:
         return []
     failures = (memory for memory in memories if memory.category == "FAILURE" and speaks_of(memory, outcome))
     return [digest("against", memory.title, outcome.key) for memory in failures]
@@ -219,17 +220,13 @@ def _digested(title: str) -> str:
     return digest("title", text_key(title))
 
 
-def _parsed(entries: Iterable[str]) -> dict[str, str]:
-    """Return the digest of the memory's title for each key, or "" if there was no memory."""
-    return {key: title for key, _, title in (entry.partition(":") for entry in entries)}
+def _lines(content: bytes | None) -> list[str]:
+    return (content or b"").decode("ascii", "replace").split()
 
 
-def _lines_of(path: Path) -> list[str]:
-    return _lines_in(read_shared(path) or b"")
-
-
-def _lines_in(content: bytes) -> list[str]:
-    return content.decode("ascii", "replace").split()
+def _titles_by_key(entries: Sequence[str]) -> dict[str, str]:
+    """Return the digest of the memory's title for each key of the latest entries, or "" if there was no memory."""
+    return {key: title for key, _, title in (entry.partition(":") for entry in entries[-MOST_REMEMBERED:])}
 
 
 def _written(keys: Iterable[str]) -> bytes:

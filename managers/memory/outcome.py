@@ -1,4 +1,4 @@
-"""The outcome of an action, as the memories of its location need it, and the content of the text on arrival."""
+"""The outcome of a turn, as the memories of its location need it."""
 
 from __future__ import annotations
 
@@ -12,37 +12,8 @@ from typing_extensions import Self, TypedDict
 from session.commands import is_routine, passes_time
 from session.memory import Persistence
 from session.text import one_line
-from session.values import GameObject, Location, TurnRecord
+from session.values import GameObject, Location, Observation, Proposal, TurnRecord
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
-
-LEAST_SHARED = 0.25  # of the words of a title or of a text, for a model uses words of its own, too
-SHORTEST_WORD = 4  # letters; shorter ones say nothing about the matter, and longer ones are compared by so many
-_ARRIVAL_WORD = re.compile(rf"\w{{{SHORTEST_WORD},}}")
-
-
-def names(text: str, things: Collection[str]) -> set[str]:
-    """Return those of the things that the text names, by the last word of their names."""
-    words = set(re.findall(r"\w+", text.casefold()))
-    return {thing for thing in things if thing.split() and words & _forms(thing.split()[-1].casefold())}
-
-
-def was_shown(title: str, text: str, arrival: str) -> bool:
-    """Return whether the words of a memory's title or text are in a text on arrival.
-
-    Returns true if the memory has no words to compare.
-    """
-    shown = _stems(arrival)
-    parts = [stems for stems in (_stems(title), _stems(text)) if stems]
-    return not parts or any(len(stems & shown) >= LEAST_SHARED * len(stems) for stems in parts)
-
-
-def _stems(text: str) -> set[str]:
-    return {word[:SHORTEST_WORD] for word in _ARRIVAL_WORD.findall(text.casefold())}
-
-
-def _forms(word: str) -> set[str]:
-    return {word, f"{word}s", f"{word}es"}
-
 
 SUBSTANTIAL = 100  # characters of a response
 ARRIVAL = "Long description on arrival at a first visit"
@@ -80,84 +51,68 @@ class ZMachineContext(TypedDict, total=False):
     arrival_text: str
 
 
+def as_record(
+    location: Location, episode: int, turn: int, action: str, response: str, context: ZMachineContext
+) -> TurnRecord:
+    """Return a turn at ``location`` with the facts of the context. What changed without a name stays nameless."""
+    score, new_score = context.get("score_before"), context.get("score_after")
+    if "score_delta" in context:
+        score, new_score = 0, context["score_delta"]
+    moved = context.get("location_changed", context.get("location_before") != context.get("location_after"))
+    carried = context.get("inventory_changed", context.get("inventory_before") != context.get("inventory_after"))
+    there = context.get("location_after")
+    unknown = Location(0, "an unknown location")
+    destination = unknown if there is None else Location(there, "")
+    before = Observation(context.get("arrival_text", ""), location, (), (), score, world_hash="0", attributes_hash="0")
+    after = Observation(
+        response,
+        destination if moved else location,
+        (GameObject(0, ""),) if carried else (),
+        (),
+        new_score,
+        world_hash="1" if context.get("world_changed") else "0",
+        died=context.get("died", False),
+        attributes_hash="1" if context.get("sight_changed") else "0",
+    )
+    return TurnRecord(episode, turn, before, (Proposal(action),), (), after)
+
+
 @dataclass(frozen=True, slots=True)
 class ActionOutcome:
-    """One command at one location, and its outcome.
+    """A turn that began at a location, with what the memories of the location need to know of it.
 
     command: in the normal form that the map uses
     is_direction: the command is a plain direction
-    destination_id, destination: the location to which it led; ``None`` and "" if the player stayed or it is unknown
-    score_change: points, ``None`` if the score is unknown
-    sight_changed: the effect may be visible to the player (``TurnRecord.did_something``)
-    arrival_text: on a first visit the text printed on arrival, "" if it is unknown
-    was_understood: the story accepted the command; otherwise no turn of the story passed and nothing changed
-    in_fight: another character was fighting the player, as read by a model
+    first_visit: no turn of the episode began there before
     taken, laid_down: names of objects that are now carried and were not before, and the reverse
     revealed: names of objects that appeared, if the story's answer names them
     """
 
-    location_id: int
-    location_name: str
-    turn: int
-    action: str
+    record: TurnRecord
+    location: Location
     command: str
-    response: str
     is_direction: bool = False
     first_visit: bool = False
-    score_change: int | None = None
-    moved: bool = False
-    destination_id: int | None = None
-    destination: str = ""
-    inventory_changed: bool = False
-    world_changed: bool = False
-    sight_changed: bool = False
-    died: bool = False
-    arrival_text: str = ""
-    was_understood: bool = True
-    in_fight: bool = False
     taken: tuple[str, ...] = ()
     laid_down: tuple[str, ...] = ()
     revealed: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls,
-        record: TurnRecord,
-        location: Location,
-        movements: MovementAnalyzer,
-        *,
-        first_visit: bool,
+        cls, record: TurnRecord, location: Location, movements: MovementAnalyzer, *, first_visit: bool = False
     ) -> Self:
-        """Return the outcome of a turn that began at ``location``.
-
-        first_visit: no turn of the episode began there before
-        """
-        before, after = record.before, record.after
+        """Return the outcome of a turn that began at ``location``."""
         command = movements.exit_of(record.action)
-        destination = after.location if record.moved else None
+        before, after = record.before.inventory, record.after.inventory
         return cls(
-            location_id=location.num,
-            location_name=location.name,
-            turn=record.turn,
-            action=record.action,
-            command=command,
-            response=after.text,
+            record,
+            location,
+            command,
             is_direction=movements.is_direction(command),
             first_visit=first_visit,
-            score_change=record.score_change,
-            moved=record.moved,
-            destination_id=destination.num if destination else None,
-            destination=destination.label if destination else "",
-            inventory_changed=_numbers(before.inventory) != _numbers(after.inventory),
-            world_changed=before.world_hash != after.world_hash,
-            sight_changed=record.did_something,
-            died=after.died,
-            arrival_text=before.text if first_visit else "",
-            was_understood=before.moves is None or before.moves != after.moves or record.did_something,
-            in_fight=record.is_in_fight,
-            taken=_names_missing(after.inventory, before.inventory),
-            laid_down=_names_missing(before.inventory, after.inventory),
-            revealed=tuple(sorted(names(after.text, [thing.name for thing in record.came_to_light]))),
+            taken=_names_missing(after, before),
+            laid_down=_names_missing(before, after),
+            revealed=tuple(sorted(names(record.after.text, [thing.name for thing in record.came_to_light]))),
         )
 
     @property
@@ -168,20 +123,55 @@ class ActionOutcome:
         words. Otherwise it covers the first paragraph of the answer, because the rest is often about other
         characters. If an object was taken or put down, the command does not matter.
         """
-        won = (self.score_change, self.died) if self.score_change or self.died else ()
-        if self.moved:
-            return digest("moved", self.location_id, self.command, self.destination_id, *won)
+        record, here = self.record, self.location.num
+        won = (record.score_change, record.after.died) if record.score_change or record.after.died else ()
+        if record.moved:
+            return digest("moved", here, self.command, self.destination_id, *won)
         if won:
-            return digest("won", self.location_id, self.command, *won)
-        words = _words(_PARAGRAPH_END.split(self.response.strip())[0])
+            return digest("won", here, self.command, *won)
+        words = _words(_PARAGRAPH_END.split(record.after.text.strip())[0])
         if self.taken or self.laid_down:
-            return digest("handled", self.location_id, *self.taken, "for", *self.laid_down, words)
-        return digest("did", self.location_id, self.command, self.inventory_changed, words)
+            return digest("handled", here, *self.taken, "for", *self.laid_down, words)
+        return digest("did", here, self.command, self.inventory_changed, words)
 
     @property
     def passage_key(self) -> str:
         """A digest of the location to which the player was brought from here, by any command."""
-        return digest("brought", self.location_id, self.destination_id)
+        return digest("brought", self.location.num, self.destination_id)
+
+    @property
+    def arrival_keys(self) -> dict[str, int]:
+        """For each sentence of the text on arrival a digest with the location, and its length in characters."""
+        return _sentence_keys(self.arrival_text, "arrived", self.location.num)
+
+    @property
+    def aside_keys(self) -> dict[str, int]:
+        """The digests of the text after the first paragraph, without the location; none for short texts."""
+        aside = "\n".join(_PARAGRAPH_END.split(self.record.after.text.strip())[1:])
+        return _sentence_keys(aside, "aside") if len(aside) > SUBSTANTIAL else {}
+
+    @property
+    def arrival_text(self) -> str:
+        """On a first visit the text printed on arrival, "" if it is unknown."""
+        return self.record.before.text if self.first_visit else ""
+
+    @property
+    def destination_id(self) -> int | None:
+        """The location to which the command led, ``None`` if the player stayed."""
+        there = self.record.after.location
+        return there.num if self.record.moved and there is not None else None
+
+    @property
+    def destination(self) -> str:
+        """The name of that location, "" if the player stayed."""
+        there = self.record.after.location
+        return there.label if self.record.moved and there is not None else ""
+
+    @property
+    def inventory_changed(self) -> bool:
+        """Whether the player carries other objects than before."""
+        before, after = self.record.before.inventory or (), self.record.after.inventory or ()
+        return {thing.num for thing in before} != {thing.num for thing in after}
 
     @property
     def is_idle(self) -> bool:
@@ -189,89 +179,46 @@ class ActionOutcome:
         return is_routine(self.command)
 
     @property
-    def arrival_keys(self) -> dict[str, int]:
-        """For each sentence of the text on arrival a digest with the location, and its length in characters."""
-        return _sentence_keys(self.arrival_text, "arrived", self.location_id)
-
-    @property
-    def aside_keys(self) -> dict[str, int]:
-        """The digests of the text after the first paragraph, without the location; none for short texts."""
-        aside = "\n".join(_PARAGRAPH_END.split(self.response.strip())[1:])
-        return _sentence_keys(aside, "aside") if len(aside) > SUBSTANTIAL else {}
-
-    @property
     def seems_failed(self) -> bool:
         """Whether the response reads like a refusal, which is a hint and no more."""
-        return _FAILING.search(self.response) is not None
+        return _FAILING.search(self.record.after.text) is not None
 
     @property
     def had_effect(self) -> bool:
         """Whether the machine shows that it did something which the player could notice."""
-        return any((self.moved, self.inventory_changed, self.sight_changed, self.score_change, self.died))
+        record = self.record
+        changed = record.moved or self.inventory_changed or record.did_something
+        return changed or bool(record.score_change) or record.after.died
+
+    @property
+    def was_understood(self) -> bool:
+        """Whether the story accepted the command; otherwise no turn of the story passed and nothing changed."""
+        moves = self.record.before.moves
+        return moves is None or moves != self.record.after.moves or self.record.did_something
 
     @property
     def is_substantial(self) -> bool:
         """Whether the response is long enough to contain more than a confirmation of the command."""
-        return len(self.response) > SUBSTANTIAL
+        return len(self.record.after.text) > SUBSTANTIAL
 
     @property
     def is_significant(self) -> bool:
         """Whether there may be something to learn from it.
 
         The map learns plain moves, and directions that lead nowhere with a short answer. Invisible changes while the
-        player waited or looked at something are due to a clock.
+        player waited or looked at something are due to a clock. A look around is not significant if the story
+        described the room.
         """
-        if self.is_direction and (self.moved or not (self.had_effect or self.is_substantial)):
+        record, name = self.record, self.location.name
+        if self.is_direction and (record.moved or not (self.had_effect or self.is_substantial)):
             return False
-        if self._is_look:
+        if self.had_effect:
+            return True
+        if self.is_idle and name and one_line(record.after.text).startswith(name):
             return False
-        changed_hidden = self.world_changed and " " in self.command and not passes_time(self.command)
-        return any((self.had_effect, changed_hidden, self.is_substantial, self.seems_failed))
-
-    @property
-    def _is_look(self) -> bool:
-        """Whether the player looked around and the story described the room."""
-        is_told = bool(self.location_name) and one_line(self.response).startswith(self.location_name)
-        return self.is_idle and is_told and not self.had_effect
-
-    @property
-    def is_walk_through(self) -> bool:
-        """Whether the player only walked on. The next visit describes the room again."""
-        return self.is_direction and self.moved
-
-
-def outcome_of(
-    location: Location,
-    turn: int,
-    action: str,
-    response: str,
-    context: ZMachineContext,
-    movements: MovementAnalyzer,
-) -> ActionOutcome:
-    """Return the outcome of a command that was typed at ``location``, from the context's keys."""
-    command = movements.exit_of(action)
-    points = context.get("score_before"), context.get("score_after")
-    gained = None if points[0] is None or points[1] is None else points[1] - points[0]
-    moved = context.get("location_changed", context.get("location_before") != context.get("location_after"))
-    carried = context.get("inventory_before") != context.get("inventory_after")
-    return ActionOutcome(
-        location_id=location.num,
-        location_name=location.name,
-        turn=turn,
-        action=action,
-        command=command,
-        response=response,
-        is_direction=movements.is_direction(command),
-        first_visit=context.get("first_visit", False),
-        score_change=context.get("score_delta", gained),
-        moved=moved,
-        destination_id=context.get("location_after") if moved else None,
-        inventory_changed=context.get("inventory_changed", carried),
-        world_changed=context.get("world_changed", False),
-        sight_changed=context.get("sight_changed", False),
-        died=context.get("died", False),
-        arrival_text=context.get("arrival_text", ""),
-    )
+        is_world_changed = record.before.world_hash != record.after.world_hash
+        changed_hidden = is_world_changed and " " in self.command and not passes_time(self.command)
+        return changed_hidden or self.is_substantial or self.seems_failed
 
 
 def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
@@ -280,32 +227,45 @@ def signals_of(outcome: ActionOutcome) -> Iterator[tuple[str, Persistence]]:
     A sign is a fact of the machine. A sign in the words alone is labelled as a hint. It is given only if the command
     changed nothing visible and the answer is as short as a refusal.
     """
+    record = outcome.record
     if outcome.first_visit and len(outcome.arrival_text) > SUBSTANTIAL:
         yield ARRIVAL, "core"
     elif outcome.first_visit and not outcome.arrival_text and outcome.is_substantial:
         yield "Long response on first visit suggests room description", "core"
-    if outcome.inventory_changed and not outcome.moved and not outcome.died:
+    if outcome.inventory_changed and not record.moved and not record.after.died:
         yield "Inventory changed without movement suggests item manipulation", "ephemeral"
-        if _PLACING.search(outcome.action):
+        if _PLACING.search(record.action):
             yield "Placement action detected", "ephemeral"
-    if (outcome.score_change or 0) > 0:
+    if (record.score_change or 0) > 0:
         yield "Score increase suggests game mechanic discovered", "permanent"
-    if outcome.died:
+    if record.after.died:
         yield "Death suggests a danger", "permanent"
     if not (outcome.had_effect or outcome.is_substantial or outcome.is_idle) and outcome.seems_failed:
         yield "Failed action, as a hint from the wording alone", "permanent"
+
+
+def names(text: str, things: Collection[str]) -> set[str]:
+    """Return those of the things that the text names, by the last word of their names."""
+    words = set(_WORD.findall(text.casefold()))
+    found = set()
+    for thing in filter(str.split, things):
+        last = thing.split()[-1].casefold()
+        if words & {last, f"{last}s", f"{last}es"}:
+            found.add(thing)
+    return found
+
+
+def digest(*parts: object) -> str:
+    """Return 16 hex digits that are equal for equal parts."""
+    return blake2b("\x00".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _names_missing(things: Sequence[GameObject] | None, others: Sequence[GameObject] | None) -> tuple[str, ...]:
     """Return the names of the objects that are not among the others, or nothing if either group is unknown."""
     if things is None or others is None:
         return ()
-    known = _numbers(others)
+    known = {thing.num for thing in others}
     return tuple(thing.name for thing in things if thing.num not in known and thing.name)
-
-
-def _numbers(things: Sequence[GameObject] | None) -> frozenset[int]:
-    return frozenset(thing.num for thing in things or ())
 
 
 def _sentence_keys(text: str, *parts: object) -> dict[str, int]:
@@ -316,8 +276,3 @@ def _sentence_keys(text: str, *parts: object) -> dict[str, int]:
 
 def _words(text: str) -> str:
     return " ".join(_WORD.findall(text.lower()))
-
-
-def digest(*parts: object) -> str:
-    """Return 16 hex digits that are equal for equal parts."""
-    return blake2b("\x00".join(map(str, parts)).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -17,16 +17,7 @@ from pydantic import BaseModel, create_model
 
 from managers.memory.outcome import ARRIVAL, ActionOutcome, signals_of
 from managers.memory.synthesis import VisitMemory, VisitNews
-from managers.prompting import (
-    LONGEST_ACTION,
-    Line,
-    Part,
-    as_many_as_fit,
-    fitted_prompt,
-    is_for_a_small_model,
-    room_beside,
-    turn_text,
-)
+from managers.prompting import LONGEST_ACTION, Line, Part, as_many_as_fit, fitted_prompt, room_beside, turn_text
 from session.game_configuration import SimpleMemoryOptions
 from session.game_state import GameState
 from session.memory import Memory, MemoryStatus
@@ -48,6 +39,17 @@ from zorkgpt.prompts.loader import fill_prompt
 TENTATIVE_HEADING = "⚠️  TENTATIVE MEMORIES (unconfirmed, may be invalidated):"
 MARKERS = {"core": " [spawn]", "ephemeral": " [session]"}
 LINES_AT_LEAST = 4  # no memory is longer than a quarter of the budget
+LONGEST_QUOTE = 200  # characters
+LONGEST_COMMAND = 60
+LONGEST_RESULT = 50
+LEADS_THERE = "It leads there."
+MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.025
+SHORTEST_TOLD = 60  # characters of a memory, before others are left out instead
+LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead
+TOLD_BELOW = "(as it stands below, under what is new)"
+NO_SIGNALS = "• No strong signals from context"
+
+_SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
 
 
 def location_text(
@@ -56,15 +58,23 @@ def location_text(
     """Return the memories as text, one line each in their order, with tentative ones below a heading of their own.
 
     Superseded memories are left out; "" if nothing remains. Within ``options.max_tokens``, dangers get room first,
-    then the newest memories.
+    then the newest memories; of successes and failures as many are shown as the options allow.
     """
-    lines = {
-        number: _line(memory, tokens, options.max_tokens // LINES_AT_LEAST, show_markers=show_markers)
-        for number, memory in enumerate(memories)
-        if memory.status != MemoryStatus.SUPERSEDED
-    }
+    longest = tokens.characters(options.max_tokens // LINES_AT_LEAST)
+    room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
+    lines: dict[int, str] = {}
+    newest_first = sorted(
+        enumerate(memories), key=lambda each: (each[1].episode, last_turn(each[1]), each[0]), reverse=True
+    )
+    for number, memory in newest_first:
+        left = room.get(memory.category, len(memories))
+        if memory.status != MemoryStatus.SUPERSEDED and left > 0:
+            room[memory.category] = left - 1
+            marker = MARKERS.get(memory.persistence, "") if show_markers else ""
+            head = cut_middle(f"[{memory.category}] {memory.title}: ", longest)
+            lines[number] = head + cut_middle(one_line(memory.text), longest - len(head)) + marker
     kept = as_many_as_fit(
-        _by_importance(memories, list(lines), options),
+        sorted(lines, key=lambda number: memories[number].category != "DANGER"),
         lambda kept: tokens.estimate(_listed(memories, lines, kept)) <= options.max_tokens,
         skips=True,
     )
@@ -90,42 +100,12 @@ def shuffled_location(location_id: int, known_ids: Collection[int], seed: Seed) 
     return circle[(circle.index(location_id) + 1) % len(circle)]
 
 
-def _by_importance(memories: Sequence[Memory], numbers: list[int], options: SimpleMemoryOptions) -> list[int]:
-    """Return the numbers of dangers, then of the newest; of successes and failures as many as the options allow."""
-    room = {"SUCCESS": options.max_successful_actions_shown, "FAILURE": options.max_failed_actions_shown}
-    newest_first = sorted(
-        numbers, key=lambda number: (memories[number].episode, last_turn(memories[number]), number), reverse=True
-    )
-    chosen = []
-    for number in newest_first:
-        category = memories[number].category
-        if room.get(category, 1) > 0:
-            chosen.append(number)
-            room[category] = room.get(category, len(memories)) - 1
-    return sorted(chosen, key=lambda number: memories[number].category != "DANGER")
-
-
-def _listed(memories: Sequence[Memory], lines: dict[int, str], kept: Collection[int]) -> str:
+def _listed(memories: Sequence[Memory], lines: Mapping[int, str], kept: Collection[int]) -> str:
     confirmed = [lines[number] for number in sorted(kept) if memories[number].status == MemoryStatus.ACTIVE]
     tentative = [f"  {lines[number]}" for number in sorted(kept) if memories[number].status == MemoryStatus.TENTATIVE]
     if tentative:
         confirmed += ["", TENTATIVE_HEADING] if confirmed else [TENTATIVE_HEADING]
     return "\n".join(confirmed + tentative)
-
-
-def _line(memory: Memory, tokens: TokenCounter, longest: int, *, show_markers: bool) -> str:
-    marker = MARKERS.get(memory.persistence, "") if show_markers else ""
-    characters = tokens.characters(longest)
-    head = cut_middle(f"[{memory.category}] {memory.title}: ", characters)
-    return head + cut_middle(one_line(memory.text), characters - len(head)) + marker
-
-
-LONGEST_QUOTE = 200  # characters
-LONGEST_COMMAND = 60
-LONGEST_RESULT = 50
-LEADS_THERE = "It leads there."
-
-_SENTENCE = re.compile(r".+?[.!?](?=\s|$)")
 
 
 class BriefMemory(BaseModel):
@@ -139,32 +119,55 @@ def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
 
     The text on arrival and barred exits are left out, because the room's description and the map show them.
     """
+    by_title: dict[str, ActionOutcome] = {}
+    for outcome in visit.outcomes:
+        record = outcome.record
+        if outcome.had_effect:
+            is_walk = record.moved and outcome.is_direction
+            is_worth_it = bool(record.score_change) or record.after.died or not is_walk
+        elif outcome.seems_failed:
+            is_worth_it = not outcome.is_direction
+        else:
+            is_room = one_line(record.after.text).startswith(outcome.location.name)
+            is_worth_it = outcome.is_substantial and not is_room
+        if is_worth_it:
+            by_title[text_key(title_of(outcome))] = outcome
     known = {text_key(memory.title) for memory in visit.memories if memory.status != MemoryStatus.SUPERSEDED}
-    by_title = {text_key(title_of(outcome)): outcome for outcome in visit.outcomes if _is_worth_keeping(outcome)}
     return [outcome for title, outcome in by_title.items() if title not in known]
 
 
-def brief_prompt(outcomes: Sequence[ActionOutcome]) -> Prompt:
-    """Return the question which of the outcomes, all of one location, is most worth keeping."""
-    place = cut_at(one_line(outcomes[0].location_name), LONGEST_COMMAND) or f"Location #{outcomes[0].location_id}"
-    lines = (turn_text(outcome.turn, f"{title_of(outcome)} {_text(outcome)}") for outcome in outcomes)
-    user = fill_prompt("memory_brief_visit", location=place, outcomes="\n".join(lines))
-    return Prompt(fill_prompt("memory_brief"), user)
+def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[BriefMemory]]:
+    """Return the question which of the outcomes, all of one location, is most worth keeping.
 
-
-def brief_schema(outcomes: Sequence[ActionOutcome]) -> type[BriefMemory]:
-    """Return a ``BriefMemory`` that allows only the turns of these outcomes."""
-    turns: Any = Literal[tuple(outcome.turn for outcome in outcomes)]
-    return create_model(BriefMemory.__name__, __base__=BriefMemory, __doc__=BriefMemory.__doc__, turn=(turns, ...))
+    The answer may be any of their turns.
+    """
+    here = outcomes[0].location
+    place = cut_at(one_line(here.name), LONGEST_COMMAND) or here.label
+    lines = (turn_text(each.record.turn, f"{title_of(each)} {_text(each)}") for each in outcomes)
+    prompt = Prompt(
+        fill_prompt("memory_brief"), fill_prompt("memory_brief_visit", location=place, outcomes="\n".join(lines))
+    )
+    turns: Any = Literal[tuple(outcome.record.turn for outcome in outcomes)]
+    schema = create_model(BriefMemory.__name__, __base__=BriefMemory, __doc__=BriefMemory.__doc__, turn=(turns, ...))
+    return prompt, schema
 
 
 def memory_of(outcome: ActionOutcome) -> VisitMemory:
     """Return the memory of an outcome."""
-    is_lesson = outcome.score_change or outcome.died or outcome.revealed or outcome.moved or not outcome.had_effect
+    record, had_effect = outcome.record, outcome.had_effect
+    died, points, shows_more = record.after.died, record.score_change or 0, bool(outcome.revealed) or record.moved
+    if died or points < 0:
+        category = "DANGER"
+    elif points:
+        category = "SUCCESS"
+    elif had_effect:
+        category = "DISCOVERY" if shows_more else "NOTE"
+    else:
+        category = "FAILURE" if outcome.seems_failed else "DISCOVERY"
     return VisitMemory(
-        turn=outcome.turn,
-        category=_category(outcome),
-        persistence="permanent" if is_lesson else "ephemeral",
+        turn=record.turn,
+        category=category,
+        persistence="permanent" if points or died or shows_more or not had_effect else "ephemeral",
         should_remember=True,
         memory_title=title_of(outcome),
         memory_text=_text(outcome),
@@ -174,25 +177,17 @@ def memory_of(outcome: ActionOutcome) -> VisitMemory:
 def title_of(outcome: ActionOutcome) -> str:
     """Return the command and its result: "`open drawer`: a can of oil"."""
     results = ", ".join(_results(outcome)) or _first_sentence(outcome)
-    return f"`{cut_at(one_line(outcome.action), LONGEST_COMMAND)}`: {cut_at(results, LONGEST_RESULT)}"
-
-
-def _is_worth_keeping(outcome: ActionOutcome) -> bool:
-    if outcome.had_effect:
-        return bool(outcome.score_change) or outcome.died or not (outcome.moved and outcome.is_direction)
-    if outcome.seems_failed:
-        return not outcome.is_direction
-    is_room = one_line(outcome.response).startswith(outcome.location_name)
-    return outcome.is_substantial and not is_room
+    return f"`{cut_at(one_line(outcome.record.action), LONGEST_COMMAND)}`: {cut_at(results, LONGEST_RESULT)}"
 
 
 def _results(outcome: ActionOutcome) -> Iterator[str]:
     """Yield the results of the command that the machine shows."""
-    if outcome.died:
+    change = outcome.record.score_change
+    if outcome.record.after.died:
         yield "death"
-    if outcome.score_change:
-        yield f"{outcome.score_change:+d} {counted(abs(outcome.score_change), 'point').split()[1]}"
-    if outcome.moved and outcome.destination:
+    if change:
+        yield f"{change:+d} {counted(abs(change), 'point').split()[1]}"
+    if outcome.destination:
         yield f"leads to {outcome.destination}"
     yield from outcome.revealed
     yield from (f"{name} taken" for name in outcome.taken if name not in outcome.revealed)
@@ -201,42 +196,21 @@ def _results(outcome: ActionOutcome) -> Iterator[str]:
 
 def _text(outcome: ActionOutcome) -> str:
     """Return the story's words that are not in the title. Words about another location do not count."""
-    told = one_line(outcome.response)
-    if outcome.moved and not outcome.died:
-        told = told.partition(outcome.destination)[0] if outcome.destination else ""
+    moved = outcome.record.moved
+    told = one_line(outcome.record.after.text)
+    if moved and not outcome.record.after.died:
+        told = told.partition(outcome.destination)[0]
     elif not any(_results(outcome)):
         told = told.removeprefix(_first_sentence(outcome))
     if not told.strip():
-        told = "" if outcome.moved else one_line(outcome.response)
+        told = "" if moved else one_line(outcome.record.after.text)
     return f'"{cut_middle(told.strip(), LONGEST_QUOTE)}"' if told.strip() else LEADS_THERE
 
 
 def _first_sentence(outcome: ActionOutcome) -> str:
-    told = one_line(outcome.response)
+    told = one_line(outcome.record.after.text)
     found = _SENTENCE.match(told)
     return found[0] if found else told
-
-
-def _category(outcome: ActionOutcome) -> str:
-    if outcome.died or (outcome.score_change or 0) < 0:
-        return "DANGER"
-    if outcome.score_change:
-        return "SUCCESS"
-    if outcome.had_effect:
-        return "DISCOVERY" if outcome.revealed or outcome.moved else "NOTE"
-    return "FAILURE" if outcome.seems_failed else "DISCOVERY"
-
-
-MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.025
-SHORTEST_TOLD = 60  # characters of a memory, before others are left out instead
-LEAST_TOLD = 300  # characters of a text that is cut, before turns are left out instead
-TOLD_BELOW = "(as it stands below, under what is new)"
-NO_SIGNALS = "• No strong signals from context"
-
-
-def wants_brief_prompt(budget: int, tokens: TokenCounter) -> bool:
-    """Return whether a prompt of ``budget`` tokens has to be the brief one."""
-    return is_for_a_small_model(budget, "memory", tokens)
 
 
 def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, window: int, budget: int) -> Prompt:
@@ -247,13 +221,17 @@ def visit_prompt(visit: VisitNews, state: GameState, tokens: TokenCounter, *, wi
 
     window: how many turns up to the first news are shown, in addition to all later ones
     """
-    last = visit.outcomes[-1]
+    here = visit.outcomes[-1].location
+    outcomes = (
+        turn_text(each.record.turn, f"{_short(each.record.action)} ({', '.join(_effects(each))})")
+        for each in visit.outcomes
+    )
     fields = {
-        "location": _short(last.location_name) or f"Location #{last.location_id}",
-        "location_id": str(last.location_id),
-        "outcomes": "\n".join(_outcome_lines(visit)),
+        "location": _short(here.name) or here.label,
+        "location_id": str(here.num),
+        "outcomes": "\n".join(outcomes),
         "signals": "\n".join(_signals(visit)) or NO_SIGNALS,
-        "visit": "FIRST VISIT" if visit.is_first else "RETURN VISIT, or the same one going on (no CORE)",
+        "visit": "FIRST VISIT" if visit.first else "RETURN VISIT, or the same one going on (no CORE)",
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, budget=budget, tokens=tokens)
@@ -309,32 +287,28 @@ def existing_memories(memories: Sequence[Memory], worked: Mapping[str, str] = Ma
 def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
     """Return the arrival, and the latest turns of the episode up to that of the last news."""
     first, last = visit.outcomes[0], visit.outcomes[-1]
-    shown_on_arrival = _arrival(visit)
-    prologue, room = (
-        prologue_of(shown_on_arrival, first.location_name),
-        description_in(shown_on_arrival, first.location_name),
-    )
-    arrival = "\n\n".join(filter(None, (prologue, room)))
-    most = max(1, max(state.turn_count, last.turn) - first.turn + window)
+    last_turn_shown = max(state.turn_count, last.record.turn)
+    shown_on_arrival = without_padding(visit.first.arrival_text) if visit.first else ""
+    name = first.location.name
+    arrival = "\n\n".join(filter(None, (prologue_of(shown_on_arrival, name), description_in(shown_on_arrival, name))))
+    most = max(1, last_turn_shown - first.record.turn + window)
     played: list[tuple[str, str]] = list(state.action_history[-most:])
-    if last.turn > state.turn_count:
-        played = [*played, (last.action, last.response)][-most:]
-    first_turn = max(state.turn_count, last.turn) - len(played) + 1
+    if last.record.turn > state.turn_count:
+        played = [*played, (last.record.action, last.record.after.text)][-most:]
     entries = (entry for entry in state.action_reasoning_history[-most:] if isinstance(entry, dict))
     reasons = {entry.get("turn"): one_line(str(entry.get("reasoning") or "")) for entry in entries}
     turns, reasoning = [], []
-    for turn, (action, response) in enumerate(played, start=first_turn):
+    for turn, (action, response) in enumerate(played, start=last_turn_shown - len(played) + 1):
         told = without_padding(response)
         told = TOLD_BELOW if shown_on_arrival and told == shown_on_arrival else told
-        place = visit.outcomes[-1].location_name if turn == last.turn else state.turn_location(turn)
+        place = last.location.name if turn == last.record.turn else state.turn_location(turn)
         where = f" [{_short(place)}]" if place else ""
         turns.append([Line(turn_text(turn, _short(action), where=where)), Line("Response: ", told)])
         if reasons.get(turn):
             reasoning.append([Line(f"Turn {turn}: ", reasons[turn])])
+    arrivals = [[Line("On arrival the story showed: ", arrival)]] if arrival else []
     return [
-        Part(
-            "arrival", [[Line("On arrival the story showed: ", arrival)]] if arrival else [], empty="", least=LEAST_TOLD
-        ),
+        Part("arrival", arrivals, empty="", least=LEAST_TOLD),
         Part("actions", turns, least=LEAST_TOLD, separator="\n\n"),
         Part("reasoning", reasoning, least=LEAST_TOLD),
     ]
@@ -348,29 +322,19 @@ def _head(memory: Memory) -> str:
     return f"- [{memory.category} - {memory.persistence.upper()} - {memory.status}] {memory.title}"
 
 
-def _arrival(visit: VisitNews) -> str:
-    """Return the text on the episode's first arrival, "" if this is not the first visit."""
-    return next((without_padding(each.arrival_text) for each in visit.outcomes if each.first_visit), "")
-
-
-def _outcome_lines(visit: VisitNews) -> Iterator[str]:
-    for outcome in visit.outcomes:
-        yield turn_text(outcome.turn, f"{_short(outcome.action)} ({', '.join(_effects(outcome))})")
-
-
 def _effects(outcome: ActionOutcome) -> Iterator[str]:
-    elsewhere = f"the player went to {outcome.destination}" if outcome.destination else "the player went elsewhere"
-    yield elsewhere if outcome.moved else "the player stayed"
-    if outcome.score_change:
-        yield f"score {outcome.score_change:+d}"
-    if outcome.died:
+    record = outcome.record
+    yield f"the player went to {outcome.destination}" if record.moved else "the player stayed"
+    if record.score_change:
+        yield f"score {record.score_change:+d}"
+    if record.after.died:
         yield "the player DIED"
     yield from (f"took {name}" for name in outcome.taken)
     yield from (f"no longer carries {name}" for name in outcome.laid_down)
     if outcome.inventory_changed and not (outcome.taken or outcome.laid_down):
         yield "inventory changed"
     yield from (f"{name} came to light" for name in outcome.revealed)
-    if outcome.sight_changed and not (outcome.moved or outcome.inventory_changed or outcome.score_change):
+    if record.did_something and not (record.moved or outcome.inventory_changed or record.score_change):
         yield "something in sight changed"
 
 
@@ -379,7 +343,8 @@ def _signals(visit: VisitNews) -> Iterator[str]:
     turns: dict[str, list[int]] = {}
     for outcome in visit.outcomes:
         for words, tier in signals_of(outcome):
-            turns.setdefault(f"{words} (likely {tier.upper()})", []).append(outcome.turn - (words == ARRIVAL))
+            signal = f"{words} (likely {tier.upper()})"
+            turns.setdefault(signal, []).append(outcome.record.turn - (words == ARRIVAL))
     for signal, numbers in turns.items():
         told = f"Turn{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
         yield f"• {'The opening' if numbers == [0] else told}: {signal}"

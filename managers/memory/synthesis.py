@@ -1,24 +1,30 @@
 """The news of a visit, what a model answers about them, and how the answer changes the memories.
 
-The docstrings and descriptions of the answers are part of what the model reads. A change is made as a whole or not at
-all (docs/specification.md, Superseding and invalidating, and Memory titles).
+A visit consists of the turns that begin at one location, up to the one that leads elsewhere. The docstrings and
+descriptions of the answers are part of what the model reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+import re
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from managers.memory.document import MemoriesDocument
-from managers.memory.outcome import ActionOutcome, names, was_shown
+from managers.memory.outcome import ActionOutcome, names
+from managers.memory.tiers import Revision, stands
 from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
-from session.text import one_line, text_key
+from session.text import one_line
+from session.values import TurnRecord
 
+LONGEST_WAIT = 5  # turns that news may wait for the visit to end
 LONGEST_TITLE = 120  # characters
 LONGEST_TEXT = 1000  # characters
+LEAST_SHARED = 0.25  # of the words of a title or of a text, for a model uses words of its own, too
+SHORTEST_WORD = 4  # letters; shorter ones say nothing about the matter, and longer ones are compared by so many
+_ARRIVAL_WORD = re.compile(rf"\w{{{SHORTEST_WORD},}}")
 
 
 class VisitMemory(MemorySynthesisResponse):
@@ -48,6 +54,52 @@ class VisitSynthesis(BaseModel):
         return answer
 
 
+@dataclass(slots=True)
+class VisitTracker:
+    """Follows an episode from visit to visit and collects the news of a visit for one model call.
+
+    location_id: the location at which the last turn began
+    news: of the current visit, oldest first, all of one location
+    tried: the commands of the visit, each with whether it had an effect
+    visited: ids of the locations at which a turn began
+    laid_down: names of the objects that the player put down, by location id
+    """
+
+    location_id: int | None = None
+    news: list[ActionOutcome] = field(default_factory=list)
+    tried: set[tuple[str, bool]] = field(default_factory=set)
+    visited: set[int] = field(default_factory=set)
+    laid_down: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def enter(self, location_id: int) -> bool:
+        """Note that a turn begins at the location, and return whether it is the episode's first there."""
+        is_first = location_id not in self.visited
+        self.visited.add(location_id)
+        if location_id != self.location_id:
+            self.tried.clear()
+        self.location_id = location_id
+        return is_first
+
+    def add(self, outcome: ActionOutcome) -> None:
+        """Hold the news back; the same twice in a visit counts once."""
+        if outcome.key not in {pending.key for pending in self.news}:
+            self.news.append(outcome)
+
+    def take(self) -> tuple[ActionOutcome, ...]:
+        """Return the news and hold them back no longer."""
+        news = tuple(self.news)
+        self.news.clear()
+        return news
+
+    def is_due(self, record: TurnRecord, *, flush_on_death: bool) -> bool:
+        """Return whether the news should wait no longer: the player left or died, the story ended, or time passed."""
+        if not self.news:
+            return False
+        after = record.after
+        is_over = record.moved or after.location is None or after.ending is not None or (after.died and flush_on_death)
+        return is_over or record.turn - self.news[0].record.turn + 1 >= LONGEST_WAIT
+
+
 @dataclass(frozen=True, slots=True)
 class VisitNews:
     """The news of one visit to a location, for a model.
@@ -66,26 +118,9 @@ class VisitNews:
     worked: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def is_worth_a_question(self) -> bool:
-        """Whether to call a model: not about a single command that the parser did not understand."""
-        return len(self.outcomes) > 1 or any(each.was_understood or each.is_substantial for each in self.outcomes)
-
-    @property
-    def is_first(self) -> bool:
-        """Whether this is the episode's first visit there, with its first turn among the news."""
-        return any(outcome.first_visit for outcome in self.outcomes)
-
-    @property
-    def score_change(self) -> int | None:
-        """The points won or lost in total, ``None`` if the score is unknown."""
-        changes = [outcome.score_change for outcome in self.outcomes if outcome.score_change is not None]
-        return sum(changes) if changes else None
-
-    @property
-    def turns(self) -> str:
-        """The first and the last turn: ``12-14``, or ``12``."""
-        first, last = self.outcomes[0].turn, self.outcomes[-1].turn
-        return str(first) if first == last else f"{first}-{last}"
+    def first(self) -> ActionOutcome | None:
+        """The outcome of the episode's first turn there, ``None`` if it is not among the news."""
+        return next((outcome for outcome in self.outcomes if outcome.first_visit), None)
 
     def tier(self, answer: VisitMemory, laid_down: Collection[str]) -> Persistence | None:
         """Return the tier that the facts allow for the answer's memory.
@@ -99,29 +134,23 @@ class VisitNews:
         """
         if answer.persistence != "core":
             return answer.persistence
-        if self._place(answer) != self.outcomes[-1].location_id:
+        last, first = self.outcomes[-1], self.first
+        if self._place(answer) != last.location.num:
             return "permanent"
-        first = next((outcome for outcome in self.outcomes if outcome.first_visit), None)
         title, text = answer.memory_title or "", answer.memory_text or ""
         arrival = first.arrival_text.strip() if first else ""
         if names(f"{title} {text}", laid_down) - names(arrival, laid_down):
             return "ephemeral"
-        if first is None or not self._is_of_arrival(answer, first.turn):
+        if first is None:
             return "permanent"
-        if not arrival:
-            return "core"
+        first_turn = first.record.turn
+        # Without other turns in the question the answer need not name one.
+        turn = last.record.turn if answer.turn is None else answer.turn
         found = [name for outcome in self.outcomes for name in outcome.revealed]
         is_found = bool(names(title, found) - names(arrival, found))
-        return "core" if was_shown(title, text, arrival) and not is_found else "permanent"
-
-    def _is_of_arrival(self, answer: VisitMemory, first_turn: int) -> bool:
-        """Return whether the answer names the first turn at the location or the one before.
-
-        Without other turns in the question it need not name one.
-        """
-        if answer.turn is None:
-            return self.outcomes[-1].turn == first_turn
-        return answer.turn in {first_turn, first_turn - 1}
+        is_of_arrival = turn in {first_turn, first_turn - 1}
+        is_shown = not arrival or (was_shown(title, text, arrival) and not is_found)
+        return "core" if is_of_arrival and is_shown else "permanent"
 
     def revisions(self, answer: VisitMemory, episode: int) -> tuple[Revision, ...]:
         """Return the changes of the answer: at its location, then at others whose memories it names.
@@ -129,16 +158,17 @@ class VisitNews:
         A memory of another location that is superseded is invalidated there, with the new one as the reason.
         """
         last, place = self.outcomes[-1], self._place(answer)
+        here, turn = last.location.num, last.record.turn
         main = Revision(
             location_id=place,
-            location_name=last.location_name if place == last.location_id else self.rooms[place],
+            location_name=last.location.name if place == here else self.rooms[place],
             new=self._memory(answer, episode) if answer.should_remember else None,
             superseded=tuple(sorted(answer.supersedes_memory_titles)),
             invalidated=tuple(sorted(answer.invalidate_memory_titles)),
             reason=answer.invalidation_reason or "",
-            turn=last.turn,
+            turn=turn,
         )
-        everywhere = {last.location_id: self.memories, **self.elsewhere}
+        everywhere = {here: self.memories, **self.elsewhere}
         at_place = everywhere.pop(place, ())
         given_up = main.invalidated if main.new_persistent is None else (*main.invalidated, *main.superseded)
         reason = main.reason or f"Location {place}: {one_line(answer.memory_title or '')}"
@@ -146,26 +176,28 @@ class VisitNews:
         for room, memories in everywhere.items():
             found = tuple(title for title in given_up if stands(memories, title) and not stands(at_place, title))
             if found:
-                others.append(Revision(room, invalidated=found, reason=reason, turn=last.turn))
+                others.append(Revision(room, invalidated=found, reason=reason, turn=turn))
         return (main, *others)
 
     def _place(self, answer: VisitMemory) -> int:
         """Return the location that the answer is about: this one, unless it names another one that is known."""
-        here = self.outcomes[-1].location_id
-        named = answer.location_id
+        here, named = self.outcomes[-1].location.num, answer.location_id
         return here if named is None or named not in self.rooms else named
 
     def _memory(self, answer: VisitMemory, episode: int) -> Memory:
         """Return the memory of the answer, about the turn that it names, or else about the whole visit."""
-        shown = next((outcome for outcome in self.outcomes if outcome.turn == answer.turn), None)
-        if answer.persistence == "core":  # it may name the turn that led here
-            shown = next((outcome for outcome in self.outcomes if outcome.first_visit), shown)
+        shown = [outcome.record for outcome in self.outcomes if outcome.record.turn == answer.turn]
+        if answer.persistence == "core" and self.first is not None:  # it may name the turn that led here
+            shown = [self.first.record]
+        records = shown[:1] or [outcome.record for outcome in self.outcomes]
+        changes = [record.score_change for record in records if record.score_change is not None]
+        first_turn, last_turn = records[0].turn, records[-1].turn
         return Memory(
             category=answer.category or DEFAULT_CATEGORY,
             title=one_line(answer.memory_title or "")[:LONGEST_TITLE],
             episode=episode,
-            turns=str(shown.turn) if shown else self.turns,
-            score_change=shown.score_change if shown else self.score_change,
+            turns=str(first_turn) if first_turn == last_turn else f"{first_turn}-{last_turn}",
+            score_change=sum(changes) if changes else None,
             text=(answer.memory_text or "").strip()[:LONGEST_TEXT],
             persistence=answer.persistence or "permanent",
             # A memory cannot be given up before it is known: what the model doubts so is tentative.
@@ -173,128 +205,13 @@ class VisitNews:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """A new memory, and the titles of those that it supersedes or that were proven false; any of them may be missing.
+def was_shown(title: str, text: str, arrival: str) -> bool:
+    """Return whether the words of a memory's title or text are in a text on arrival.
 
-    reason: why the invalidated ones are false
-    turn: the turn in which the old memories were superseded or invalidated
-
-    Raises ``ValueError`` for an invalid location id.
+    Returns true if the memory has no words to compare.
     """
-
-    location_id: int
-    location_name: str = ""
-    new: Memory | None = None
-    superseded: tuple[str, ...] = ()
-    invalidated: tuple[str, ...] = ()
-    reason: str = ""
-    turn: int | None = None
-    kind: Literal["revision"] = "revision"
-
-    def __post_init__(self) -> None:
-        require_location_id(self.location_id)
-
-    @property
-    def title(self) -> str | None:
-        """Return the title of the new memory, if there is one."""
-        return None if self.new is None else self.new.title
-
-    @property
-    def new_persistent(self) -> Memory | None:
-        """Return the new memory, if it is for the file."""
-        return None if self.new is None or self.new.persistence == "ephemeral" else self.new
-
-    @property
-    def new_ephemeral(self) -> Memory | None:
-        """Return the new memory, if it is for this episode alone."""
-        return None if self.new_persistent is not None else self.new
-
-    def refusal(self, persistent: Sequence[Memory], ephemeral: Sequence[Memory]) -> str:
-        """Return why the revision is not allowed, or "".
-
-        persistent, ephemeral: the location's core and permanent memories, and its ephemeral ones
-        """
-        if self.new is None:
-            return ""
-        old = next((memory for memory in persistent if any(stands([memory], title) for title in self.superseded)), None)
-        if self.new_ephemeral is not None and old is not None:
-            return (
-                f"a {old.persistence} memory is never superseded by an ephemeral one: it would be gone with the episode"
-            )
-        if stands(map(self.revised, (*persistent, *ephemeral)), self.new.title):
-            return "a memory of this title already exists"
-        return ""
-
-    def concerns(self, memories: Sequence[Memory]) -> bool:
-        """Return whether the revision gives up one of these memories."""
-        return any(stands(memories, title) for title in (*self.superseded, *self.invalidated))
-
-    def revised(self, memory: Memory) -> Memory:
-        """Return the memory, superseded or invalidated if the revision gives it up."""
-        if memory.status == MemoryStatus.SUPERSEDED:
-            return memory
-        key = text_key(memory.title)
-        if key in map(text_key, self.invalidated):
-            return memory.invalidated(self.reason, self.turn)
-        if self.new is not None and key in map(text_key, self.superseded):
-            return memory.superseded(self.new.title, self.turn)
-        return memory
-
-    def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
-        """Return the document with the revision.
-
-        Returns the same document if nothing changes or a memory of the new title already exists.
-        """
-        new = self.new_persistent
-        for_file = self if new is not None else replace(self, superseded=())
-        revised = document.revise(self.location_id, for_file.revised)
-        if new is None:
-            return revised
-        if stands(revised.memories_at(self.location_id), new.title):
-            return document
-        return revised.add_memory(self.location_id, self.location_name, new)
-
-
-@dataclass(frozen=True, slots=True)
-class CountedVisit:
-    """One more visit to a location, which the file counts if it has a section for it.
-
-    name: of the location, for a user's heading without a name
-    """
-
-    location_id: int
-    episode: int
-    name: str = ""
-    kind: Literal["visited"] = "visited"
-
-    def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
-        """Return the document with the visit."""
-        return document.update_visits(self.location_id, self.episode).with_name(self.location_id, self.name)
-
-
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """The removal of all memories of a title, wherever they are."""
-
-    title: str
-    kind: Literal["removed"] = "removed"
-
-    def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
-        """Return the document without those memories."""
-        return document.remove_memory(self.title)
-
-
-MemoryEdit = Revision | CountedVisit | Removal
-
-
-def require_location_id(location_id: object) -> None:
-    """Raise ``ValueError`` for an invalid location id, which the file could not represent."""
-    if not isinstance(location_id, int) or isinstance(location_id, bool) or location_id < 0:
-        raise ValueError(f"{location_id!r} is not a location id: expected a whole number, not negative")
-
-
-def stands(memories: Iterable[Memory], title: str) -> bool:
-    """Return whether one of the memories has that title and was not given up."""
-    key = text_key(title)
-    return any(memory.status != MemoryStatus.SUPERSEDED and text_key(memory.title) == key for memory in memories)
+    title_stems, text_stems, shown = (
+        {word[:SHORTEST_WORD] for word in _ARRIVAL_WORD.findall(part.casefold())} for part in (title, text, arrival)
+    )
+    parts = [stems for stems in (title_stems, text_stems) if stems]
+    return not parts or any(len(stems & shown) >= LEAST_SHARED * len(stems) for stems in parts)

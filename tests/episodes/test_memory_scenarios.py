@@ -152,7 +152,7 @@ class Replay:
         for record in self.records():
             self.state.record(record)
             self.manager.learn(record)
-        self.manager.flush()
+        self.manager.end()
 
     def call_by_call(self, *, with_history: bool) -> None:
         place = self.scenario.place
@@ -277,7 +277,7 @@ def test_the_walkthrough_is_worth_few_questions_and_a_second_time_hardly_any(zor
         for number in (1, 2):
             llm.calls.clear()
             episodes.play(number, commands)
-            episodes.manager.flush()
+            episodes.manager.end()
             assert game.observation.ending == "won"
             shares.append(len(llm.calls) / len(commands))
             news = "\n".join(call.prompt.user.split("WHAT IS NEW HERE:")[1] for call in llm.calls)
@@ -296,10 +296,10 @@ def test_a_second_episode_is_asked_about_what_was_discovered_in_it_alone(zork1: 
     with JerichoInterface(zork1) as game:
         episodes = Episodes(game, tmp_path, llm)
         episodes.play(1, (*way, "look"))
-        episodes.manager.flush()
+        episodes.manager.end()
         llm.calls.clear()
         episodes.play(2, (*way, "west", "examine vial", "look", "south", "east", "take painting"))
-        episodes.manager.flush()
+        episodes.manager.end()
     (asked,) = [call.prompt.user for call in llm.calls]
     assert asked.startswith("LOCATION: Gallery ")
     assert "take painting (the player stayed, score +4, took painting)" in asked

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from managers.memory.document import parse_memories
-from managers.memory.synthesis import Revision
-from managers.memory.tiers import open_memories
+from managers.memory.tiers import Revision, open_memories
 from session.events import FileEdited, RunEnded
 from session.memory import Memory
 from tests.fixtures.doomed_run import STORY, effects_of_a_run, go_on, killed, killed_before_writing, play

@@ -10,8 +10,7 @@ from threading import Event as Flag
 import pytest
 
 from managers.memory.document import parse_memories
-from managers.memory.synthesis import Revision
-from managers.memory.tiers import open_memories
+from managers.memory.tiers import Revision, open_memories
 from managers.simple_memory_manager import NEWS_FILE
 from orchestration.history import configuration_of, open_resumed_run, with_keys
 from session.errors import ConfigurationError, LanguageModelUnavailable

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from pydantic import SecretStr, ValidationError
 
-from managers.memory.learner import VisitTracker
+from managers.memory.synthesis import VisitTracker
 from managers.objectives.answer import FoundObjective, ObjectivesAnswer
 from managers.routes.document import RouteBook
 from session.events import EpisodeEnd, EpisodeStarted, Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, cast
 
 import structlog
 
+from managers.memory.outcome import ActionOutcome, ZMachineContext, as_record
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
@@ -14,6 +16,7 @@ from session.memory import Memory
 from session.values import Location
 from tests.fixtures.dye_works import VATS, Play
 from zorkgpt.llm.stand_ins import Reply, ReplyFunction
+from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 
 def memory(title: str = "Mordant first", persistence: str = "permanent", **fields: object) -> Memory:
@@ -47,6 +50,13 @@ def manager_in(workdir: Path, **options: object) -> SimpleMemoryManager:
 def titles(cache: dict[int, list[Memory]], location: Location = VATS) -> list[str]:
     """The titles at a location that have not been given up, in their order."""
     return [kept.title for kept in cache.get(location.num, []) if kept.status != "SUPERSEDED"]
+
+
+def outcome(action: str, response: str, turn: int = 3, **context: Any) -> ActionOutcome:
+    """The outcome of a command at the vats. ``context``: as for ``record_action_outcome``."""
+    facts = cast("ZMachineContext", context)
+    record = as_record(VATS, 1, turn, action, response, facts)
+    return ActionOutcome.of(record, VATS, MovementAnalyzer(), first_visit=facts.get("first_visit", False))
 
 
 class MemoryPlay(Play[SimpleMemoryManager]):

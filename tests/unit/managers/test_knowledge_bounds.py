@@ -34,7 +34,7 @@ def parts(prompt: str) -> dict[str, str]:
 
 
 def prompt_of(play: KnowledgePlay) -> str:
-    play.manager.update_at_end()
+    play.manager.end()
     return play.prompts[-1]
 
 
@@ -117,7 +117,7 @@ def test_a_small_model_chooses_from_the_latest_eight_turns_told_in_a_few_words(t
 def test_a_line_is_kept_with_four_hundred_characters(tmp_path: Path) -> None:
     play = KnowledgePlay(tmp_path, [answer(line("x" * 900, 1))])
     play.turn(score=5)
-    play.manager.update_at_end()
+    play.manager.end()
     (kept,) = play.known
     assert kept == f"- {'x' * 198} […]{'x' * 198} *(Ep1, T1)*"
 
@@ -138,7 +138,7 @@ def test_five_turns_in_which_something_was_gained_are_worth_a_question(
     play.turn("north", "Blue Vats", location=Location(31, "Blue Vats"))
     for _ in range(turns - 1):
         play.turn()
-    play.manager.update_at_end()
+    play.manager.end()
     assert bool(play.llm.calls) is is_asked
 
 
@@ -171,5 +171,5 @@ def test_turns_that_a_model_gives_as_text_are_read(tmp_path: Path) -> None:
     play = KnowledgePlay(tmp_path, [answer({**line("Mordant goes in first."), "turns": "1,2, T3"})])
     for score in range(1, 4):
         play.turn(score=score)
-    play.manager.update_at_end()
+    play.manager.end()
     assert play.known == ["- Mordant goes in first. *(Ep1, T1-3)*"]

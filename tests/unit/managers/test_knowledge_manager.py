@@ -33,7 +33,7 @@ class TestWhenTheModelIsAsked:
     def test_at_the_end_of_an_episode_about_what_came_since(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [NOTHING, answer(line("The gate sticks.", 16))])
         play.play(16)
-        assert play.manager.update_at_end()
+        assert play.manager.end()
         assert "Turn 10 at" not in play.llm.calls[-1].prompt.user
         assert "Turn 11 at" in play.llm.calls[-1].prompt.user
         assert play.known == ["- The gate sticks. *(Ep1, T16)*"]
@@ -41,7 +41,7 @@ class TestWhenTheModelIsAsked:
     def test_not_twice_about_the_same_turns(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [NOTHING])
         play.play(10)
-        assert not play.manager.update_at_end()
+        assert not play.manager.end()
         assert len(play.llm.calls) == 1
 
     def test_not_where_nothing_happened(self, tmp_path: Path) -> None:
@@ -67,14 +67,14 @@ class TestWhenTheModelIsAsked:
     ) -> None:
         play = KnowledgePlay(tmp_path, [NOTHING])
         play.turn(**event)
-        play.manager.update_at_end()
+        play.manager.end()
         assert len(play.llm.calls) == asked
 
     def test_about_five_turns_in_which_something_was_gained(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [NOTHING])
         for inventory in ((), (), (BANNER,), (BANNER,), (BANNER,)):
             play.turn(inventory=inventory)
-        play.manager.update_at_end()
+        play.manager.end()
         assert len(play.llm.calls) == 1
 
     def test_never_after_the_game_is_over_until_the_end_of_the_episode(self, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ class TestWhenTheModelIsAsked:
         (tmp_path / "knowledgebase.md").write_text("- Never swim.\n")
         play = KnowledgePlay(tmp_path, knowledge={"enabled": False})
         play.play(20)
-        assert not play.manager.update_at_end()
+        assert not play.manager.end()
         assert (play.llm.calls, play.manager.text(500)) == ([], "")
 
 
@@ -190,7 +190,7 @@ class TestNothingOfThisEpisodeAlone:
         play.play(11)
         play.remember("6")
         assert "- Banner lies here. *(Ep1, T6)*" in play.known
-        assert play.manager.update_at_end()
+        assert play.manager.end()
         assert play.known == ["- Gate sticks. *(Ep1, T6; Ep1, T8)*", "- Vats boil. *(Ep1, T6)*"]
         assert "Banner" not in play.manager.text(500)
         assert "- Banner lies here. *(Ep1, T6)* (in PUZZLE SOLUTIONS until Ep1, T11)" in play.archive.read_text()
@@ -203,7 +203,7 @@ class TestNothingOfThisEpisodeAlone:
         play.state.begin(play.now)
         play.manager.reset(play.state)
         play.remember("5")
-        assert not play.manager.update_at_end()
+        assert not play.manager.end()
         assert play.known == ["- Gate sticks. *(Ep1, T5)*"]
 
     def test_persistent_memories_and_other_episodes_do_not_count(self, tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ class TestOneDeedTeachesTwoThings:
         play.play(7)
         assert play.known == [f"- {deed.taught} *(Ep1, T2)*"]
         assert "Turn 2 at Dye Works Gate (11) EPHEMERAL" not in play.llm.calls[0].prompt.user
-        play.manager.update_at_end()
+        play.manager.end()
         assert (len(play.known), play.metrics["ephemeral"]) == (1, 0)
 
     def test_what_lay_there_before_the_deed_is_no_lesson_of_it(self, tmp_path: Path) -> None:
@@ -498,7 +498,7 @@ class TestSmallModels:
         play.turn("pull crank", "The sluice opens.", score=5)
         play.turn("enter vat", "You  dissolve\nin it.", died=True, score=0)
         play.turn("drop banner", "Dropped.", inventory=())
-        assert play.manager.update_at_end()
+        assert play.manager.end()
         assert play.known == [
             '- `enter vat` at Dye Works Gate (11): -5 points, the player died: "You dissolve in it." *(Ep1, T2)*'
         ]
@@ -526,7 +526,7 @@ class TestSmallModels:
         play = KnowledgePlay(tmp_path, prompt_budgets=self.BUDGET)
         play.now = replace(play.now, score=20)
         play.turn("go", **event)
-        play.manager.update_at_end()
+        play.manager.end()
         assert line in play.file.read_text()
         assert play.llm.calls == []
 

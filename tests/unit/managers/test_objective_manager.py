@@ -78,7 +78,7 @@ def test_knowledge_and_objectives_are_not_updated_in_one_turn(
     play = ObjectivePlay(tmp_path, lambda *_: NOTHING, objective_update_interval=3)
     turns = []
     for turn in range(1, 9):
-        play.knowledge._asked_turn = turn if turn in knowledge_asks else 0
+        play.knowledge.asked_turn = turn if turn in knowledge_asks else 0
         play.turn()
         turns.append(play.manager.asked_turn)
     assert sorted(set(turns) - {0}) == asked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -364,7 +364,7 @@ class TestVisits:
         play.begin(play.state.episode + 1)
         play.turn("north", "Blue Vats", location=VATS)
         play.turn()
-        play.manager.flush()
+        play.manager.end()
         assert "**Visits:** 4 | **Episodes:** 1, 2" in text_of(tmp_path)
 
     def test_a_heading_that_somebody_wrote_without_a_name_gets_it_when_the_location_is_visited(
@@ -375,21 +375,21 @@ class TestVisits:
         play = MemoryPlay(tmp_path)
         play.turn("north", "Blue Vats", location=VATS)
         play.turn()
-        play.manager.flush()
+        play.manager.end()
         assert f"## Location {VATS.num}: {VATS.name}\n" in text_of(tmp_path)
         assert "**[NOTE - PERMANENT] Mine**\nKeep this.\n" in text_of(tmp_path)
 
     def test_what_is_considered_in_the_middle_of_a_visit_leaves_it_to_go_on(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, lambda *_: {"memories": [learnt()]})
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
-        before = copy(play.manager._learner.visit)
+        visit = play.manager._visit
+        before = deepcopy(visit)
         play.manager.consider()
-        after = play.manager._learner.visit
         assert titles(play.manager.memory_cache, GATE) == ["Mordant first"]
-        assert (after.news, after.visited, after.location_id) == ((), before.visited, before.location_id)
+        assert (visit.news, visit.visited, visit.location_id) == ([], before.visited, before.location_id)
         play.turn("drop jar", "Dropped.", inventory=())
-        (news,) = play.manager._learner.visit.news
-        assert (news.turn, news.first_visit) == (2, False)
+        (news,) = visit.news
+        assert (news.record.turn, news.first_visit) == (2, False)
 
     def test_a_visit_costs_no_write_of_its_own(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path)
@@ -424,9 +424,9 @@ class TestEpisodeState:
     def test_a_turn_that_never_reached_the_story_teaches_nothing(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path)
         record = play.turn("wait")
-        known = copy(vars(play.manager._learner.visit))
+        known = deepcopy(play.manager._visit)
         play.manager.learn(replace(record, turn=2, after=replace(record.after, refusal="no", died=True)))
-        assert vars(play.manager._learner.visit) == known
+        assert play.manager._visit == known
 
     def test_the_figures_show_what_is_kept_and_how_learning_went(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, [{"memories": [learnt(), learnt()]}])

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from managers.memory.document import MemoriesDocument
-    from managers.memory.synthesis import MemoryEdit
+    from managers.memory.tiers import MemoryEdit
     from session.files.document_store import DocumentStore
     from session.memory import Memory
     from zorkgpt.mapping.map_graph import MapGraph
@@ -123,7 +123,7 @@ def add(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Add a memory."""
-    from managers.memory.synthesis import Revision
+    from managers.memory.tiers import Revision
     from session.memory import Memory
 
     files = _files(workdir, story)
@@ -150,7 +150,7 @@ def invalidate(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Mark a memory as proven false. It stays in the file and is no longer believed."""
-    from managers.memory.synthesis import Revision
+    from managers.memory.tiers import Revision
 
     if not reason.strip():
         raise ConfigurationError("--reason is empty: explain why the memory is not true")

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from managers.knowledge.base import Archive, ArchiveEdit, KnowledgeEdit
+from managers.knowledge.document import Archive, ArchiveEdit, KnowledgeEdit, read_line, write_line
 from managers.knowledge.document import parse_knowledge as parse
-from managers.knowledge.document import read_line, write_line
 from session.knowledge import (
     COMMAND_SYNTAX,
     CROSS_EPISODE,

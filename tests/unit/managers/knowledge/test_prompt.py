@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,14 +15,15 @@ from managers.knowledge.prompt import (
     brief_question,
     consolidation_question,
     update_question,
-    wants_brief_prompt,
 )
+from managers.prompting import is_for_a_small_model
 from session.game_configuration import GameConfiguration
-from session.game_state import PlayedAction
 from session.knowledge import INSIGHTS, SECTIONS, KnowledgeEntry, KnowledgeLine, Source
 from session.memory import Memory
 from session.resolved_configuration import EMBEDDED_PROFILE
 from session.text import TokenCounter
+from session.values import Observation, Proposal, TurnRecord
+from tests.fixtures.dye_works import VATS
 
 FULL, SMALL = 2200, 600  # tokens that hold the instructions and little else
 
@@ -29,17 +32,18 @@ lengths = st.integers(0, 3000)
 
 def played(turns: int, length: int, *, telling: int = 0, memories: int = 0) -> Played:
     """Turns with responses of so many characters; the last ``telling`` of them scored."""
-    first_telling = turns - telling + 1
     memory = Memory("NOTE", "t" * 120, 1, "2-3", None, "x" * length, "ephemeral")
+    before = Observation("", VATS, score=0)
+    after = replace(before, text=f"r{'e' * length}")
+    quiet = TurnRecord(1, 1, before, (Proposal("a" * length),), (), after)
+    won = replace(quiet, after=replace(after, score=5))
+    records = [quiet] * (turns - telling) + [won] * telling
     return Played(
         episode=1,
         turns=[
-            LearntTurn(turn, "Blue Vats (31)", ("score +5, now 5",), 5)
-            if turn >= first_telling
-            else LearntTurn(turn, "?")
-            for turn in range(1, turns + 1)
+            LearntTurn(replace(record, turn=turn), ("score +5, now 5",) if record is won else ())
+            for turn, record in enumerate(records, start=1)
         ],
-        history=[PlayedAction("a" * length, f"r{'e' * length}")] * turns,
         ephemeral=[("Blue Vats (31)", memory)] * memories,
         persistent=[("Blue Vats (31)", memory)] * memories,
     )
@@ -85,8 +89,8 @@ class TestBudgets:
     def test_only_the_embedded_models_budget_makes_it_brief(self) -> None:
         small = EMBEDDED_PROFILE["prompt_budgets.analysis"]
         assert isinstance(small, int)
-        assert wants_brief_prompt(small, TokenCounter())
-        assert not wants_brief_prompt(GameConfiguration().prompt_budgets.analysis, TokenCounter())
+        assert is_for_a_small_model(small, "knowledge", TokenCounter())
+        assert not is_for_a_small_model(GameConfiguration().prompt_budgets.analysis, "knowledge", TokenCounter())
 
 
 class TestWhatIsLeftOut:

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from managers.memory.outcome import ActionOutcome
 from managers.memory.prompt import LONGEST_QUOTE, memory_of
 from session.text import TokenCounter
 from session.values import GameObject
 from tests.fixtures.dye_works import BANNER, LOFT, MORDANT, VATS
-from tests.unit.managers.memory_parts import MemoryPlay, memory
+from tests.unit.managers.memory_parts import MemoryPlay, memory, outcome
 from zorkgpt.llm.stand_ins import Reply
 
 OIL = GameObject(80, "can of oil")
@@ -32,7 +31,7 @@ def small(workdir: Path, replies: Any = never) -> MemoryPlay:
 
 def kept(play: MemoryPlay) -> list[tuple[str, str, str]]:
     """Category, tier and title of all that is remembered at the vats."""
-    play.manager.flush()
+    play.manager.end()
     memories = [
         *play.manager.memory_cache.get(VATS.num, ()),
         *play.manager.ephemeral_cache.get(VATS.num, ()),
@@ -87,7 +86,7 @@ def test_what_is_known_by_its_title_is_not_kept_twice(tmp_path: Path) -> None:
     play = small(tmp_path)
     play.manager.add_memory(VATS.num, VATS.name, memory("`push vat`: You can't."))
     play.turn("push vat", "You can't.")
-    play.manager.flush()
+    play.manager.end()
     assert play.metrics["refused"] == 0
 
 
@@ -126,7 +125,7 @@ def test_the_text_is_the_storys_own_as_far_as_the_title_has_not_got_it(tmp_path:
     play.turn("wear coat", "It fits you.\n\nYou feel well.", score=5)
     play.turn("push vat", "You can't.", score=6)
     play.turn("enter chute", "Down you go!\n\nDrying Loft\nBanners hang here.", location=LOFT, score=7)
-    play.manager.flush()
+    play.manager.end()
     assert [each.text for each in play.manager.memory_cache[VATS.num]] == [
         '"It fits you. You feel well."',
         '"You can\'t."',
@@ -138,14 +137,14 @@ def test_what_the_title_has_said_already_is_the_text_where_there_is_no_other(tmp
     play = small(tmp_path)
     play.turn("push vat", "You can't.")
     play.turn("enter chute", "Drying Loft\nBanners hang here.", location=LOFT, score=7)
-    play.manager.flush()
+    play.manager.end()
     assert {each.text for each in play.manager.memory_cache[VATS.num]} <= {'"You can\'t."', "It leads there."}
     assert "It leads there." in {each.text for each in play.manager.memory_cache[VATS.num]}
 
 
 def test_of_a_long_answer_beginning_and_end_are_kept() -> None:
-    outcome = ActionOutcome(31, "Blue Vats", 7, "stir", "stir", f"It swirls. {'blue ' * 90}It stops.", score_change=1)
-    text = memory_of(outcome).memory_text or ""
+    stirred = outcome("stir", f"It swirls. {'blue ' * 90}It stops.", score_delta=1)
+    text = memory_of(stirred).memory_text or ""
     assert (text[:12], text[-11:]) == ('"It swirls. ', ' It stops."')
     assert len(text) <= LONGEST_QUOTE + 2
 

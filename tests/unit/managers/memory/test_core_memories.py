@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from managers.memory.outcome import names, was_shown
+from managers.memory.outcome import names
+from managers.memory.synthesis import was_shown
 from session.values import GameObject
 from tests.fixtures.dye_works import BANNER, LOFT, VATS
 from tests.unit.managers.memory_parts import MemoryPlay, learnt
@@ -77,7 +78,7 @@ class TestTexts:
         play.turn("up", "Drying Loft", location=LOFT, visible=())
         play.turn("down", "Blue Vats. A banner lies here.", location=VATS, visible=(BANNER,))
         play.turn("kick vat", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         assert [each.persistence for each in play.manager.ephemeral_cache[VATS.num]] == ["ephemeral"]
         assert VATS.num not in play.manager.memory_cache
 

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from managers.map_manager import MapManager
 from managers.memory.news import MOST_REMEMBERED, NewsLedger
-from managers.memory.outcome import ActionOutcome, ZMachineContext, outcome_of, signals_of
+from managers.memory.outcome import ZMachineContext, signals_of
 from managers.memory.prompt import NO_SIGNALS, TOLD_BELOW, existing_memories, visit_prompt
 from managers.memory.synthesis import VisitNews, VisitSynthesis
 from managers.simple_memory_manager import SimpleMemoryManager
@@ -23,9 +23,8 @@ from session.game_state import GameState, PlayedAction
 from session.text import TokenCounter
 from session.values import GameObject, Location, Observation
 from tests.fixtures.dye_works import GATE, LOFT, MORDANT, VATS
-from tests.unit.managers.memory_parts import MemoryPlay, learnt, memory, titles
+from tests.unit.managers.memory_parts import MemoryPlay, learnt, memory, outcome, titles
 from zorkgpt.llm.stand_ins import Reply
-from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.prompts.loader import fill_prompt
 
 NOTHING: dict[str, object] = {"memories": []}
@@ -47,7 +46,7 @@ def play_at_the_vats(
     play = MemoryPlay(workdir, lambda *_: answers[-1], **options)
     play.turn("north", arrival, location=VATS)
     play.turn("wait")
-    play.manager.flush()
+    play.manager.end()
     play.llm.calls.clear()
     answers.append(answer)
     return play
@@ -56,7 +55,7 @@ def play_at_the_vats(
 def is_news(play: MemoryPlay, action: str, text: str = "Time passes.", **after: Any) -> bool:
     """The turn was worth a question."""
     play.turn(action, text, **after)
-    play.manager.flush()
+    play.manager.end()
     asked = bool(play.llm.calls)
     play.llm.calls.clear()
     return asked
@@ -355,7 +354,7 @@ class TestOneQuestionAVisit:
         play = play_at_the_vats(tmp_path)
         for _ in range(3):
             play.turn("take beam", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         assert play.prompts[0].split("WHAT IS NEW")[1].count("take beam") == 1
 
     def test_news_wait_five_turns_at_most(self, tmp_path: Path) -> None:
@@ -373,7 +372,7 @@ class TestOneQuestionAVisit:
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
         play.now = replace(play.now, location=LOFT)
         play.turn("take beam", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         assert [re.findall(r"^LOCATION: (.*) \(", prompt)[0] for prompt in play.prompts] == [VATS.name, LOFT.name]
 
     def test_a_new_episode_loses_no_news_of_the_last(self, tmp_path: Path) -> None:
@@ -416,7 +415,7 @@ class TestOtherLocations:
         play = play_with_a_map(tmp_path, {"memories": about})
         play.turn("read plaque", LONG)
         play.turn("pull lever", "The gate behind you falls shut.", world_hash="1")
-        play.manager.flush()
+        play.manager.end()
         kept = play.manager.memory_cache
         assert [(each.title, each.persistence) for each in kept[GATE.num]] == [(f"At {GATE.num}", "permanent")]
         assert [each.title for each in kept[VATS.num]] == [f"At {LOFT.num}"]
@@ -432,7 +431,7 @@ class TestOtherLocations:
         play.manager.add_memory(LOFT.num, LOFT.name, memory("Loft is dry"))
         for number, world in enumerate(("1", "2")):
             play.turn(f"pull lever {number}", "The gate behind you falls shut.", world_hash=world)
-            play.manager.flush()
+            play.manager.end()
         shown = play.prompts[0].split("MEMORIES OF OTHER LOCATIONS, seen in this episode:\n")[1].split("\n\n")[0]
         assert shown.splitlines() == [
             f"- [NOTE - PERMANENT - TENTATIVE] Gate may lock itself (Location {GATE.num}): About Gate may lock itself.",
@@ -448,7 +447,7 @@ class TestOtherLocations:
         play.manager.add_memory(VATS.num, VATS.name, guess)
         play.turn("pull lever", "The gate behind you falls shut.", world_hash="1", score=1)
         play.turn("take beam", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         assert "TENTATIVE] Lever shuts the gate (`pull lever` worked again in turn 2): `pull" in play.prompts[0]
 
 
@@ -481,7 +480,7 @@ class TestPrompt:
         assert "visit status: FIRST VISIT" in prompt
         play.turn("down", "Blue Vats", location=VATS)
         play.turn("take beam", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         assert "visit status: RETURN VISIT" in play.prompts[-1]
         assert "On arrival" not in play.prompts[-1]
 
@@ -491,7 +490,7 @@ class TestPrompt:
         play.manager.supersede_memory(VATS.num, VATS.name, "Old", memory("New", status="TENTATIVE"))
         play.manager.add_memory(VATS.num, VATS.name, memory("Left jar", "ephemeral"))
         play.turn("take beam", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         shown = play.prompts[0].split("EXISTING MEMORIES:\n")[1].split("\n\n")[0]
         assert shown.splitlines() == [
             "- [NOTE - PERMANENT - TENTATIVE] New: About New.",
@@ -504,7 +503,7 @@ class TestPrompt:
         for number in range(4):
             play.turn(f"wait {number}")
         play.turn("take beam", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         sequence = play.prompts[0].split("RECENT ACTION SEQUENCE:\n")[1].split("\n\nAGENT'S REASONING")[0]
         assert sequence == (
             "Turn 6 [Blue Vats]: wait 3\nResponse: Time passes.\n\nTurn 7 [Blue Vats]: take beam\nResponse: You can't."
@@ -549,20 +548,18 @@ class TestPrompt:
         ],
     )
     def test_what_had_an_effect_has_not_failed_whatever_its_words(
-        self, action: str, response: str, effect: ZMachineContext
+        self, action: str, response: str, effect: dict[str, Any]
     ) -> None:
-        outcome = outcome_of(VATS, 3, action, response, effect, MovementAnalyzer())
-        assert [words for words, _ in signals_of(outcome) if "Failed" in words] == []
+        signals = signals_of(outcome(action, response, **effect))
+        assert [words for words, _ in signals if "Failed" in words] == []
 
     def test_an_answer_longer_than_a_refusal_is_no_failure_by_its_words(self) -> None:
         told = f"You shake the man awake. {LONG} He can't remember."
-        outcome = outcome_of(VATS, 3, "wake man", told, {"world_changed": True}, MovementAnalyzer())
-        assert [*signals_of(outcome)] == []
+        assert [*signals_of(outcome("wake man", told, world_changed=True))] == []
 
     def test_a_short_answer_is_no_long_response_for_the_long_text_before_it(self) -> None:
-        context: ZMachineContext = {"first_visit": True, "arrival_text": LONG}
-        outcome = outcome_of(VATS, 3, "read labels", "You can't see any such thing.", context, MovementAnalyzer())
-        assert [words for words, _ in signals_of(outcome)] == [
+        read = outcome("read labels", "You can't see any such thing.", first_visit=True, arrival_text=LONG)
+        assert [words for words, _ in signals_of(read)] == [
             "Long description on arrival at a first visit",
             "Failed action, as a hint from the wording alone",
         ]
@@ -573,17 +570,16 @@ class TestPrompt:
         play.begin(1, Observation("A gate.", LOFT, (), (), score=0))
         play.turn("down", f"Blue Vats\n{LONG}", location=VATS)
         play.turn("take beam", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         assert "• Turn 1: Long description on arrival at a first visit" in play.prompts[-1]
         assert "• Turn 2: Failed action" in play.prompts[-1]
 
     def test_a_look_at_ones_belongings_has_not_failed(self) -> None:
-        outcome = outcome_of(VATS, 3, "inventory", "You are carrying nothing.", {}, MovementAnalyzer())
-        assert [*signals_of(outcome)] == []
+        assert [*signals_of(outcome("inventory", "You are carrying nothing."))] == []
 
     def test_nothing_was_placed_where_the_player_kept_it(self) -> None:
-        outcome = outcome_of(VATS, 3, "put jar in vat", "It does not fit.", {}, MovementAnalyzer())
-        assert [words for words, _ in signals_of(outcome)] == ["Failed action, as a hint from the wording alone"]
+        placed = outcome("put jar in vat", "It does not fit.")
+        assert [words for words, _ in signals_of(placed)] == ["Failed action, as a hint from the wording alone"]
 
     def test_what_came_of_a_turn_is_said_in_the_machines_words(self, tmp_path: Path) -> None:
         play = play_at_the_vats(tmp_path)
@@ -591,7 +587,7 @@ class TestPrompt:
         play.turn("open lid", "You can't say that it was shut.", visible=(vat,))
         play.turn("take jar", "You can't miss it.", visible=(vat,), inventory=(MORDANT,))
         play.turn("take beam", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         assert play.prompts[0].split("WHAT IS NEW HERE:\n")[1].split("\n\n")[0].strip().splitlines() == [
             "Turn 3: open lid (the player stayed, something in sight changed)",
             "Turn 4: take jar (the player stayed, took jar of mordant)",
@@ -601,7 +597,7 @@ class TestPrompt:
     def test_the_oldest_turns_are_left_out_to_keep_to_the_budget(self) -> None:
         state = GameState(turn_count=9)
         state.action_history += [PlayedAction(f"wait {turn}", "word " * 100) for turn in range(1, 10)]
-        visit = VisitNews((ActionOutcome(31, "Blue Vats", 9, "wait 9", "wait 9", "word"),), ())
+        visit = VisitNews((outcome("wait 9", "word", turn=9),), ())
         tokens = TokenCounter()
         prompt = visit_prompt(visit, state, tokens, window=8, budget=1700)
         assert tokens.estimate(prompt.system + prompt.user) <= 1700
@@ -613,7 +609,7 @@ class TestPrompt:
         play = MemoryPlay(tmp_path, silent)
         for blow in blows:
             play.turn("attack troll with sword", blow, world_hash=blow)
-        play.manager.flush()
+        play.manager.end()
         (prompt,) = play.prompts
         assert re.findall(r"^Response: (.*)$", prompt, re.MULTILINE) == [*blows]
         reasoning = prompt.split("AGENT'S REASONING:\n")[1].split("\n\n")[0]
@@ -623,7 +619,7 @@ class TestPrompt:
         play = MemoryPlay(tmp_path, silent)
         play.turn("north", f"Blue Vats\n{LONG}\n", location=VATS)
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
-        play.manager.flush()
+        play.manager.end()
         assert play.prompts[-1].count(LONG) == 1
         assert f"Turn 1 [Dye Works Gate]: north\nResponse: {TOLD_BELOW}" in play.prompts[-1]
 
@@ -640,7 +636,7 @@ class TestPrompt:
     def test_where_there_is_no_room_the_middle_goes(self) -> None:
         text = f"It begins so. {'And on it goes. ' * 300}It ends so."
         state = GameState(turn_count=1, action_history=[PlayedAction("wait", text)])
-        visit = VisitNews((ActionOutcome(31, "Blue Vats", 1, "wait", "wait", text),), ())
+        visit = VisitNews((outcome("wait", text, turn=1),), ())
         tokens = TokenCounter()
         prompt = visit_prompt(visit, state, tokens, window=8, budget=2400)
         assert 2300 < tokens.estimate(prompt.system + prompt.user) <= 2400
@@ -655,7 +651,7 @@ class TestPrompt:
         play = MemoryPlay(tmp_path, silent)
         play.begin(1, replace(play.now, text=opening))
         play.turn("take beam", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         assert "On arrival the story showed: You dream.\n\nDye Works Gate\nIt creaks.\nTurn 1: " in play.prompts[0]
 
     def test_a_signal_of_several_turns_is_told_once(self, tmp_path: Path) -> None:
@@ -663,7 +659,7 @@ class TestPrompt:
         for command in ("take beam", "kick beam", "eat beam"):
             play.turn(command, "You can't.")
         play.turn("take jar", "Taken.", inventory=(MORDANT,))
-        play.manager.flush()
+        play.manager.end()
         assert play.prompts[0].split("CONTEXT SIGNALS:\n")[1].split("\n\n")[0].splitlines() == [
             "• Turns 3, 4, 5: Failed action, as a hint from the wording alone (likely PERMANENT)",
             "• Turn 6: Inventory changed without movement suggests item manipulation (likely EPHEMERAL)",
@@ -773,14 +769,14 @@ class TestAnswers:
         play = MemoryPlay(tmp_path, [learnt("a")])
         play.turn("wait", location=Location(77, ""))
         play.turn("take beam", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         assert "LOCATION: Location #77 (ID: 77)" in play.prompts[-1]
 
     def test_without_a_model_nothing_is_synthesised_and_nothing_is_taken_for_considered(self, tmp_path: Path) -> None:
         play = MemoryPlay(tmp_path, silent)
         play.manager.llm_client = None
         play.turn("take beam", "You can't.")
-        play.manager.flush()
+        play.manager.end()
         play.manager.llm_client = play.llm
         assert is_news(play, "take beam", "You can't.")
 

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 
 from benchmarks.memories_file import file_of
 from managers.memory.document import MemoriesDocument, parse_memories
-from managers.memory.synthesis import Revision
+from managers.memory.tiers import Revision
 from session.errors import StoreError
 from session.files.document_store import DocumentStore
 from session.memory import Memory, MemoryStatus
@@ -197,7 +197,7 @@ class TestFailures:
         assert titles_in(manager.memory_file) == ["a"]
         (backup / "in the way").rmdir()
         backup.rmdir()
-        manager.flush()
+        manager.end()
         assert titles_in(manager.memory_file) == titles(manager.memory_cache) == ["b", "c", "a, better"]
         assert manager.get_status()["metrics"]["pending_edits"] == 0
 
