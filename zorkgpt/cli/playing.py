@@ -8,11 +8,11 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from threading import Event as Flag
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import typer
 
@@ -21,76 +21,58 @@ from managers.map_manager import MapManager
 from managers.route_manager import RouteManager
 from managers.routes.document import RouteBook
 from managers.simple_memory_manager import SimpleMemoryManager
+from orchestration.opening import Parts, in_folder_of_story, open_parts
+from orchestration.run import Run, open_run
 from session.errors import ConfigurationError, WaitInterrupted
 from session.events import EpisodeEnded, Event, ProposalReviewed
 from session.files.journal import JOURNAL_FILE, observation_in, read_journal
 from session.game_configuration import GameConfiguration
 from session.memory import MemoryStatus
 from session.processes import program
+from session.resolved_configuration import ResolvedConfiguration
 from session.text import counted, one_line
+from session.values import Proposal
 from zorkgpt.cli.common_options import REPORT_FILE, resume_command
-from zorkgpt.cli.screen import DownloadBar, JsonScreen, LiveScreen, LiveView, PlainScreen, WatchedScreen, screen_for
+from zorkgpt.cli.screen import LiveView, Screen, download_bar
 from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line, printable
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import LEAVING
 from zorkgpt.report.figures import Gains
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from orchestration.run import Run
-    from orchestration.turn import Review
-    from session.files.markdown import MarkdownProblem
-    from session.resolved_configuration import ResolvedConfiguration
-    from session.values import Proposal
-    from zorkgpt.llm.language_model import Prompt, Role
-
 
 OTEL_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _LOG = logging.getLogger(__name__)
 
 FIRST_PROGRESS, PROGRESS_INTERVAL = 1.0, 5.0
 """Seconds of repeating recorded turns until the first line about it, and between two of them."""
+MOST_PROBLEMS = 5  # of a file of memories that are printed
 
 
 @dataclass(slots=True)
 class Watching:
-    """The screen of a run that is played, and what can stop it.
+    """A run that is played and shown.
 
     configuration: of the run
+    parts: its story and models
     screen: shows events
     trace: also gets every event
-    stop: set by Ctrl-C, and when the reader of stdout is gone
     keyboard: of the person who plays
-    bar: shows downloads
     repeated: options of this command that ``zorkgpt resume`` needs too, with their values
     gains: what the episodes scored
     """
 
     configuration: GameConfiguration
-    screen: WatchedScreen
+    parts: Parts
+    screen: Screen
     trace: Callable[[Event], None]
-    stop: Flag
     keyboard: Keyboard
-    bar: DownloadBar
     repeated: tuple[str, ...]
     gains: Gains = field(default_factory=Gains)
-    _view: LiveView | None = None
     _next_progress: float = 0.0
 
     @property
-    def is_for_people(self) -> bool:
-        """Whether the screen shows text, not JSON."""
-        return not isinstance(self.screen.screen, JsonScreen)
-
-    def person(self, *, steps: bool = False) -> tuple[Callable[[], str], Review | None]:
-        """Return how a person types a command and, if ``steps``, decides on a proposal.
-
-        Raises ``ConfigurationError`` for steps without a terminal.
-        """
-        if steps and not (isinstance(self.screen.screen, LiveScreen) and sys.stdin.isatty()):
-            raise ConfigurationError("--step asks about each command: it needs a terminal, without --quiet and --json")
-        return self.keyboard.read_command, self.keyboard.review if steps else None
+    def stop(self) -> Flag:
+        """Set by Ctrl-C, and when the reader of stdout is gone."""
+        return self.screen.stop
 
     def show(self, event: Event) -> None:
         """Put an event on the screen."""
@@ -99,10 +81,10 @@ class Watching:
         self.keyboard.see(event)
         self.screen.show(event)
 
-    def asked(self, role: Role, prompt: Prompt) -> None:
+    def asked(self, role: Role, _prompt: Prompt) -> None:
         """Show that a model is being asked."""
-        if self._view is not None:
-            self._view.asked(role, prompt)
+        if self.screen.view is not None:
+            self.screen.view.asks(role)
 
     def repeats(self, done: int, turns: int) -> None:
         """Show how many recorded turns were repeated, if that takes longer than a second."""
@@ -110,81 +92,75 @@ class Watching:
         self._next_progress = self._next_progress or now + FIRST_PROGRESS
         if now >= self._next_progress and done < turns:
             self._next_progress = now + PROGRESS_INTERVAL
-            line = f"Repeating recorded turns: {done:,} of {turns:,}"
-            if self._view is not None:
-                self._view.tell(line)
-            elif self.is_for_people:
-                print_line(line)
+            self.screen.tell(f"Repeating recorded turns: {done:,} of {turns:,}")
 
     def play(self, run: Run) -> NoReturn:
         """Play the run and end the command with the run's status. If the run can go on, print how."""
         if memories := run.orchestrator.learning.find(SimpleMemoryManager):
-            for line in problem_lines(memories.memory_file, memories.problems()):
-                print_error(f"zorkgpt: {line}")
+            path, problems = memories.memory_file, memories.problems()
+            for problem in problems[:MOST_PROBLEMS]:
+                print_error(f"zorkgpt: {path}:{problem.line}: {problem.message} Until then it is kept, but not used.")
+            if (more := len(problems) - MOST_PROBLEMS) > 0:
+                check = f"{program()} memories check --workdir {shlex.quote(str(path.parent))}"
+                print_error(f"zorkgpt: {path}: {counted(more, 'more place')} not understood: {check} names all")
         before = [line.event for line in read_journal(run.folder) if line.event is not None]
         for event in before:
             self.gains.see(event)
-        if run.is_played and self.is_for_people:
+        if run.is_played and not self.screen.is_json:
             self.screen.show(next(event for event in reversed(before) if isinstance(event, EpisodeEnded)))
         try:
-            with (
-                self._live(run, before),
-                _stopping_on_interrupt(self.stop, self.keyboard, is_shown=self._view is not None),
-            ):
+            with self._live(run, before), _stopping_on_interrupt(self.screen, self.keyboard):
                 end = run.play()
         except KeyboardInterrupt:
             self._print_hint("Stopped. ", run)
             raise
-        if self.is_for_people:
-            if line := self._gained(run):
-                print_folded(line, indent=0)
-            is_quiet = isinstance(self.screen.screen, PlainScreen) and self.screen.screen.is_quiet
-            if end == "done" and not is_quiet and len([*run.folder.parent.iterdir()]) == 1:
-                workdir = self.configuration.zork_game_workdir
-                is_default = workdir == GameConfiguration().zork_game_workdir
-                where = "" if is_default else f" --workdir {shlex.quote(str(workdir))}"
-                print_folded(
-                    f"{program()} report{where} makes a page of this run,",
-                    f"{program()} status{where} shows the latest state,",
-                    f"{program()} memories show{where} prints what is remembered.",
-                    indent=0,
-                )
+        if not self.screen.is_json:
+            self._print_gains(run)
         if end != "done":
             self._print_hint("", run)
+        elif not self.screen.is_json and not self.screen.is_quiet and len([*run.folder.parent.iterdir()]) == 1:
+            workdir = self.configuration.zork_game_workdir
+            is_default = workdir == GameConfiguration().zork_game_workdir
+            where = "" if is_default else f" --workdir {shlex.quote(str(workdir))}"
+            print_folded(
+                f"{program()} report{where} makes a page of this run,",
+                f"{program()} status{where} shows the latest state,",
+                f"{program()} memories show{where} prints what is remembered.",
+                indent=0,
+            )
         raise typer.Exit(EXIT_STATUS[end])
-
-    def _gained(self, run: Run) -> str:
-        """Return the line about what this run has learnt, scored and cost."""
-        learning = run.orchestrator.learning
-        routes, memories = learning.find(RouteManager), learning.find(SimpleMemoryManager)
-        kept = (memory for each in (memories.memory_cache.values() if memories else ()) for memory in each)
-        believed = sum(memory.status != MemoryStatus.SUPERSEDED for memory in kept)
-        book, spending = routes.book if routes else RouteBook(), run.model.spending
-        return self.gains.line(len(learning.get(MapManager).game_map.rooms), book, believed, spending)
 
     @contextmanager
     def _live(self, run: Run, before: Iterable[Event]) -> Iterator[None]:
         """Draw the live view within the block, if stdout is a terminal; ``before`` are the events up to now."""
-        screen = self.screen.screen
-        if not isinstance(screen, LiveScreen):
+        console, spending = self.screen.console, run.model.spending
+        if console is None:
             yield
             return
         is_new = run.position.episode is None and not run.position.index
         introduction = _introduction(self.configuration) if is_new else ""
-        spending = run.model.spending
-        with LiveView(self.configuration, run.folder, spending, self.stop, screen.console, introduction) as view:
+        with LiveView(self.configuration, run.folder, spending, self.stop, console, introduction) as view:
             for event in before:
                 view.note(event)
-            self._view = self.screen.screen = view
-            self.keyboard.still, self.keyboard.tell = view.still, view.tell
+            self.screen.view = view
             try:
                 yield
             finally:
-                self._view, self.screen.screen = None, screen
+                self.screen.view = None
+
+    def _print_gains(self, run: Run) -> None:
+        """Print what this run has learnt, scored and cost."""
+        learning = run.orchestrator.learning
+        routes, memories = learning.find(RouteManager), learning.find(SimpleMemoryManager)
+        kept = (memory for each in (memories.memory_cache.values() if memories else ()) for memory in each)
+        believed = sum(memory.status != MemoryStatus.SUPERSEDED for memory in kept)
+        book, rooms = routes.book if routes else RouteBook(), len(learning.get(MapManager).game_map.rooms)
+        if line := self.gains.line(rooms, book, believed, run.model.spending):
+            print_folded(line, indent=0)
 
     def _print_hint(self, news: str, run: Run) -> None:
         """Print how the run goes on, if it can, after the ``news``."""
-        if not self.is_for_people:
+        if self.screen.is_json:
             return
         if not (run.folder / JOURNAL_FILE).is_file():
             print_line(f"{news}{run.folder} is gone: the run cannot go on.")
@@ -211,18 +187,33 @@ def _introduction(configuration: GameConfiguration) -> str:
 
 @contextmanager
 def watching(
-    configuration: GameConfiguration, *, quiet: bool, as_json: bool, repeated: Iterable[tuple[str, object]] = ()
+    configuration: GameConfiguration,
+    *,
+    quiet: bool = False,
+    as_json: bool = False,
+    step: bool = False,
+    repeated: Iterable[tuple[str, object]] = (),
 ) -> Iterator[Watching]:
-    """Open the screen, the keyboard and the trace of a run. A second Ctrl-C ends the command at once.
+    """Open the parts of a run, the screen, the keyboard and the trace. A second Ctrl-C ends the command at once.
 
+    step: let a person decide on each proposal
     repeated: the options that ``zorkgpt resume`` has to be given again, ``None`` for one that was not given
+    Raises ``ConfigurationError`` for ``step`` without a terminal, and what ``open_parts`` raises.
     """
-    stop = Flag()
-    screen = WatchedScreen(screen_for(quiet=quiet, as_json=as_json), stop)
+    screen = Screen(quiet=quiet, as_json=as_json)
+    if step and not (screen.console is not None and sys.stdin.isatty()):
+        raise ConfigurationError("--step asks about each command: it needs a terminal, without --quiet and --json")
+    keyboard = Keyboard(screen)
+    again = tuple(str(part) for option in repeated if option[1] is not None for part in option)
     try:
-        with DownloadBar(quiet=quiet or as_json) as bar, spans_of(configuration) as trace:
-            again = tuple(str(part) for option in repeated if option[1] is not None for part in option)
-            yield Watching(configuration, screen, trace, stop, Keyboard(stop), bar, again)
+        with (
+            download_bar(quiet=quiet or as_json) as bar,
+            spans_of(configuration) as trace,
+            open_parts(
+                configuration, bar, screen.stop, keyboard.read_command, keyboard.review if step else None
+            ) as parts,
+        ):
+            yield Watching(configuration, parts, screen, trace, keyboard, again)
     except KeyboardInterrupt:
         raise typer.Exit(EXIT_STATUS["interrupted"]) from None
 
@@ -242,18 +233,17 @@ def spans_of(configuration: GameConfiguration) -> AbstractContextManager[Callabl
 
 
 @contextmanager
-def _stopping_on_interrupt(stop: Flag, keyboard: Keyboard, *, is_shown: bool) -> Iterator[None]:
-    """Set ``stop``, which cancels a request to a model, at the first SIGINT or SIGTERM; interrupt at the second.
+def _stopping_on_interrupt(screen: Screen, keyboard: Keyboard) -> Iterator[None]:
+    """Set ``screen.stop``, which cancels a request to a model, at the first SIGINT or SIGTERM; interrupt at the second.
 
-    keyboard: if it waits for a line, the first one interrupts that
-    is_shown: whether the screen shows that ``stop`` is set
+    If the keyboard waits for a line, the first one interrupts that.
     """
 
     def request(_signal: int, _frame: object) -> None:
-        if stop.is_set() or keyboard.is_waiting:
+        if screen.stop.is_set() or keyboard.is_waiting:
             raise KeyboardInterrupt
-        stop.set()
-        if not is_shown:
+        screen.stop.set()
+        if screen.view is None:  # the view shows it
             print_error("\nStopping. Ctrl-C again to leave at once.")
 
     previous = {number: signal.signal(number, request) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -270,20 +260,13 @@ HELP = f"Type a command and Enter; {LEAVING} ends the episode, Ctrl-C pauses it.
 
 
 class Keyboard:
-    """Reads lines from stdin.
+    """Reads lines from stdin. Ctrl-C instead of a line sets ``screen.stop``.
 
-    stop: set if Ctrl-C is typed instead of a line
-    still: stops drawing within its block, as :meth:`LiveView.still` does
-    tell: prints a line
     is_waiting: whether it waits for a line, so that Ctrl-C has to interrupt it
     """
 
-    def __init__(self, stop: Flag) -> None:
-        self._stop = stop
-        self.still: Callable[[str], AbstractContextManager[Callable[[str], None]]] = lambda _above: nullcontext(
-            lambda _line: None
-        )
-        self.tell: Callable[[str], None] = print_line
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
         self.is_waiting = False
         self._reviews = True
         self._awaits_key = False
@@ -307,7 +290,7 @@ class Keyboard:
             unfit = _unfit(line, f"; {LEAVING} ends the episode") if line.strip() else HELP
             if unfit is None:
                 return line
-            self.tell(unfit)
+            self._screen.tell(unfit)
 
     def review(self, proposal: Proposal) -> ProposalReviewed | None:
         """Return the person's decision on a proposal, ``None`` from when the person chooses not to be asked again.
@@ -333,7 +316,7 @@ class Keyboard:
             elif choice in ("a", "all"):
                 self._reviews = False
             else:
-                self.tell(f"{choice!r} is not a choice: {KEYS}.")
+                self._screen.tell(f"{choice!r} is not a choice: {KEYS}.")
         return None
 
     def _edited(self, typed: str, proposed: str) -> str | None:
@@ -344,7 +327,7 @@ class Keyboard:
         """
         command = typed or self.read_line("Command: ", begun=proposed)
         while command and not self._awaits_key and (unfit := _unfit(command)):
-            self.tell(unfit)
+            self._screen.tell(unfit)
             command = self.read_line("Command: ", begun=command)
         return command
 
@@ -360,7 +343,8 @@ class Keyboard:
         self.is_waiting = True
         try:
             if sys.stdin.isatty() and sys.stdout.isatty():
-                with self.still(printable(above)) as stands:
+                view = self._screen.view
+                with view.still(printable(above)) if view else nullcontext(lambda _line: None) as stands:
                     stands(prompt)
                     line = _typed(prompt, begun)
                     stands(f"{prompt}{line or ''}")
@@ -368,7 +352,7 @@ class Keyboard:
             line = next((line for line in sys.stdin if not line.lstrip().startswith("#")), None)
             return None if line is None else line.removesuffix("\n")
         except KeyboardInterrupt:
-            self._stop.set()
+            self._screen.stop.set()
             raise WaitInterrupted("interrupted") from None
         finally:
             self.is_waiting = False
@@ -412,17 +396,13 @@ def play_run(
 
     report: write the run's page into its folder
     """
-    from orchestration.opening import in_folder_of_story, open_parts
-    from orchestration.run import open_run
-
     configuration = resolved.configuration
     try:
         with (
-            watching(configuration, quiet=quiet, as_json=as_json) as watch,
-            open_parts(configuration, watch.bar, watch.stop, *watch.person(steps=step)) as parts,
+            watching(configuration, quiet=quiet, as_json=as_json, step=step) as watch,
             open_run(
-                in_folder_of_story(resolved, parts.game.facts),
-                parts,
+                in_folder_of_story(resolved, watch.parts.game.facts),
+                watch.parts,
                 episodes=episodes,
                 show=watch.show,
                 stop=watch.stop,
@@ -437,16 +417,3 @@ def play_run(
             for line in write_report([played.folder], played.folder / REPORT_FILE, configuration):
                 print_error(line)
         raise
-
-
-MOST_PROBLEMS = 5
-
-
-def problem_lines(path: Path, problems: Sequence[MarkdownProblem]) -> list[str]:
-    """Return a line for each of the first problems in a file of memories, and one for the others."""
-    lines = [f"{path}:{problem.line}: {problem.message} Until then it is kept, but not used." for problem in problems]
-    more = len(lines) - MOST_PROBLEMS
-    if more <= 0:
-        return lines
-    check = f"{program()} memories check --workdir {shlex.quote(str(path.parent))}"
-    return [*lines[:MOST_PROBLEMS], f"{path}: {counted(more, 'more place')} not understood: {check} names all"]

@@ -7,11 +7,13 @@ import logging
 import math
 import sys
 import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Event as Flag
 from threading import RLock, Thread
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TextIO
 
+import typer
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -20,11 +22,14 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from rich.spinner import Spinner
 from rich.table import Table
 from rich.text import Text
+from typing_extensions import Self
 
+from managers.memory.document import MemoriesDocument
 from managers.memory.tiers import open_memories
 from session.errors import StoreError
 from session.events import (
     EVENTS,
+    EpisodeEnd,
     EpisodeEnded,
     EpisodeStarted,
     Event,
@@ -40,148 +45,136 @@ from session.events import (
     TurnPlayed,
 )
 from session.files.journal import read_manifest
+from session.game_configuration import GameConfiguration
 from session.resolved_configuration import as_settings
 from session.text import counted, cut_at, one_line
+from session.values import Observation, TurnRecord
 from zorkgpt.cli.map_text import draw_around
-from zorkgpt.cli.terminal import discard_stdout, print_error, printable, set_echo
+from zorkgpt.cli.terminal import discard_stdout, print_error, print_line, printable, set_echo
+from zorkgpt.llm.budget import Spending
+from zorkgpt.llm.embedded.model_store import Stage
+from zorkgpt.llm.language_model import Role
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 from zorkgpt.report.current_state import CurrentState, read_current_state
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from typing_extensions import Self
-
-    from managers.memory.document import MemoriesDocument
-    from session.events import EpisodeEnd
-    from session.game_configuration import GameConfiguration
-    from session.values import Location, Observation, TurnRecord
-    from zorkgpt.llm.budget import Spending
-    from zorkgpt.llm.embedded.model_store import Stage
-    from zorkgpt.llm.language_model import Prompt, Role
-
 
 LONGEST_COMMAND = 200
 """Characters of a command that are shown. A model may answer with pages."""
 
 
-class Screen(Protocol):
-    """Shows events as they happen."""
+class Screen:
+    """Shows events on stdout as they happen: in a terminal with colours and frames, else as plain lines.
 
-    def show(self, event: Event) -> None:
-        """Show ``event``, if this screen shows events of its kind."""
-        ...
+    If stdout fails for another reason than a reader that is gone, such as a full disk, play goes on: the journal has
+    all events.
 
-
-class JsonScreen:
-    """Prints each event as a line of JSON, as in the journal's ``event`` field; ``out`` is stdout unless given."""
-
-    def __init__(self, out: TextIO | None = None) -> None:
-        self._out = out
-
-    def show(self, event: Event) -> None:
-        """Print the event, whatever its kind."""
-        print(json.dumps(EVENTS.dump_python(event, mode="json")), file=self._out, flush=True)
-
-
-class PlainScreen:
-    """Prints plain lines, for pipes and files.
-
-    out: stdout unless given
-    quiet: only how the run begins, and how its episodes and it end
+    quiet: print plain lines, and only how the run begins, and how its episodes and it end
+    as_json: print each event as a line of JSON, as in the journal's ``event`` field
+    console: of the terminal; ``None`` if events are printed as lines
+    view: drawn below the events, if it is set
+    stop: set if the reader of stdout is gone (``| head``), and by Ctrl-C
     """
 
-    def __init__(self, out: TextIO | None = None, *, quiet: bool = False) -> None:
-        self._out = out
-        self.is_quiet = quiet
+    def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
+        self.is_quiet, self.is_json = quiet, as_json
+        is_drawn = sys.stdout.isatty() and not quiet and not as_json
+        self.console = Console(highlight=False) if is_drawn else None
+        self.view: LiveView | None = None
+        self.stop = Flag()
 
     def show(self, event: Event) -> None:
-        """Print the event if it concerns a reader."""
-        if self.is_quiet and not isinstance(event, RunStarted | OptionsChanged | EpisodeEnded | RunPaused):
-            return
-        if isinstance(event, EpisodeStarted):
-            lines = [f"\n=== Episode {event.episode}, seed {event.seed} ===\n", event.opening.text.strip()]
-        elif isinstance(event, TurnPlayed):
-            record = event.record
-            lines = ["", f"[Turn {record.turn}, {event.seconds:.1f} s] {' | '.join(_place_and_score(record.after))}"]
-            lines += [f"  ({record.reasoning})"] if record.reasoning else []
-            lines += [*_rejected(record), f"> {_command(record.action)}", record.after.text.strip()]
-        else:
-            lines = _news(event)
-        for line in lines:
-            print(printable(line), file=self._out, flush=True)
+        """Show an event."""
+        try:
+            if self.is_json:
+                typer.echo(json.dumps(EVENTS.dump_python(event, mode="json")))
+            elif self.view is not None:
+                self.view.show(event)
+            elif self.console is not None:
+                draw(event, self.console)
+            else:
+                for line in plain_lines(event, quiet=self.is_quiet):
+                    print_line(line)
+        except BrokenPipeError:
+            discard_stdout()
+            self.stop.set()
+        except OSError as error:
+            discard_stdout()
+            print_error(f"zorkgpt: nothing more is shown, only journaled: {error.strerror}")
+
+    def tell(self, line: str) -> None:
+        """Print a line that is not an event, except among lines of JSON."""
+        if self.view is not None:
+            self.view.tell(line)
+        elif not self.is_json:
+            print_line(line)
 
 
-class LiveScreen:
-    """Draws colours and frames, for a person at a terminal."""
+def plain_lines(event: Event, *, quiet: bool = False) -> list[str]:
+    """Return what a reader is told of the event, none if it does not concern a reader."""
+    if quiet and not isinstance(event, RunStarted | OptionsChanged | EpisodeEnded | RunPaused):
+        return []
+    if isinstance(event, EpisodeStarted):
+        return [f"\n=== Episode {event.episode}, seed {event.seed} ===\n", event.opening.text.strip()]
+    if not isinstance(event, TurnPlayed):
+        return _news(event)
+    record = event.record
+    lines = ["", f"[Turn {record.turn}, {event.seconds:.1f} s] {' | '.join(_place_and_score(record.after))}"]
+    lines += [f"  ({record.reasoning})"] if record.reasoning else []
+    return [*lines, *_rejected(record), f"> {_command(record.action)}", record.after.text.strip()]
 
-    def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(highlight=False)
 
-    def show(self, event: Event) -> None:
-        """Draw the event if it concerns a reader."""
-        if isinstance(event, EpisodeStarted):
-            self.console.rule(f"Episode {event.episode} · seed {event.seed}", style="bold")
-            self.console.print(Text(printable(event.opening.text.strip())))
-        elif isinstance(event, TurnPlayed):
-            self.console.print(self._turn(event.record, event.seconds))
-        else:
-            for line in _news(event):
-                self.console.print(Text(printable(line), style="bold"))
-
-    def _turn(self, record: TurnRecord, seconds: float) -> Panel:
-        parts = []
-        if record.reasoning:
-            parts.append(Text(printable(record.reasoning), style="italic dim"))
-        parts += [Text(line, style="yellow") for line in map(printable, _rejected(record))]
+def draw(event: Event, console: Console) -> None:
+    """Print the event with colours and frames, if it concerns a reader."""
+    if isinstance(event, EpisodeStarted):
+        console.rule(f"Episode {event.episode} · seed {event.seed}", style="bold")
+        console.print(Text(printable(event.opening.text.strip())))
+    elif isinstance(event, TurnPlayed):
+        record = event.record
+        parts = [Text(printable(record.reasoning), style="italic dim")] if record.reasoning else []
+        parts += [Text(printable(line), style="yellow") for line in _rejected(record)]
         parts.append(Text(f"> {printable(_command(record.action))}", style="bold cyan"))
         parts.append(Text(printable(record.after.text.strip())))
-        return Panel(
+        panel = Panel(
             Group(*parts),
-            title=Text(f"Turn {record.turn} · {seconds:.1f} s", style="dim"),
+            title=Text(f"Turn {record.turn} · {event.seconds:.1f} s", style="dim"),
             title_align="left",
             subtitle=Text(printable(" · ".join(_place_and_score(record.after))), style="green"),
             subtitle_align="right",
             border_style="green" if (record.score_change or 0) > 0 else "dim",
         )
+        console.print(panel)
+    else:
+        for line in _news(event):
+            console.print(Text(printable(line), style="bold"))
 
 
 def _news(event: Event) -> list[str]:
     """Return what there is to report besides the turns. Names and reasons add no lines of their own."""
-    if isinstance(event, RunStarted):
-        help_given = f", assisted by {', '.join(event.assistance)}," if event.assistance else ""
-        lines = [
-            f"{event.model}{help_given} plays {event.story_choice}",
-            f"{counted(event.episodes, 'episode')} of at most {counted(event.max_turns, 'turn')}, in {event.folder}",
-        ]
-    elif isinstance(event, EpisodeEnded):
-        score = "score unknown"
-        if event.score is not None:
-            score = f"score {event.score}" + ("" if event.max_score is None else f" of {event.max_score}")
-        end = f"Episode {event.episode} {_ENDS[event.end]} after {counted(event.turns, 'turn')}"
-        lines = [f"{end}: {score}, {counted(event.rooms, 'room')}, {event.seconds:.0f} s"]
-    elif isinstance(event, OptionsChanged):
-        lines = [f"From here on {event.model} plays, with {as_settings(event.options)}"]
-    else:
-        lines = _trouble(event)
+    lines: list[str] = []
+    match event:
+        case RunStarted():
+            help_given = f", assisted by {', '.join(event.assistance)}," if event.assistance else ""
+            length = f"{counted(event.episodes, 'episode')} of at most {counted(event.max_turns, 'turn')}"
+            lines = [f"{event.model}{help_given} plays {event.story_choice}", f"{length}, in {event.folder}"]
+        case EpisodeEnded():
+            maximum = "" if event.max_score is None else f" of {event.max_score}"
+            score = "score unknown" if event.score is None else f"score {event.score}{maximum}"
+            end = f"Episode {event.episode} {_ENDS[event.end]} after {counted(event.turns, 'turn')}"
+            lines = [f"{end}: {score}, {counted(event.rooms, 'room')}, {event.seconds:.0f} s"]
+        case OptionsChanged():
+            lines = [f"From here on {event.model} plays, with {as_settings(event.options)}"]
+        case ModelFailed() if event.role != "agent":
+            lines = [f"The {event.role} model gave no answer: {event.error}"]
+        case RunPaused():
+            where = f" in episode {event.episode} after {counted(event.turns, 'turn')}" if event.episode else ""
+            lines = [f"Paused{where}: {event.reason}"]
+        case GameFailed():
+            lines = [f"The interpreter failed and was restored: {event.error}"]
+        case RoutesProven():
+            lines = list(map(_proven, event.routes))
+        case FileEdited():
+            lines = [f"{event.file} was changed from outside this run, and is read again."]
     return list(map(one_line, lines))
-
-
-def _trouble(event: Event) -> list[str]:
-    if isinstance(event, ModelFailed) and event.role != "agent":
-        return [f"The {event.role} model gave no answer: {event.error}"]
-    if isinstance(event, RunPaused):
-        where = f" in episode {event.episode} after {counted(event.turns, 'turn')}" if event.episode else ""
-        return [f"Paused{where}: {event.reason}"]
-    if isinstance(event, GameFailed):
-        return [f"The interpreter failed and was restored: {event.error}"]
-    if isinstance(event, RoutesProven):
-        return [_proven(route) for route in event.routes]
-    if isinstance(event, FileEdited):
-        return [f"{event.file} was changed from outside this run, and is read again."]
-    return []
 
 
 def _proven(route: ProvenRoute) -> str:
@@ -223,41 +216,9 @@ def _place_and_score(observation: Observation) -> list[str]:
     return shown
 
 
-def screen_for(*, quiet: bool, as_json: bool) -> Screen:
-    """Return the screen that fits stdout and the options."""
-    if as_json:
-        return JsonScreen()
-    if quiet or not sys.stdout.isatty():
-        return PlainScreen(quiet=quiet)
-    return LiveScreen()
-
-
-class WatchedScreen:
-    """Shows events on ``screen``, which may be replaced, as long as stdout can be written.
-
-    If its reader is gone (``| head``), ``stop`` is set. If it fails for another reason, such as a full disk, play goes
-    on: the journal has all events.
-    """
-
-    def __init__(self, screen: Screen, stop: Flag) -> None:
-        self.screen = screen
-        self._stop = stop
-
-    def show(self, event: Event) -> None:
-        """Show an event."""
-        try:
-            self.screen.show(event)
-        except BrokenPipeError:
-            discard_stdout()
-            self._stop.set()
-        except OSError as error:
-            discard_stdout()
-            print_error(f"zorkgpt: nothing more is shown, only journaled: {error.strerror}")
-
-
 REFRESHES = 5  # a second, so that the spinner turns
 HIGH = 36  # rows of a terminal from which lists have several lines, and the map is beside them
-LIST_COLUMNS, LIST_LINES = 50, 12  # minimal columns of a list, and maximal lines of all lists in a column
+LIST_COLUMNS, LIST_LINES = 50, 12  # minimal columns, and maximal lines, of the lists beside the map
 _UP_AND_CLEAR = "\x1b[{}A\r\x1b[J"  # so many lines up, and clear everything below
 CURVE = "▁▂▃▄▅▆▇█"
 CURVE_LENGTH = 20
@@ -271,16 +232,8 @@ THINKERS = {
 _LISTS = {"Objectives": "ObjectiveManager", "Remembered here": "SimpleMemoryManager", "Routes": "RouteManager"}
 
 
-class _Walk(NamedTuple):
-    """A move from one location to another."""
-
-    start: Location
-    exit: str
-    to: Location
-
-
 class LiveView:
-    """Shows the state of a run below its events, which scroll as on a :class:`LiveScreen`.
+    """Shows the state of a run below its events, which scroll.
 
     folder: of the run; the files of its work folder contain the objectives, memories, routes and the map
     spending: what the run has spent so far
@@ -306,14 +259,12 @@ class LiveView:
         self._stop = stop
         self._introduction = introduction
         self._console = console
-        self._screen = LiveScreen(console)
         self._spinner = Spinner("dots")
-        self._log = _LogToView(self)
-        self._memories = self._read_memories()
+        self._memories: MemoriesDocument | None = None
         self._state: CurrentState | None = None
         self._map = MapGraph()
         self._movements = MovementAnalyzer()
-        self._walked: list[_Walk] = []
+        self._moves: list[TurnRecord] = []  # because the map's file is some turns behind
         self._seen: Observation | None = None
         self._episode, self._turn = manifest.first_episode, 0
         self._scores: list[int] = []
@@ -334,7 +285,10 @@ class LiveView:
                     self._live.refresh()
 
     def __enter__(self) -> Self:
-        self._log.begin()
+        root, models = logging.getLogger(), logging.getLogger("zorkgpt.llm")
+        self._logging_before = root.handlers, models.level
+        root.handlers = [_LogToView(self)]
+        models.setLevel(logging.INFO)
         self.look()
         set_echo(on=False)  # what is typed ahead would appear within the panel
         self._live.start(refresh=True)
@@ -347,7 +301,9 @@ class LiveView:
         self._refreshing.join()
         self._live.stop()
         set_echo(on=True)
-        self._log.end()
+        root, models = logging.getLogger(), logging.getLogger("zorkgpt.llm")
+        root.handlers, level = self._logging_before
+        models.setLevel(level)
 
     @contextmanager
     def still(self, below: str = "") -> Iterator[Callable[[str], None]]:
@@ -374,20 +330,16 @@ class LiveView:
                 self._live = self._new_live()
                 self._live.start(refresh=True)
 
-    def asked(self, role: Role, _prompt: Prompt) -> None:
-        """Show that a model is being asked."""
-        self.look()
-        self.asks(role)
-
     def asks(self, role: Role, ago: float = 0.0) -> None:
         """Show which role's model is being asked, and for how many seconds already."""
+        self.look()
         self._does(THINKERS[role], ago)
 
     def show(self, event: Event) -> None:
         """Print the event if it concerns a reader, and update the panel."""
         with self._drawing:
             self.note(event)
-            self._screen.show(event)
+            draw(event, self._console)
 
     def note(self, event: Event) -> None:
         """Update the panel without printing the event."""
@@ -402,16 +354,10 @@ class LiveView:
             self._state = None
         elif isinstance(event, TurnPlayed):
             self._turn, self._seen = event.record.turn, event.record.after
-            self._walk(event.record)
+            self._moves += [event.record] if event.record.moved else []
             self._introduction = ""
             self._scores[self._turn - 1 :] = [] if self._seen.score is None else [self._seen.score]
             self._does("what it showed is learnt")
-
-    def _walk(self, record: TurnRecord) -> None:
-        """Keep a move, because the map's file is some turns behind."""
-        attempt, start, to = self._movements.attempt(record), record.before.location, record.after.location
-        if attempt is not None and attempt.to_id is not None and start is not None and to is not None:
-            self._walked.append(_Walk(start, attempt.exit, to))
 
     def tell(self, line: str) -> None:
         """Print a line above the panel."""
@@ -422,37 +368,29 @@ class LiveView:
         self.activity, self._since, self.trouble = activity, time.monotonic() - ago, ""
 
     def look(self) -> None:
-        """Read the work folder's files, and print new memories. Files that cannot be read are shown as before."""
+        """Read the work folder's files, and print new memories. If one cannot be read, all are shown as before."""
         with self._drawing:
-            self._look()
-
-    def _look(self) -> None:
-        try:
-            state = read_current_state(self._workdir)
-            graph = MapGraph.read(self._workdir / self._configuration.map_state_file)
-        except StoreError:
-            return
-        is_of_episode = state is not None and (state.run, state.episode) == (self._run, self._episode)
-        self._state = state if is_of_episode else None
-        self._map = graph or MapGraph()
-        for walk in self._walked:
-            for room in (walk.start, walk.to):
-                self._map.add_room(room.num, room.name)
-            self._map.add_connection(walk.start.num, walk.exit, walk.to.num)
-        memories = self._read_memories()
-        if memories is not None and self._memories is not None and memories != self._memories:
-            for change in memories.changes_since(self._memories):
+            try:
+                state = read_current_state(self._workdir)
+                graph = MapGraph.read(self._workdir / self._configuration.map_state_file) or MapGraph()
+                memories = open_memories(self._workdir / self._configuration.simple_memory.memory_file).document
+            except StoreError:
+                return
+            is_of_episode = state is not None and (state.run, state.episode) == (self._run, self._episode)
+            self._state = state if is_of_episode else None
+            self._map = graph
+            for record in self._moves:
+                attempt, start, to = self._movements.attempt(record), record.before.location, record.after.location
+                if attempt is not None and attempt.to_id is not None and start is not None and to is not None:
+                    for room in (start, to):
+                        graph.add_room(room.num, room.name)
+                    graph.add_connection(start.num, attempt.exit, to.num)
+            for change in memories.changes_since(self._memories) if self._memories is not None else ():
                 memory = change.memory
                 text = f"{memory.title}: {one_line(memory.text)}" if memory.text else memory.title
                 kind = "learnt" if change.kind == "added" else change.kind
                 self.tell(f"  {kind}: {text} ({memory.persistence})")
-        self._memories = memories or self._memories
-
-    def _read_memories(self) -> MemoriesDocument | None:
-        try:
-            return open_memories(self._workdir / self._configuration.simple_memory.memory_file).document
-        except StoreError:
-            return None
+            self._memories = memories
 
     def _panel(self) -> RenderableType:
         return Group(self._known(), self._activity())
@@ -463,17 +401,22 @@ class LiveView:
         lists = {
             title: [printable(one_line(each)) for each in present.get(manager, ())] for title, manager in _LISTS.items()
         }
-        things = (seen.inventory if seen else None) or ()
-        carried = _on_a_line("Carrying", [printable(one_line(thing.name)) for thing in things], width)
+        things = [printable(one_line(thing.name)) for thing in (seen.inventory if seen else None) or ()]
+        carried = f"Carrying: {'; '.join(things) or '-'}"
         body: RenderableType
         if self._console.height < HIGH:
-            body = _text([_on_a_line(title, entries, width) for title, entries in lists.items()])
+            body = _cut("\n".join(f"{title}: {'; '.join(entries) or '-'}" for title, entries in lists.items()))
         else:
             here = seen.location.num if seen and seen.location else None
             drawing = draw_around(self._map, here) if here is not None and here in self._map.rooms else []
-            body = _side_by_side(lists, drawing, width)
+            drawn = max(map(cell_len, drawing), default=0)
+            if width - drawn < LIST_COLUMNS:
+                drawing, drawn = [], 0
+            body = Table.grid(padding=(0, 2, 0, 0))
+            body.add_column(width=width - drawn - 2)
+            body.add_row(_cut("\n".join(_stacked(lists))), Text("\n".join(drawing), no_wrap=True))
         above = [Text(self._introduction, style="italic")] if self._introduction else []
-        return Group(Text("─" * width, style="dim"), *above, self._heading(), _text([carried]), body)
+        return Group(Text("─" * width, style="dim"), *above, self._heading(), _cut(carried), body)
 
     def _heading(self) -> Text:
         seen = self._seen
@@ -488,7 +431,7 @@ class LiveView:
         if seen is not None and seen.score is not None:
             most = "" if seen.max_score is None else f" of {seen.max_score}"
             parts.append(f"score {seen.score}{most} {_curve(self._scores)}")
-        return Text(printable(" · ".join(parts)), style="bold", no_wrap=True, overflow="ellipsis")
+        return _cut(printable(" · ".join(parts)), style="bold")
 
     def _activity(self) -> Text:
         spent = [f"{self._spending.tokens:,} tokens"]
@@ -503,35 +446,8 @@ class LiveView:
         return Text.assemble(sign, " ", printable(one_line(" · ".join(parts))), no_wrap=True, overflow="ellipsis")
 
 
-def _on_a_line(title: str, entries: list[str], width: int) -> str:
-    """Return the title and as many entries as fit on the line, at least one; … replaces the others."""
-    lines = [f"{title}: {'; '.join(_first(entries, shown))}" for shown in range(len(entries), 0, -1)]
-    return next((line for line in lines if cell_len(line) <= width), lines[-1] if lines else f"{title}: -")
-
-
-def _first(entries: list[str], shown: int) -> list[str]:
-    return entries[:shown] + ["…"] * (shown < len(entries))
-
-
-def _side_by_side(lists: Mapping[str, list[str]], drawing: list[str], width: int) -> Table:
-    """Return the lists in columns of equal width, and to the right of them the drawing, if there is room.
-
-    Lists without entries are at the bottom of the last column.
-    """
-    drawn = max(map(cell_len, drawing), default=0)
-    if width - drawn < LIST_COLUMNS:
-        drawing, drawn = [], 0
-    most = max(1, (width - drawn) // LIST_COLUMNS)
-    full = [title for title, entries in lists.items() if entries]
-    columns = [[title] for title in full[:most]] or [[]]
-    columns[-1] += [*full[most:], *(title for title in lists if title not in full)]
-    grid = Table.grid(padding=(0, 2, 0, 0))
-    for _ in columns:
-        grid.add_column(width=(width - drawn) // len(columns) - 2)
-    grid.add_column(no_wrap=True, width=drawn)
-    stacks = [_stacked({title: lists[title] for title in column}) for column in columns]
-    grid.add_row(*map(_text, stacks), Text("\n".join(drawing)))
-    return grid
+def _cut(text: str, style: str = "") -> Text:
+    return Text(text, style=style, no_wrap=True, overflow="ellipsis")
 
 
 def _stacked(lists: Mapping[str, list[str]]) -> list[str]:
@@ -540,14 +456,11 @@ def _stacked(lists: Mapping[str, list[str]]) -> list[str]:
     for most in range(LIST_LINES, 0, -1):
         lines = []
         for title, entries in lists.items():
-            lines += [f"{title}:", *_first(entries, most)] if entries else [f"{title}: -"]
+            more = ["…"] if len(entries) > most else []
+            lines += [f"{title}:", *entries[:most], *more] if entries else [f"{title}: -"]
         if len(lines) <= LIST_LINES:
             break
     return lines
-
-
-def _text(lines: list[str]) -> Text:
-    return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
 
 
 def _curve(scores: list[int]) -> str:
@@ -565,20 +478,6 @@ class _LogToView(logging.Handler):
     def __init__(self, view: LiveView) -> None:
         super().__init__(logging.INFO)
         self._view = view
-        self._replaced: list[logging.Handler] = []
-        self._level = logging.NOTSET
-
-    def begin(self) -> None:
-        """Replace all handlers."""
-        root, models = logging.getLogger(), logging.getLogger("zorkgpt.llm")
-        self._replaced, root.handlers = root.handlers, [self]
-        self._level = models.level
-        models.setLevel(logging.INFO)
-
-    def end(self) -> None:
-        """Restore all handlers."""
-        logging.getLogger().handlers = self._replaced
-        logging.getLogger("zorkgpt.llm").setLevel(self._level)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show the message."""
@@ -595,35 +494,28 @@ _DESCRIPTIONS: dict[Stage, str] = {
 }
 
 
-class DownloadBar:
-    """Shows the progress of the model store on stderr, from its first report to ``ready`` or the end of the context.
+@contextmanager
+def download_bar(*, quiet: bool = False) -> Iterator[Callable[[Stage, int, int], None]]:
+    """Yield what shows the progress of the model store on stderr: bytes done and all bytes of a stage.
 
     quiet: show nothing
     """
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True, disable=quiet)
+    task = bar.add_task("")
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            disable=quiet,
-        )
-        self._task = self._bar.add_task("")
+    def stop() -> None:
+        if bar.live.is_started:  # stopping a bar that was never drawn prints an empty line
+            bar.stop()
 
-    def __call__(self, stage: Stage, done: int, total: int) -> None:
-        """Show ``done`` of ``total`` bytes of ``stage``."""
+    def show(stage: Stage, done: int, total: int) -> None:
         if stage == "ready":
-            self.__exit__()
-            return
-        self._bar.start()
-        self._bar.update(self._task, description=_DESCRIPTIONS[stage], completed=done, total=total)
+            stop()
+        else:
+            bar.start()
+            bar.update(task, description=_DESCRIPTIONS[stage], completed=done, total=total)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar.live.is_started:  # stopping a bar that was never drawn prints an empty line
-            self._bar.stop()
+    try:
+        yield show
+    finally:
+        stop()

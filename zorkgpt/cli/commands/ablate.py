@@ -173,14 +173,14 @@ def _runner(plan: AblationPlan, workers: int | None, scheduler: str | None) -> R
         return DaskRunner(scheduler)
     from orchestration.opening import open_parts
     from zorkgpt.ablation.runners import LocalRunner
-    from zorkgpt.cli.screen import DownloadBar
+    from zorkgpt.cli.screen import download_bar
     from zorkgpt.llm.embedded.embedded_server import available_cores
     from zorkgpt.llm.embedded.model_store import ModelStore
 
     has_model = plan.open_parts is open_parts
     agents = [configuration.role("agent") for configuration in plan.arms.values() if has_model]
     if any(agent.engine == "embedded" and agent.model is None for agent in agents):
-        with DownloadBar() as bar:
+        with download_bar() as bar:
             ModelStore().pull(bar)
     return LocalRunner(workers or available_cores())
 

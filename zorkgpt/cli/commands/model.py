@@ -18,10 +18,10 @@ def pull(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing unless it fails.")] = False,
 ) -> None:
     """Fetch the embedded model unless it is there, and print its path."""
-    from zorkgpt.cli.screen import DownloadBar
+    from zorkgpt.cli.screen import download_bar
     from zorkgpt.llm.embedded.model_store import ModelStore
 
-    with DownloadBar(quiet=quiet) as bar:
+    with download_bar(quiet=quiet) as bar:
         path = ModelStore().pull(bar)
     if not quiet:
         typer.echo(path)

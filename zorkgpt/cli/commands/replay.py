@@ -107,7 +107,6 @@ def _fork(
     as_json: bool,
 ) -> None:
     from orchestration.history import configuration_of, open_fork, require_player, with_keys, with_model
-    from orchestration.opening import open_parts
     from session.files.journal import read_manifest
     from zorkgpt.cli.playing import watching
 
@@ -125,10 +124,9 @@ def _fork(
     configuration = then.model_copy(update=update)
     with (
         watching(configuration, quiet=quiet, as_json=as_json, repeated=[("--game", game)]) as watch,
-        open_parts(configuration, watch.bar, watch.stop, *watch.person()) as parts,
         open_fork(
             configuration,
-            parts,
+            watch.parts,
             folder,
             branch,
             show=watch.show,
@@ -189,9 +187,13 @@ def _play_script(path: Path, configuration: GameConfiguration) -> None:
     from orchestration.opening import open_story
     from session.events import EpisodeStarted, TurnPlayed
     from session.values import Proposal, TurnRecord, Verdict
-    from zorkgpt.cli.screen import PlainScreen
+    from zorkgpt.cli.screen import plain_lines
 
-    screen, seed = PlainScreen(), configuration.game.seed
+    def show(event: Event) -> None:
+        for line in plain_lines(event):
+            print_line(line)
+
+    seed = configuration.game.seed
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -199,11 +201,11 @@ def _play_script(path: Path, configuration: GameConfiguration) -> None:
     commands = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
     with open_story(configuration) as parts:
         before = parts.game.reset(seed)
-        screen.show(EpisodeStarted(1, seed, before))
+        show(EpisodeStarted(1, seed, before))
         for turn, command in enumerate(commands, start=1):
             after = parts.game.step(command)
             record = TurnRecord(1, turn, before, (Proposal(command),), (Verdict(accepted=True),), after)
-            screen.show(TurnPlayed(record, 0.0))
+            show(TurnPlayed(record, 0.0))
             before = after
     place = f" at {before.location.label}" if before.location else ""
     score = "" if before.score is None else f", score {before.score}"

@@ -35,7 +35,6 @@ def resume(
 ) -> None:
     """Go on with a run that was paused, interrupted or killed. The result is that of a run that never stopped."""
     from orchestration.history import configuration_of, open_resumed_run, require_player, with_keys, with_model
-    from orchestration.opening import open_parts
     from session.files.journal import read_manifest
     from session.resolved_configuration import updated
     from zorkgpt.cli.playing import watching
@@ -59,11 +58,10 @@ def resume(
     again = [("--game", game), ("--model", model), ("--base-url", base_url), ("--patience", patience)]
     again += [("--set", each) for each in set_ or ()]
     with (
-        watching(configuration, quiet=quiet, as_json=as_json, repeated=again) as watch,
-        open_parts(configuration, watch.bar, watch.stop, *watch.person(steps=step)) as parts,
+        watching(configuration, quiet=quiet, as_json=as_json, step=step, repeated=again) as watch,
         open_resumed_run(
             configuration,
-            parts,
+            watch.parts,
             folder,
             show=watch.show,
             stop=watch.stop,
@@ -71,9 +69,9 @@ def resume(
             repeated=watch.repeats,
         ) as resumed,
     ):
-        if watch.is_for_people:
-            player = parts.model.description if parts.model else "nobody"
-            story = parts.game.facts.name
+        if not as_json:
+            player = watch.parts.model.description if watch.parts.model else "nobody"
+            story = watch.parts.game.facts.name
             position = ", all of whose episodes were played" if resumed.is_played else resumed.position.describe()
             print_line(f"Going on with run {folder.name} of {story}{position}: {player} plays")
         watch.play(resumed)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from session.events import Event
-    from session.game_configuration import GameConfiguration
-    from zorkgpt.cli.screen import LiveView
+    from zorkgpt.cli.screen import Screen
+    from zorkgpt.llm.budget import Spending
 
 TURNS_BEFORE = 2  # turns played before that are shown
 POLL, SILENCE = 0.2, 2.0  # seconds between looks at the files, and until it checks that the run is still played
@@ -35,6 +35,8 @@ def watch(
     """Watch a run that another process plays, until it ends. Ctrl-C leaves it playing."""
     from orchestration.history import configuration_of
     from session.files.journal import read_manifest
+    from zorkgpt.cli.screen import LiveView, Screen
+    from zorkgpt.llm.budget import Spending
     from zorkgpt.report.run_summary import summarise
 
     now = common_options.configuration_in(workdir, game)
@@ -43,11 +45,14 @@ def watch(
     is_live = summarise(folder).state == "playing"
     if not as_json:
         print_line(f"Run {folder.name} of {manifest.story}{', live; Ctrl-C leaves it playing' if is_live else ''}")
+    configuration, screen = configuration_of(manifest, folder, now), Screen(as_json=as_json)
+    spending = Spending(configuration)
+    watched = _WatchedRun(folder, screen, spending)
     with ExitStack() as stack:
-        watched = _WatchedRun(folder, configuration_of(manifest, folder, now), as_json=as_json)
         try:
-            if is_live:
-                watched.draw_below(stack)
+            if is_live and screen.console is not None:
+                view = LiveView(configuration, folder, spending, Flag(), screen.console)
+                screen.view = stack.enter_context(view)
             watched.begin()
             while is_live and not watched.is_over():
                 time.sleep(POLL)
@@ -61,34 +66,18 @@ def watch(
 
 
 class _WatchedRun:
-    """Follows the journal and the log that another process writes, and shows what is new."""
+    """Follows the journal and the log that another process writes, shows what is new, and counts what is spent."""
 
-    def __init__(self, folder: Path, configuration: GameConfiguration, *, as_json: bool) -> None:
+    def __init__(self, folder: Path, screen: Screen, spending: Spending) -> None:
         from session.files.journal import JournalFollower
         from session.files.run_folders import RUN_LOG
         from session.files.shared_files import GrowingFile
-        from zorkgpt.cli.screen import WatchedScreen, screen_for
-        from zorkgpt.llm.budget import Spending
 
-        self._folder = folder
-        self._configuration = configuration
+        self._folder, self._screen, self._spending = folder, screen, spending
         self._journal = JournalFollower(folder)
         self._log = GrowingFile(folder / RUN_LOG)
-        self._spending = Spending(configuration)
-        self._is_unseen = Flag()
-        self._screen = WatchedScreen(screen_for(quiet=False, as_json=as_json), self._is_unseen)
-        self._view: LiveView | None = None
         self._latest_event, self._latest_news = datetime.fromtimestamp(0, timezone.utc), time.monotonic()
         self._has_ended = False
-
-    def draw_below(self, stack: ExitStack) -> None:
-        """Draw the live view, if stdout is a terminal."""
-        from zorkgpt.cli.screen import LiveScreen, LiveView
-
-        screen = self._screen.screen
-        if isinstance(screen, LiveScreen):
-            view = LiveView(self._configuration, self._folder, self._spending, Flag(), screen.console)
-            self._view = self._screen.screen = stack.enter_context(view)
 
     def is_over(self) -> bool:
         """Return whether the run has ended, no process plays it any more, or the reader of stdout is gone."""
@@ -99,7 +88,7 @@ class _WatchedRun:
             if not is_claimed(self._folder):
                 self.look()
                 return True
-        return self._has_ended or self._is_unseen.is_set()
+        return self._has_ended or self._screen.stop.is_set()
 
     def begin(self) -> None:
         """Show how the run began, and the latest of its turns."""
@@ -111,8 +100,8 @@ class _WatchedRun:
         for place, event in enumerate(events):
             if place >= first or isinstance(event, RunStarted):
                 self._screen.show(event)
-            elif self._view is not None:
-                self._view.note(event)
+            elif self._screen.view is not None:
+                self._screen.view.note(event)
         self._has_ended = False
         self.look()
 
@@ -123,16 +112,16 @@ class _WatchedRun:
         events = self._new_events()
         for event in events:
             self._screen.show(event)
-        if self._view is None:
+        view = self._screen.view
+        if view is None:
             return
         if events:
-            self._view.look()
+            view.look()
         for activity in filter(None, map(activity_in, self._log.new_lines())):
             if activity.role is None:
-                self._view.trouble = activity.event
+                view.trouble = activity.event
             elif activity.timestamp >= self._latest_event:
-                ago = datetime.now(timezone.utc) - activity.timestamp
-                self._view.asks(activity.role, ago.total_seconds())
+                view.asks(activity.role, (datetime.now(timezone.utc) - activity.timestamp).total_seconds())
 
     def _new_events(self) -> list[Event]:
         from session.events import RunEnded, RunPaused

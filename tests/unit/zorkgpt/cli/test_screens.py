@@ -25,7 +25,7 @@ from session.events import (
 )
 from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
 from session.values import Location, Observation, Proposal, StoryFacts, TurnRecord, Verdict
-from zorkgpt.cli.screen import JsonScreen, LiveScreen, PlainScreen
+from zorkgpt.cli.screen import Screen, draw, plain_lines
 
 STORY = StoryFacts("p/mill.z5", "mill", "0" * 64, 5, 1, "260101", known=False)
 STARTED = RunStarted("run-1", "w/runs/run-1", STORY, "mill.z5 (asked for)", "a model", ("valid-actions",), 2, 9)
@@ -52,19 +52,14 @@ EVENTS: list[Event] = [
 ]
 
 
-def plain(*, quiet: bool = False) -> str:
-    out = io.StringIO()
-    screen = PlainScreen(out, quiet=quiet)
-    for event in EVENTS:
-        screen.show(event)
-    return out.getvalue()
+def plain(*events: Event, quiet: bool = False) -> str:
+    return "".join(f"{line}\n" for event in events or EVENTS for line in plain_lines(event, quiet=quiet))
 
 
-def live() -> str:
+def live(*events: Event) -> str:
     out = io.StringIO()
-    screen = LiveScreen(Console(file=out, width=100, force_terminal=False))
-    for event in EVENTS:
-        screen.show(event)
+    for event in events or EVENTS:
+        draw(event, Console(file=out, width=100, force_terminal=False))
     return out.getvalue()
 
 
@@ -86,27 +81,24 @@ def test_what_was_not_played_is_shown_with_the_reason_and_what_was_is_not_shown_
 def test_a_command_of_3000_letters_is_cut_wherever_it_stands() -> None:
     long = Proposal("turn " * 600)
     event = TurnPlayed(replace(RECORD, proposals=(long, long)), 1.25)
-    out, drawn = io.StringIO(), io.StringIO()
-    PlainScreen(out).show(event)
-    LiveScreen(Console(file=drawn, width=100, force_terminal=False)).show(event)
-    for shown in (out.getvalue(), drawn.getvalue()):
+    for shown in (plain(event), live(event)):
         assert 60 <= shown.count("turn ") < 100
         assert "[…]" in shown
 
 
-def test_neither_markup_nor_control_sequences_of_a_story_are_obeyed() -> None:
-    for shown in (plain(), live()):
+def test_neither_markup_nor_control_sequences_of_a_story_are_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    for event in EVENTS:
+        Screen().show(event)
+    for shown in (capsys.readouterr().out, live()):
         assert "[bold]turns[/bold]" in shown
         assert "\x1b[2J" not in shown
         assert "\\x1b[2J" in shown
 
 
 def test_no_name_and_no_reason_adds_a_line_of_its_own() -> None:
-    out = io.StringIO()
     named = replace(STARTED, model="evil\nzorkgpt resume x goes on from here.")
-    for event in (named, RunPaused("evil\r\nPaused", episode=1, turns=4), ModelFailed("memory", "", "a\u2028b", 1.0)):
-        PlainScreen(out).show(event)
-    assert len(out.getvalue().splitlines()) == 2 + 1 + 1
+    shown = plain(named, RunPaused("evil\r\nPaused", episode=1, turns=4), ModelFailed("memory", "", "a\u2028b", 1.0))
+    assert len(shown.splitlines()) == 2 + 1 + 1
 
 
 def test_the_summary_says_how_it_ended() -> None:
@@ -121,9 +113,7 @@ def test_a_failure_of_the_agents_model_is_told_once() -> None:
 
 @pytest.mark.parametrize("end", get_args(EpisodeEnd))
 def test_every_end_of_an_episode_is_told(end: EpisodeEnd) -> None:
-    out = io.StringIO()
-    PlainScreen(out).show(replace(ENDED, end=end))
-    assert out.getvalue().startswith("Episode 1 ")
+    assert plain(replace(ENDED, end=end)).startswith("Episode 1 ")
 
 
 def test_quiet_shows_how_it_began_and_how_it_ended() -> None:
@@ -136,21 +126,22 @@ def test_quiet_shows_how_it_began_and_how_it_ended() -> None:
     assert "map_state.json was changed from outside this run, and is read again." in plain()
 
 
-def test_every_event_is_one_json_object() -> None:
-    out = io.StringIO()
-    screen = JsonScreen(out)
+def test_every_event_is_one_json_object(capsys: pytest.CaptureFixture[str]) -> None:
+    screen = Screen(as_json=True)
     for event in EVENTS:
         screen.show(event)
-    shown = [json.loads(line) for line in out.getvalue().splitlines()]
+    shown = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [entry["kind"] for entry in shown] == [event.kind for event in EVENTS]
 
 
-def test_a_route_that_was_tried_out_says_what_it_became_and_whether_it_worked() -> None:
-    def told(commands: int) -> str:
-        form = KnownRoute(2, Goal("score", 5), Waypoint(), (RouteStep("up", Waypoint()),) * 2, 1, proof=Proof(4, 5))
-        out = io.StringIO()
-        PlainScreen(out).show(RoutesProven(1, (ProvenRoute(form.key, 2, commands, (form,)),)))
-        return out.getvalue()
-
-    assert told(7) == "Route 2 was tried out: 7 commands became 2 (worked in 4 of 5 trials)\n"
-    assert told(2) == "Route 2 was tried out: its 2 commands worked in 4 of 5 trials\n"
+@pytest.mark.parametrize(
+    ("commands", "words"),
+    [
+        (7, "7 commands became 2 (worked in 4 of 5 trials)"),
+        (2, "its 2 commands worked in 4 of 5 trials"),
+    ],
+)
+def test_a_route_that_was_tried_out_says_what_it_became_and_whether_it_worked(commands: int, words: str) -> None:
+    form = KnownRoute(2, Goal("score", 5), Waypoint(), (RouteStep("up", Waypoint()),) * 2, 1, proof=Proof(4, 5))
+    shown = plain(RoutesProven(1, (ProvenRoute(form.key, 2, commands, (form,)),)))
+    assert shown == f"Route 2 was tried out: {words}\n"

@@ -15,23 +15,22 @@ pytestmark = pytest.mark.skipif(not FULL.exists(), reason="this system has no /d
 PRINT_ERROR = "import sys; from zorkgpt.cli.terminal import print_error; print_error(sys.argv[1])"
 INTERRUPTED_WRITE = """
 import io, os, signal, sys
-from threading import Event
-from zorkgpt.cli.playing import Keyboard
-from zorkgpt.cli.playing import _stopping_on_interrupt
+from zorkgpt.cli.playing import Keyboard, _stopping_on_interrupt
+from zorkgpt.cli.screen import Screen
 
 class Interrupting(io.RawIOBase):
     def writable(self):
         return True
     def write(self, content):
-        if not stop.is_set():
+        if not screen.stop.is_set():
             os.kill(os.getpid(), signal.SIGINT)
         return len(content)
 
-stop = Event()
+screen = Screen()
 sys.stderr = io.TextIOWrapper(io.BufferedWriter(Interrupting()), line_buffering=True)
-with _stopping_on_interrupt(stop, Keyboard(stop), is_shown=False):
+with _stopping_on_interrupt(screen, Keyboard(screen)):
     sys.stderr.write("a line of a progress bar\\n")
-print(stop.is_set())
+print(screen.stop.is_set())
 """
 
 
