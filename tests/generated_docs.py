@@ -6,15 +6,18 @@ import os
 import re
 import shlex
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import typer
 from typer.testing import CliRunner
 
+from session.game_configuration import GameConfiguration
+from session.options import options_of
 from tests.fixtures.command_line import COMMAND, environment
-from zorkgpt.cli.commands.config import markdown_table
+from zorkgpt.cli.commands.setup import as_text
 from zorkgpt.cli.main import app
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -30,6 +33,8 @@ _MEASURED = ("model calls", "prompt tokens")
 _ABLATE = re.compile(r"^(?:\$ )?zorkgpt (ablate (?:.*\\\n)*.*)$", re.MULTILINE)
 _DRY_RUN = re.compile(r"^STORY  .*?(?=^```$)", re.MULTILINE | re.DOTALL)
 _TABLE = re.compile(r"^\| Option \|.*(?:\n\|.*)+\n", re.MULTILINE)
+_BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+_KINDS = {"integer": "whole number", "number": "number", "boolean": "true, false", "string": "text", "object": "table"}
 
 
 def pages() -> dict[Path, str]:
@@ -37,7 +42,7 @@ def pages() -> dict[Path, str]:
     configuration = CONFIGURATION.read_text(encoding="utf-8")
     return {
         COMMANDS: "\n".join([_HEAD, *map(_section, commands())]),
-        CONFIGURATION: _TABLE.sub(lambda _: markdown_table() + "\n", configuration),
+        CONFIGURATION: _TABLE.sub(lambda _: _options() + "\n", configuration),
         MODELS: _with_figures(MODELS.read_text(encoding="utf-8"), PERFORMANCE.read_text(encoding="utf-8")),
     }
 
@@ -58,6 +63,27 @@ def _section(words: tuple[str, ...]) -> str:
     shown = CliRunner().invoke(app, [*words, "--help"], prog_name="zorkgpt", terminal_width=WIDTH).output
     text = "\n".join(line.rstrip() for line in shown.strip().splitlines())
     return f"## {' '.join(['zorkgpt', *words])}\n\n```text\n{text}\n```\n"
+
+
+def _options() -> str:
+    """Every option with its kind, default and meaning, as a table in Markdown."""
+    lines = ["| Option | Value | Default | Meaning |", "|---|---|---|---|"]
+    for option in options_of(GameConfiguration):
+        default = as_text(option.schema.get("default"))
+        shown_default = f"`{default}`" if default != "-" else ""
+        lines.append(f"| `{option.name}` | {_kind(option.schema)} | {shown_default} | {option.schema['description']} |")
+    return "\n".join(lines)
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    if "anyOf" in schema:
+        return _kind(next(kind for kind in schema["anyOf"] if kind["type"] != "null"))
+    if "const" in schema or "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema.get("enum", [schema.get("const")]))
+    if schema["type"] == "array":
+        return f"list of {_kind(schema['items'])}"
+    kind = "key" if schema.get("writeOnly") else schema.get("format", _KINDS[schema["type"]])
+    return " ".join([kind, *(f"{sign} {schema[bound]}" for bound, sign in _BOUNDS.items() if bound in schema)])
 
 
 def _with_figures(page: str, performance: str) -> str:

@@ -76,25 +76,23 @@ def budgets(max_cost: float | None, max_tokens: int | None, max_time: str | None
     return {"budgets.max_cost": max_cost, "budgets.max_tokens": max_tokens, "budgets.max_time": max_time}
 
 
-def settings(given: list[str] | None) -> dict[str, object]:
-    """Return the options of ``--set`` by name. Raises ``ConfigurationError`` for a key, and one that has no value."""
-    pairs = [each.partition("=") for each in given or ()]
-    for name, sign, _ in pairs:
-        if not sign or not name.strip():
-            raise ConfigurationError(f"--set {name}: an option is set as in --set critic.mode=llm")
-        if name.strip().endswith("api_key"):
-            variable = f"ZORKGPT_{name.strip().upper().replace('.', '__')}"
-            raise ConfigurationError(f"--set {name}: others can read a command line; set {variable} for a key")
-    return {name.strip(): value.strip() for name, _, value in pairs}
-
-
 def with_settings(options: Mapping[str, object], given: list[str] | None) -> dict[str, object]:
-    """Return the options with those of ``--set``. Raises ``ConfigurationError`` for one that is given twice."""
-    more = settings(given)
-    for name in more:
+    """Return the options with those of ``--set``.
+
+    Raises ``ConfigurationError`` for one that is given twice, that has no value, or that is a key.
+    """
+    found = dict(options)
+    for each in given or ():
+        name, sign, value = (part.strip() for part in each.partition("="))
+        if not sign or not name:
+            raise ConfigurationError(f"--set {name}: an option is set as in --set critic.mode=llm")
+        if name.endswith("api_key"):
+            variable = f"ZORKGPT_{name.upper().replace('.', '__')}"
+            raise ConfigurationError(f"--set {name}: others can read a command line; set {variable} for a key")
         if options.get(name) is not None:
             raise ConfigurationError(f"--set {name}: the command line sets it a second time")
-    return {**options, **more}
+        found[name] = value
+    return found
 
 
 def resolve(options: Mapping[str, object]) -> ResolvedConfiguration:

@@ -18,12 +18,8 @@ from session.errors import ZorkGPTError
 from zorkgpt.cli.commands import (
     ablate,
     compare,
-    config,
-    doctor,
     knowledge,
     memories,
-    model,
-    play,
     prompt,
     replay,
     report,
@@ -31,6 +27,7 @@ from zorkgpt.cli.commands import (
     routes,
     run,
     runs,
+    setup,
     status,
     watch,
 )
@@ -45,24 +42,23 @@ app = typer.Typer(
     rich_markup_mode=None,  # importing Rich for help in boxes would take as long as everything else
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-app.command()(run.run)
-app.command()(play.play)
-app.command()(resume.resume)
-app.command()(watch.watch)
-app.command()(replay.replay)
-app.command()(prompt.prompt)
-app.command()(report.report)
-app.command()(compare.compare)
-app.command()(ablate.ablate)
-app.command()(doctor.doctor)
-app.command()(status.status)
+for command in (
+    run.run,
+    run.play,
+    resume.resume,
+    watch.watch,
+    replay.replay,
+    prompt.prompt,
+    report.report,
+    compare.compare,
+    ablate.ablate,
+    setup.doctor,
+    status.status,
+):
+    app.command()(command)
 app.command("map")(map_command.draw)
-app.add_typer(config.app, name="config")
-app.add_typer(knowledge.app, name="knowledge")
-app.add_typer(memories.app, name="memories")
-app.add_typer(model.app, name="model")
-app.add_typer(routes.app, name="routes")
-app.add_typer(runs.app, name="runs")
+for group in (setup.config_app, knowledge.app, memories.app, setup.model_app, routes.app, runs.app):
+    app.add_typer(group)
 
 
 def _print_version(wanted: bool) -> None:
@@ -99,16 +95,13 @@ def main() -> None:
     try:
         app()
     except (ZorkGPTError, OSError) as error:
-        status = 1
-        if isinstance(error, ZorkGPTError):
-            status = error.exit_status
-        else:  # files raise a StoreError, so this is a standard stream
+        if not isinstance(error, ZorkGPTError):  # files raise a StoreError, so this is a standard stream
             discard_stdout()
         if "--debug" in sys.argv[1:2]:
             print_error(traceback.format_exc())
         cause = "" if _current_folder() else f"the current folder, {folder}, is gone: "
         print_error(f"zorkgpt: {cause}{error}".replace("\n", "\\n"))
-        sys.exit(status)
+        sys.exit(error.exit_status if isinstance(error, ZorkGPTError) else 1)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient Ctrl-C would show how the interpreter ends
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import shutil
 import sys
 import unicodedata
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING
@@ -15,9 +17,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from session.errors import StoreError
+from session.text import cut_at, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+
+    from session.files.markdown import MarkdownProblem
 
 
 EXIT_STATUS = {"done": 0, "paused": 1, "interrupted": 130}
@@ -108,6 +113,28 @@ def print_table(rows: Sequence[Sequence[str]], *, has_heading: bool = True) -> N
     typer.echo("\n".join(table_lines(rows, terminal_width(), has_heading=has_heading)))
 
 
+def print_json(value: object) -> None:
+    """Print a value with its dataclasses as JSON, in ASCII, so that it contains no control character."""
+    typer.echo(json.dumps(value, indent=2, default=asdict))
+
+
+def print_problems(
+    path: Path, problems: Sequence[MarkdownProblem], counts: Mapping[str, int], understood: str, *, as_json: bool
+) -> None:
+    """Print the problems of a file, line by line, and end the command with status 1 if there are any.
+
+    counts: what else JSON has
+    understood: printed if there is no problem
+    """
+    if as_json:
+        print_json({"file": str(path), **counts, "problems": problems})
+    else:
+        lines = [f"{path}:{problem.line}: {problem.message}" for problem in problems]
+        print_line("\n".join(lines or [f"{path}: {understood}"]))
+    if problems:
+        raise typer.Exit(1)
+
+
 def terminal_width() -> int | None:
     """Return how many columns the terminal on stdout has; ``None`` if stdout is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -128,6 +155,11 @@ def write_file(path: Path, content: bytes) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from error
+
+
+def as_cell(text: str, longest: int) -> str:
+    """Return a text as a cell of at most so many characters."""
+    return cut_at(one_line(text), longest, "…") or NOTHING
 
 
 def as_count(value: int | None) -> str:

@@ -6,9 +6,8 @@ import shlex
 import signal
 import sys
 from contextlib import closing, nullcontext
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,7 +15,7 @@ from session.errors import ConfigurationError, StoreError
 from session.processes import program
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_line, print_table, printable
+from zorkgpt.cli.terminal import EXIT_STATUS, print_error, print_folded, print_line, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,15 +27,10 @@ if TYPE_CHECKING:
     from zorkgpt.ablation.results import Results
     from zorkgpt.ablation.runners import Runner
 
-PIPED_WIDTH = 140  # columns if stdout is not a terminal
 OTHER_FILES = ("results.csv", "episodes.csv", "results.json", "plot.png", "plot.svg")
 
 
-class Player(str, Enum):
-    """What plays."""
-
-    MODEL = "model"
-    RANDOM = "random"
+Player = Literal["model", "random"]
 
 
 def ablate(
@@ -60,7 +54,7 @@ def ablate(
     assist: common_options.Assist = None,
     player: Annotated[
         Player, typer.Option(help="random: no model; draws from the valid actions least tried, follows the best route.")
-    ] = Player.MODEL,
+    ] = "model",
     workers: Annotated[
         int | None, typer.Option(min=1, help="Runs played side by side; by default a core each.")
     ] = None,
@@ -98,10 +92,12 @@ def ablate(
         "llm.base_url": base_url,
         "assist": assist,
     }
-    scores = dict(each.strip().rpartition("=")[::2] for each in max_scores.split(",") if each.strip())
-    if not all(story and points.isdecimal() and int(points) for story, points in scores.items()):
-        raise ConfigurationError(f"--max-scores {max_scores}: points are given as in tidehouse=100,other=50")
-    most = {story: int(points) for story, points in scores.items()}
+    most = {}
+    for each in filter(None, map(str.strip, max_scores.split(","))):
+        story, _, points = each.rpartition("=")
+        if not story or not points.isdecimal() or not int(points):
+            raise ConfigurationError(f"--max-scores {max_scores}: points are given as in tidehouse=100,other=50")
+        most[story] = int(points)
     plan = _plan(arms, options, [*(games or ()), *(more or ())], pairs, episodes, player)
     if dry_run:
         from zorkgpt.ablation.rehearsal import estimates
@@ -135,7 +131,7 @@ def _plan(
     from zorkgpt.ablation.random_player import RANDOM_PROFILE, open_random_player
 
     chosen = parse_arms(arms)
-    if player is Player.RANDOM:
+    if player == "random":
         options = {**RANDOM_PROFILE, **{name: value for name, value in options.items() if value is not None}}
     configurations = {
         arm.name: pinned(common_options.resolve({**options, **arm.settings}).configuration) for arm in chosen
@@ -146,7 +142,7 @@ def _plan(
         stories=stories_of(games, next(iter(configurations.values()))),
         pairs=pairs,
         episodes=episodes,
-        open_parts=open_random_player if player is Player.RANDOM else open_parts,
+        open_parts=open_random_player if player == "random" else open_parts,
     )
     for one, two in plan.same_arms():
         print_error(f"{one} and {two} are the same configuration: they cannot differ.")
@@ -208,46 +204,30 @@ def _play(ablation: Ablation, runner: Runner) -> None:
 
 def print_results(results: Results, out: Path) -> None:
     """Print the arms' scores, every difference from the first arm, the conclusions, and the files."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     from zorkgpt.ablation.measures import SCORES
     from zorkgpt.ablation.report import REPORT_FILE, score_rows
     from zorkgpt.ablation.results import interval, number
 
-    def table(title: str, *left: str, right: Sequence[str]) -> Table:
-        drawn = Table(*left, box=None, pad_edge=False, title=Text(printable(title)), title_justify="left")
-        for column in right:
-            drawn.add_column(column, justify="right")
-        return drawn
-
-    def add(drawn: Table, cells: Sequence[str], style: str = "") -> None:
-        drawn.add_row(*(Text(printable(cell)) for cell in cells), style=style)
-
-    scores = table("Scores", "Story", "Arm", right=(*SCORES, "95 % interval of the score"))
-    for row in score_rows(results.scores):
-        add(scores, row)
-    title = f"Differences, first arm minus other (assistance: {results.assistance})"
-    figures = ("pairs", "difference", "95 % interval", "p", "pairs to see it", "to see --detect")
-    differences = table(title, "Story", "Against", "Measure", right=figures)
-    for each in results.comparisons:
-        cells = (
-            *(each.story, each.other, f"{each.measure}, %" if each.is_share else each.measure, str(each.pairs)),
-            *(number(each.difference, sign=True), interval(each), number(each.p)),
-            *(number(each.pairs_needed), number(each.pairs_to_detect)),
-        )
-        add(differences, cells, "bold" if each.is_shown else "")
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPED_WIDTH)
-    console.print(scores, *(["", differences] if results.comparisons else []), sep="\n")
+    print_line("Scores")
+    print_table([("STORY", "ARM", *map(str.upper, SCORES), "95 % INTERVAL OF THE SCORE"), *score_rows(results.scores)])
+    if results.comparisons:
+        print_line(f"\nDifferences, first arm minus other (assistance: {results.assistance})")
+        figures = ("PAIRS", "DIFFERENCE", "95 % INTERVAL", "P", "PAIRS TO SEE IT", "TO SEE --DETECT")
+        rows: list[Sequence[str]] = [("STORY", "AGAINST", "MEASURE", *figures)]
+        for each in results.comparisons:
+            measure = f"{each.measure}, %" if each.is_share else each.measure
+            difference = (number(each.difference, sign=True), interval(each), number(each.p))
+            needed = (number(each.pairs_needed), number(each.pairs_to_detect))
+            rows.append((each.story, each.other, measure, str(each.pairs), *difference, *needed))
+        print_table(rows)
     stories, models = ", ".join(results.plan.stories), ", ".join(results.models)
-    for sentence in (
+    print_folded(
         *results.conclusions,
         f"Story: {stories}. Model: {models}. Assistance: {results.assistance}.",
         f"{results.unit.capitalize()}.",
         f"Files: {', '.join([f'{out}/{REPORT_FILE}', *OTHER_FILES])}",
-    ):
-        console.print(Text(printable(sentence)))
+        indent=0,
+    )
 
 
 def print_costs(estimates: Sequence[Estimate], call_seconds: float, workers: int) -> None:

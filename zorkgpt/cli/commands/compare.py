@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from session.text import counted, cut_at, one_line
+from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import NOTHING, as_count, of_maximum, print_error, print_table
+from zorkgpt.cli.terminal import NOTHING, as_cell, as_count, of_maximum, print_error, print_json, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from zorkgpt.report.compared_runs import ComparedRun, PointsReached, RunComparison
+    from zorkgpt.report.compared_runs import ComparedRun, PointsReached
 
 WIDEST = 27  # characters of a cell: two of them and the names of the rows fit into 80 columns
 KNOWN = ("memories", "knowledge", "rooms", "routes")
@@ -35,13 +33,13 @@ def compare(
     now = common_options.configuration_in(workdir)
     comparison = compare_runs([find_run(now.zork_game_workdir, run) for run in (one, other)], now.prices)
     if as_json:
-        typer.echo(_as_json(comparison))
+        print_json({"runs": list(map(_as_object, comparison.runs)), "milestones": comparison.milestones})
         return
     shown = list(map(_column, comparison.runs))
     helps = zip_longest(*(run.figures.manifest.assistance or ("none",) for run in comparison.runs), fillvalue="")
     rows = [
         ("RUN", *(run.figures.run.run_id for run in comparison.runs)),
-        *((name, *(_cut(column[name]) for column in shown)) for name in shown[0] if name not in KNOWN),
+        *((name, *(as_cell(column[name], WIDEST) for column in shown)) for name in shown[0] if name not in KNOWN),
         *(("" if place else "assistance", *line) for place, line in enumerate(helps)),
         ("KNOWN", *("start → end" for _ in shown)),
         *((name, *(column[name] for column in shown)) for name in KNOWN),
@@ -78,10 +76,6 @@ def _column(run: ComparedRun) -> dict[str, str]:
     }
 
 
-def _cut(text: str) -> str:
-    return cut_at(one_line(text), WIDEST, "…") or NOTHING
-
-
 def _turns(run: ComparedRun, reached: Sequence[PointsReached]) -> str:
     """Return the turn of the first episode that had the points, and of the quickest one if that is another."""
     if not reached:
@@ -93,24 +87,17 @@ def _turns(run: ComparedRun, reached: Sequence[PointsReached]) -> str:
     return ", then ".join(f"{each.turn} (ep. {each.episode})" for each in shown)
 
 
-def _as_json(comparison: RunComparison) -> str:
-    """Return the comparison as one object in ASCII, so that it contains no raw control character."""
-    runs = [
-        {
-            "run_id": run.figures.run.run_id,
-            "story": run.figures.manifest.story,
-            "model": run.figures.run.model,
-            "assistance": run.figures.manifest.assistance,
-            **{
-                name: getattr(run.figures.run, name)
-                for name in ("state", "episodes", "turns", "best_score", "max_score")
-            },
-            "calls": run.calls,
-            "tokens": run.figures.run.tokens,
-            "dollars": run.dollars,
-            "known_at_start": run.at_start and asdict(run.at_start),
-            "known_at_end": run.at_end and asdict(run.at_end),
-        }
-        for run in comparison.runs
-    ]
-    return json.dumps({"runs": runs, "milestones": [asdict(each) for each in comparison.milestones]}, indent=2)
+def _as_object(run: ComparedRun) -> dict[str, object]:
+    summary, manifest = run.figures.run, run.figures.manifest
+    return {
+        "run_id": summary.run_id,
+        "story": manifest.story,
+        "model": summary.model,
+        "assistance": manifest.assistance,
+        **{name: getattr(summary, name) for name in ("state", "episodes", "turns", "best_score", "max_score")},
+        "calls": run.calls,
+        "tokens": summary.tokens,
+        "dollars": run.dollars,
+        "known_at_start": run.at_start,
+        "known_at_end": run.at_end,
+    }

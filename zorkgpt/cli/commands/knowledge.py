@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,12 +9,12 @@ import typer
 
 from session.text import counted
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import print_line
+from zorkgpt.cli.terminal import print_json, print_line, print_problems
 
 if TYPE_CHECKING:
     from managers.knowledge.document import KnowledgeDocument
 
-app = typer.Typer(help="What was learnt of the game as a whole.", no_args_is_help=True)
+app = typer.Typer(name="knowledge", help="What was learnt of the game as a whole.", no_args_is_help=True)
 
 
 @app.command()
@@ -29,7 +27,7 @@ def show(
     path, document = _document(workdir, story)
     entries = document.entries()
     if as_json:
-        typer.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
+        print_json(entries)
         return
     if not entries:
         print_line(f"Nothing is known in {path}.")
@@ -51,17 +49,9 @@ def check(
 ) -> None:
     """Print headings that look misspelled, with their lines. Exit status 1 if there are any."""
     path, document = _document(workdir, story)
-    problems, entries = document.doubts(), document.entries()
-    if as_json:
-        found = [asdict(problem) for problem in problems]
-        typer.echo(json.dumps({"file": str(path), "lines": len(entries), "problems": found}, indent=2))
-    else:
-        for problem in problems:
-            print_line(f"{path}:{problem.line}: {problem.message}")
-        if not problems:
-            print_line(f"{path}: {counted(len(entries), 'line')} of knowledge, all headings understood")
-    if problems:
-        raise typer.Exit(1)
+    count, problems = len(document.entries()), document.doubts()
+    found = f"{counted(count, 'line')} of knowledge, all headings understood"
+    print_problems(path, problems, {"lines": count}, found, as_json=as_json)
 
 
 def _document(workdir: Path | None, story: str | None) -> tuple[Path, KnowledgeDocument]:

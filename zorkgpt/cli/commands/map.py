@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,16 +17,8 @@ if TYPE_CHECKING:
     from zorkgpt.mapping.map_graph import MapGraph
 
 
-class MapFormat(str, Enum):
-    """The format of a map."""
-
-    TEXT = "text"
-    MERMAID = "mermaid"
-    SVG = "svg"
-    PNG = "png"
-
-
-_BY_ENDING = {".mmd": MapFormat.MERMAID, ".svg": MapFormat.SVG, ".png": MapFormat.PNG}
+MapFormat = Literal["text", "mermaid", "svg", "png"]
+_BY_ENDING: dict[str, MapFormat] = {"": "text", ".txt": "text", ".mmd": "mermaid", ".svg": "svg", ".png": "png"}
 
 
 def draw(
@@ -55,7 +46,7 @@ def draw(
     here = state.location.id if state and state.location and state.location.id in graph.rooms else None
     content = _drawn(graph, here, form, to)
     if to is None:
-        if form == MapFormat.TEXT:
+        if form == "text":
             print_line(f"{heading}: {counted(len(graph.rooms), 'room')}\n")
         print_line(content.decode())
     else:
@@ -65,15 +56,15 @@ def draw(
 
 def _format_for(form: MapFormat | None, to: Path | None) -> MapFormat:
     """Return the format that was asked for, by default that of the file's ending."""
-    ending = to.suffix.lower() if to is not None else ""
+    if to is None:
+        return form or "text"
+    ending = to.suffix.lower()
     by_ending = _BY_ENDING.get(ending)
-    if form is None and by_ending is None and ending not in ("", ".txt"):
+    if form is None and by_ending is None:
         raise ConfigurationError(f"{to}: the ending {ending} names no format of a map; use .txt, .mmd, .svg or .png")
-    if form is not None and by_ending is not None and form != by_ending:
-        raise ConfigurationError(
-            f"--format {form.value} does not fit the file {to}, whose ending says {by_ending.value}"
-        )
-    return form or by_ending or MapFormat.TEXT
+    if form is not None and ending not in ("", ".txt") and by_ending not in (None, form):
+        raise ConfigurationError(f"--format {form} does not fit the file {to}, whose ending says {by_ending}")
+    return form or by_ending or "text"
 
 
 def _drawn(graph: MapGraph, here: int | None, form: MapFormat, to: Path | None) -> bytes:
@@ -82,16 +73,16 @@ def _drawn(graph: MapGraph, here: int | None, form: MapFormat, to: Path | None) 
 
     from zorkgpt.cli.map_text import draw_text, list_rooms
 
-    if form == MapFormat.MERMAID:
+    if form == "mermaid":
         return graph.render_mermaid().encode()
-    if form == MapFormat.TEXT:
+    if form == "text":
         drawn = draw_text(graph, here)
         width = terminal_width() if to is None else None
         is_too_wide = width is not None and any(cell_len(line) > width for line in drawn.splitlines())
         return (list_rooms(graph, here) if is_too_wide else drawn).encode()
     if to is None:
-        raise ConfigurationError(f"--format {form.value} is a picture: name a file for it with --to FILE")
+        raise ConfigurationError(f"--format {form} is a picture: name a file for it with --to FILE")
     common_options.require_packages("matplotlib")
     from zorkgpt.report.map_picture import draw_map
 
-    return draw_map(graph, here, "svg" if form == MapFormat.SVG else "png")
+    return draw_map(graph, here, form)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,7 +13,7 @@ from session.errors import ConfigurationError, StoreError
 from session.text import counted, one_line, text_key
 from zorkgpt.cli import common_options
 from zorkgpt.cli.common_options import of_story
-from zorkgpt.cli.terminal import print_error, print_line, printable
+from zorkgpt.cli.terminal import print_error, print_json, print_line, print_problems, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,16 +25,11 @@ if TYPE_CHECKING:
     from zorkgpt.mapping.map_graph import MapGraph
 
 
-app = typer.Typer(help="What was learnt at each location.", no_args_is_help=True)
+app = typer.Typer(name="memories", help="What was learnt at each location.", no_args_is_help=True)
 
 
-class Persistent(str, Enum):
-    """The persistences that outlive an episode."""
-
-    CORE = "core"
-    PERMANENT = "permanent"
-
-
+Persistent = Literal["core", "permanent"]
+"""The persistences that outlive an episode."""
 LocationArgument = Annotated[
     str, typer.Argument(help="Number of a location, or its name as the file or the map has it.")
 ]
@@ -53,15 +45,16 @@ def show(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Print what is remembered."""
-    files = _files(workdir, story)
-    path, document = files.memories, files.store.document
-    memories = document.memories()
-    if location is not None:
-        location_id = _location_id(files, location)
-        memories = {location_id: memories.get(location_id, [])}
-    if not everything:
-        memories = {location_id: _believed(each) for location_id, each in memories.items()}
-    memories = {location_id: each for location_id, each in memories.items() if each}
+    from session.memory import MemoryStatus
+
+    store, map_file = _opened(workdir, story)
+    document, wanted = store.document, None if location is None else _location_id(store, map_file, location)
+    found = {
+        location_id: [each for each in memories if everything or each.status != MemoryStatus.SUPERSEDED]
+        for location_id, memories in document.memories().items()
+        if wanted in (None, location_id)
+    }
+    found = {location_id: memories for location_id, memories in found.items() if memories}
     if as_json:
         names, visits = document.names(), document.visits()
         shown = [
@@ -70,16 +63,16 @@ def show(
                 "location_name": names[location_id],
                 "visits": visits[location_id].count if location_id in visits else 0,
                 "episodes": visits[location_id].episodes if location_id in visits else (),
-                "memories": [asdict(memory) for memory in each],
+                "memories": memories,
             }
-            for location_id, each in memories.items()
+            for location_id, memories in found.items()
         ]
-        typer.echo(json.dumps(shown, indent=2))
-    elif memories:
-        print_line(f"Memories{of_story(path.parent)}, {path}:")
-        _print_memories(document, ((place, "", each) for place, found in memories.items() for each in found))
+        print_json(shown)
+    elif found:
+        print_line(f"Memories{of_story(store.path.parent)}, {store.path}:")
+        _print_memories(document, ((place, "", each) for place, memories in found.items() for each in memories))
     else:
-        print_line(f"Nothing is remembered{' there' if location else ''} in {path}.")
+        print_line(f"Nothing is remembered{' there' if location else ''} in {store.path}.")
 
 
 @app.command()
@@ -89,22 +82,12 @@ def check(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Print the problems of the memory file, line by line. Exit status 1 if there are any."""
-    files = _files(workdir, story)
-    path, document = files.memories, files.store.document
-    problems = sorted([*document.problems(), *document.doubts()], key=lambda problem: problem.line)
-    memories = document.memories()
+    store, _ = _opened(workdir, story)
+    problems = sorted([*store.document.problems(), *store.document.doubts()], key=lambda problem: problem.line)
+    memories = store.document.memories()
     count = sum(map(len, memories.values()))
-    if as_json:
-        found = [asdict(problem) for problem in problems]
-        typer.echo(json.dumps({"file": str(path), "memories": count, "problems": found}, indent=2))
-    else:
-        for problem in problems:
-            print_line(f"{path}:{problem.line}: {problem.message}")
-        if not problems:
-            found_ones = f"{counted(count, 'memory', 'memories')} at {counted(len(memories), 'location')}"
-            print_line(f"{path}: {found_ones}, all understood")
-    if problems:
-        raise typer.Exit(1)
+    found = f"{counted(count, 'memory', 'memories')} at {counted(len(memories), 'location')}, all understood"
+    print_problems(store.path, problems, {"memories": count}, found, as_json=as_json)
 
 
 @app.command()
@@ -117,7 +100,7 @@ def add(
     ] = "NOTE",
     persistence: Annotated[
         Persistent, typer.Option(help="core: seen on arrival; permanent: true in every episode.")
-    ] = Persistent.PERMANENT,
+    ] = "permanent",
     name: Annotated[str, typer.Option(help="The location's name, if neither the file nor the map has it yet.")] = "",
     story: common_options.OfStory = None,
     workdir: common_options.Workdir = None,
@@ -126,19 +109,19 @@ def add(
     from managers.memory.tiers import Revision
     from session.memory import Memory
 
-    files = _files(workdir, story)
-    location_id = _location_id(files, location)
-    rooms = files.graph().rooms
-    if rooms and location_id not in {*rooms, *files.store.document.names()}:
+    store, map_file = _opened(workdir, story)
+    location_id = _location_id(store, map_file, location)
+    rooms = _graph(map_file).rooms
+    if rooms and location_id not in {*rooms, *store.document.names()}:
         print_error(f"zorkgpt: location {location_id} is not on the map; its memory is added all the same")
     name = name or (rooms[location_id].name if location_id in rooms else "")
     try:
-        memory = Memory(category, title, 0, "", None, text.strip(), persistence.value)
+        memory = Memory(category, title, 0, "", None, text.strip(), persistence)
     except ValueError as error:
         raise ConfigurationError(str(error)) from error
-    if not files.store.apply(Revision(location_id, name, memory)):
+    if not store.apply(Revision(location_id, name, memory)):
         raise ConfigurationError(f"location {location_id} has a memory of this title already: {memory.title}")
-    print_line(f"{files.memories}: added at location {location_id}: {memory.title}")
+    print_line(f"{store.path}: added at location {location_id}: {memory.title}")
 
 
 @app.command()
@@ -151,17 +134,19 @@ def invalidate(
 ) -> None:
     """Mark a memory as proven false. It stays in the file and is no longer believed."""
     from managers.memory.tiers import Revision
+    from session.memory import MemoryStatus
 
     if not reason.strip():
         raise ConfigurationError("--reason is empty: explain why the memory is not true")
-    files = _files(workdir, story)
-    location_id = _location_id(files, location)
-    if not files.store.apply(Revision(location_id, invalidated=(title,), reason=reason)):
-        titles = [memory.title for memory in _believed(files.store.document.memories().get(location_id, []))]
+    store, map_file = _opened(workdir, story)
+    location_id = _location_id(store, map_file, location)
+    if not store.apply(Revision(location_id, invalidated=(title,), reason=reason)):
+        there = store.document.memories().get(location_id, [])
+        titles = [memory.title for memory in there if memory.status != MemoryStatus.SUPERSEDED]
         raise ConfigurationError(
             f"location {location_id} has no memory of this title: {title}{_closest(title, titles)}"
         )
-    print_line(f"{files.memories}: invalidated at location {location_id}: {title}")
+    print_line(f"{store.path}: invalidated at location {location_id}: {title}")
 
 
 @app.command()
@@ -189,40 +174,31 @@ def diff(
         typer.echo("No memory has changed.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
-    """The files of a story folder with memories and with the map, and the opened memories."""
-
-    memories: Path
-    map: Path
-    store: DocumentStore[MemoriesDocument, MemoryEdit]
-
-    def graph(self) -> MapGraph:
-        """Return the map, an empty one if it cannot be read."""
-        from zorkgpt.mapping.map_graph import MapGraph
-
-        try:
-            return MapGraph.read(self.map) or MapGraph()
-        except StoreError:
-            return MapGraph()
-
-
-def _files(workdir: Path | None, story: str | None) -> _Files:
+def _opened(workdir: Path | None, story: str | None) -> tuple[DocumentStore[MemoriesDocument, MemoryEdit], Path]:
+    """Return the opened memories of a story, and the file of its map."""
     from managers.memory.tiers import open_memories
 
     configuration = common_options.configuration_in(workdir)
     folder = common_options.chosen_folder(configuration.zork_game_workdir, story)
-    path = folder / configuration.simple_memory.memory_file
-    return _Files(path, folder / configuration.map_state_file, open_memories(path))
+    return open_memories(folder / configuration.simple_memory.memory_file), folder / configuration.map_state_file
 
 
-def _location_id(files: _Files, wanted: str) -> int:
+def _graph(map_file: Path) -> MapGraph:
+    """Return the map, an empty one if it cannot be read."""
+    from zorkgpt.mapping.map_graph import MapGraph
+
+    try:
+        return MapGraph.read(map_file) or MapGraph()
+    except StoreError:
+        return MapGraph()
+
+
+def _location_id(store: DocumentStore[MemoriesDocument, MemoryEdit], map_file: Path, wanted: str) -> int:
     """Return the number of the location with that number or name in the memories or on the map."""
-    number = _NUMBER.fullmatch(wanted)
-    if number:
+    if number := _NUMBER.fullmatch(wanted):
         return int(number[1])
-    graph = files.graph()
-    named = [*files.store.document.names().items(), *((room.id, room.name) for room in graph.rooms.values())]
+    graph = _graph(map_file)
+    named = [*store.document.names().items(), *((room.id, room.name) for room in graph.rooms.values())]
     all_names = (*named, *graph.distinct_names.items())
     found = sorted({each for each, name in all_names if name and text_key(name) == text_key(wanted)})
     if len(found) == 1:
@@ -232,22 +208,16 @@ def _location_id(files: _Files, wanted: str) -> int:
     names = sorted({name for _, name in named if name})
     if not names:
         raise ConfigurationError(
-            f"no location is called {wanted}: neither {files.memories} nor {files.map} has a name yet; give its number"
+            f"no location is called {wanted}: neither {store.path} nor {map_file} has a name yet; give its number"
         )
     known = _closest(wanted, names) or f"; its names: {', '.join(names)}"
-    raise ConfigurationError(f"no location of {files.memories.parent} is called {wanted}{known}")
+    raise ConfigurationError(f"no location of {store.path.parent} is called {wanted}{known}")
 
 
 def _closest(wanted: str, known: Iterable[str]) -> str:
     by_key = {text_key(each): each for each in known}
     closest = get_close_matches(text_key(wanted), by_key, n=1)
     return f"; there is {by_key[closest[0]]}" if closest else ""
-
-
-def _believed(memories: Iterable[Memory]) -> list[Memory]:
-    from session.memory import MemoryStatus
-
-    return [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
 
 
 def _print_memories(document: MemoriesDocument, found: Iterable[tuple[int, str, Memory]]) -> None:

@@ -11,7 +11,7 @@ import typer
 from session.errors import ConfigurationError, StoreError
 from session.text import counted, cut_at
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import print_line, printable
+from zorkgpt.cli.terminal import print_line, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,20 +140,15 @@ def _fork(
 
 def _print_difference(difference: Difference) -> None:
     """Print the values in which the two events differ, as they were recorded and as they are now."""
-    from rich.console import Console
-    from rich.table import Column, Table
-    from rich.text import Text
-
-    columns = [Column(header, overflow="fold") for header in ("", "recorded", "now")]
-    table = Table(*columns, title=f"Line {difference.line} of the journal", show_lines=True)
     expected, found = dict(_values(difference.expected)), dict(_values(difference.found))
     names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
-    for name in names[:MOST_SHOWN]:
-        cells = (name, expected.get(name, "-"), found.get(name, "-"))
-        table.add_row(*(Text(cut_at(printable(cell), LONGEST_SHOWN)) for cell in cells))
-    if len(names) > MOST_SHOWN:
-        table.add_row(f"and {len(names) - MOST_SHOWN} more", "", "")
-    Console(highlight=False).print(table)
+    rows = [
+        (name, *(cut_at(event.get(name, "-"), LONGEST_SHOWN) for event in (expected, found)))
+        for name in names[:MOST_SHOWN]
+    ]
+    more = [(f"and {len(names) - MOST_SHOWN} more", "", "")] if len(names) > MOST_SHOWN else []
+    print_line(f"Line {difference.line} of the journal:")
+    print_table([("VALUE", "RECORDED", "NOW"), *rows, *more])
 
 
 def _values(event: Event | str | None) -> Iterator[tuple[str, str]]:

@@ -39,18 +39,18 @@ def resume(
     from session.resolved_configuration import updated
     from zorkgpt.cli.playing import watching
 
-    given: dict[str, object] = {
+    given = {
         "agent_model": model,
         "llm.base_url": base_url,
         "llm.patience": patience,
         **common_options.budgets(max_cost, max_tokens, max_time),
     }
-    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(game), **given}
-    now = common_options.resolve(common_options.with_settings(options, set_)).configuration
+    changes = common_options.with_settings({name: value for name, value in given.items() if value is not None}, set_)
+    options = {"zork_game_workdir": workdir, "game.file": common_options.story_file(game), **changes}
+    now = common_options.resolve(options).configuration
     folder = _resumable_run(now.zork_game_workdir, run, game)
-    manifest = read_manifest(folder)
+    manifest, names = read_manifest(folder), list(changes)
     then = configuration_of(manifest, folder, now)
-    names = [*(name for name, value in given.items() if value is not None), *common_options.settings(set_)]
     require_player(manifest, names)
     if model is not None:
         then = with_model(then, now, folder)

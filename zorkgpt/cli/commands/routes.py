@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,7 +10,7 @@ from session.errors import ConfigurationError
 from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.common_options import of_story
-from zorkgpt.cli.terminal import print_folded, print_line, print_table, printable
+from zorkgpt.cli.terminal import print_folded, print_json, print_line, print_table, printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from managers.route_manager import RouteStore
     from session.route import KnownRoute
 
-app = typer.Typer(help="Commands that led to points, rooms and things.", no_args_is_help=True)
+app = typer.Typer(name="routes", help="Commands that led to points, rooms and things.", no_args_is_help=True)
 
 Number = Annotated[int, typer.Argument(help="Number of a route.")]
 
@@ -38,7 +36,7 @@ def show(
     store = _store(workdir, story)
     routes = store.document.routes if number is None else (_route(store, number),)
     if as_json:
-        typer.echo(json.dumps([asdict(route) for route in routes], indent=2))
+        print_json(routes)
     elif number is not None:
         (route,) = routes
         rows = [("", "(opening)", route.start.place, "")]

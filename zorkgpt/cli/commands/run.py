@@ -1,12 +1,16 @@
-"""``zorkgpt run``: plays episodes with a language model."""
+"""``zorkgpt run`` and ``zorkgpt play``: a model plays, or a person does."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
+from session.values import ROLES
 from zorkgpt.cli import common_options
+
+PERSONS_TURNS = 100_000  # more than anybody plays: an episode ends when the person wants it
 
 
 def run(
@@ -53,3 +57,40 @@ def run(
     }
     resolved = common_options.resolve(common_options.with_settings(options, set_))
     play_run(resolved, episodes=episodes, step=step, quiet=quiet, as_json=as_json, report=report)
+
+
+def play(
+    game: common_options.StoryToPlay = None,
+    seed: Annotated[str | None, typer.Option(help="Seed of the story's chance, 1 or more.", metavar="N")] = None,
+    max_turns: common_options.MaxTurns = None,
+    workdir: common_options.Workdir = None,
+    model: common_options.Model = None,
+    base_url: common_options.BaseUrl = None,
+    set_: common_options.Settings = None,
+) -> None:
+    """Play a story yourself, with its map and memories below it. Models play on from what you found out.
+
+    The map and routes are learnt from what you do; memories and knowledge only if a model is configured. If standard
+    input is not a terminal, it contains the commands, one a line.
+    """
+    from zorkgpt.cli.playing import play_run
+
+    options = {
+        "max_turns_per_episode": max_turns or PERSONS_TURNS,
+        "game.file": game,
+        "game.seed": seed,
+        "zork_game_workdir": workdir,
+        "agent_model": model,
+        "llm.base_url": base_url,
+    }
+    resolved = common_options.resolve(common_options.with_settings(options, set_))
+    configuration = resolved.configuration
+    roles = [configuration.role(role) for role in ROLES]
+    has_model = any(role.engine == "openai" or role.model is not None for role in roles)
+    player, extractor = ("person", "separate") if has_model else ("person-alone", "none")
+    update = {
+        "agent": configuration.agent.model_copy(update={"player": player}),
+        "extractor": configuration.extractor.model_copy(update={"mode": extractor}),
+        "assist": frozenset(),
+    }
+    play_run(replace(resolved, configuration=configuration.model_copy(update=update)), episodes=1)

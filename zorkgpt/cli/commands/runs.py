@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -13,6 +12,7 @@ from session.text import counted, cut_at, one_line
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import (
     NOTHING,
+    as_cell,
     as_count,
     cell_lines,
     folded,
@@ -35,15 +35,10 @@ if TYPE_CHECKING:
 LIST_WIDTH = 80  # columns into which the list fits
 LONGEST_STORY, LONGEST_MODEL = 11, 10  # characters there
 
-app = typer.Typer(help="The runs that were played.", no_args_is_help=True)
+app = typer.Typer(name="runs", help="The runs that were played.", no_args_is_help=True)
 
 
-class Format(str, Enum):
-    """The format of an export."""
-
-    MARKDOWN = "markdown"
-    JSON = "json"
-    CSV = "csv"
+Format = Literal["markdown", "json", "csv"]
 
 
 @app.command("list")
@@ -73,8 +68,8 @@ def _list_lines(runs: Sequence[RunSummary], width: int | None) -> Iterator[str]:
     rows = [
         (
             run.run_id,
-            _cut(run.story, LONGEST_STORY),
-            _cut(run.model.partition(" at ")[0], LONGEST_MODEL),
+            as_cell(run.story, LONGEST_STORY),
+            as_cell(run.model.partition(" at ")[0], LONGEST_MODEL),
             f"{run.episodes}/{as_count(run.planned)}",
             str(run.turns),
             of_maximum(run.best_score, run.max_score),
@@ -196,10 +191,6 @@ def _usage_rows(usage: Sequence[RoleUsage]) -> list[tuple[str, ...]]:
     return rows
 
 
-def _cut(text: str, longest: int) -> str:
-    return cut_at(one_line(text), longest, "…") or NOTHING
-
-
 def _share(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.1%}"
 
@@ -239,7 +230,7 @@ def export(
     form: Annotated[
         Format,
         typer.Option("--format", help="markdown: to read; json: all figures and turns; csv: one line a turn."),
-    ] = Format.MARKDOWN,
+    ] = "markdown",
     prompts: Annotated[
         bool, typer.Option("--prompts", help="With every prompt and its answer, rebuilt by playing the run again.")
     ] = False,
@@ -255,7 +246,7 @@ def export(
     played = read_run(folder)
     calls: list[RepeatedCall] = []
     if prompts:
-        if form == Format.CSV:
+        if form == "csv":
             raise ConfigurationError("--prompts: a CSV has no room for prompts; --format markdown or json has")
         replayed = repeat(folder, now, asked=calls.append)
         if replayed.difference is not None:
@@ -263,7 +254,7 @@ def export(
                 f"This version plays run {folder.name} differently after {counted(replayed.turns, 'turn')}: "
                 "no prompt after that can be rebuilt."
             )
-    written = {Format.MARKDOWN: as_markdown, Format.JSON: as_json}.get(form)
+    written = {"markdown": as_markdown, "json": as_json}.get(form)
     text = printable(written(played, calls) if written else as_csv(played))
     if to is None:
         typer.echo(text, nl=False)

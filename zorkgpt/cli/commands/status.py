@@ -11,7 +11,7 @@ import typer
 from session.processes import program
 from session.text import counted, one_line
 from zorkgpt.cli import common_options
-from zorkgpt.cli.terminal import print_folded, print_line, print_table
+from zorkgpt.cli.terminal import print_folded, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +40,7 @@ def status(
     folder = common_options.chosen_folder(configuration.zork_game_workdir, story)
     state = read_current_state(folder)
     if as_json:
-        typer.echo(json.dumps(state and state.model_dump(mode="json"), indent=2))
+        print_json(state and state.model_dump(mode="json"))
         return
     if state is None:
         print_line(f"Nothing has been played in {folder} yet; {program()} run plays.")

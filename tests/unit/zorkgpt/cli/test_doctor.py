@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from tests.fixtures.misbehaving_server import MisbehavingServer, says_error
-from zorkgpt.cli.commands.doctor import doctor
+from zorkgpt.cli.commands.setup import doctor
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
@@ -252,7 +253,7 @@ def test_a_memory_is_not_invalidated_without_a_reason(workdir: Path, reason: str
 
 def test_an_ephemeral_memory_cannot_be_added_for_the_file_never_has_one() -> None:
     assert CliRunner().invoke(memories.app, ["add", "44", "T", "x", "--persistence", "ephemeral"]).exit_code == 2
-    assert {each.value for each in memories.Persistent} == set(PERSISTENCES) - {"ephemeral"}
+    assert set(get_args(memories.Persistent)) == set(PERSISTENCES) - {"ephemeral"}
 
 
 def test_an_invalidated_memory_stays_in_the_file_with_the_reason(workdir: Path) -> None:

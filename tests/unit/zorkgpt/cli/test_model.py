@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from session.errors import LanguageModelUnavailable
-from zorkgpt.cli.commands.model import app
+from zorkgpt.cli.commands.setup import model_app as app
 from zorkgpt.llm.embedded.model_store import MODEL_DIR_VARIABLE, SMOLLM2
 
 
