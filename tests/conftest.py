@@ -52,3 +52,10 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         if name.startswith(("ZORKGPT_", "OPENAI_")):
             monkeypatch.delenv(name)
     return monkeypatch
+
+
+@pytest.fixture
+def in_own_folder(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The current folder, which is empty, and no option comes from the environment."""
+    clean_environment.chdir(tmp_path)
+    return tmp_path

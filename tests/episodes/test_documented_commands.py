@@ -97,20 +97,8 @@ def prepared(tmp_path_factory: pytest.TempPathFactory, own_story: Path) -> Itera
         title = next(memory.title for here in memories.values() for memory in here)
         turns = [turn for turn in two.episodes[0].turns if any(call.role == "memory" for call in turn.calls)]
         asked = turns[0].played.record.turn - 1
-        compared = (
-            "ablate",
-            "--arms",
-            "full,no-map",
-            "--pairs",
-            "1",
-            "--episodes",
-            "1",
-            "--max-turns",
-            "2",
-            "--out",
-            "compared",
-        )
-        assert ran(folder, *compared, env=environment(OPENAI_BASE_URL=server.base_url)).status == 0
+        compared = "ablate --arms full,no-map --pairs 1 --episodes 1 --max-turns 2 --out compared"
+        assert ran(folder, *compared.split(), env=environment(OPENAI_BASE_URL=server.base_url)).status == 0
         ids = (one.summary.run_id, two.summary.run_id, killed)
         yield Prepared(folder, server.base_url, *ids, title, f"1:{asked}")
 
@@ -163,10 +151,8 @@ def test_the_python_of_the_page_on_extending_runs() -> None:
 @pytest.mark.parametrize("shown", [each for each in WHOLE if (each.page, each.words[0]) not in RUN_ELSEWHERE], ids=str)
 def test_every_command_does_its_work(shown: Shown, prepared: Prepared, here: Path) -> None:
     line = " ".join(shown.words)
-    for pattern, reason in NOT_RUN.items():
-        if re.fullmatch(pattern, line):
-            assert reason
-            return
+    if any(re.fullmatch(pattern, line) for pattern in NOT_RUN):
+        return
     words = _for_here(shown.words, prepared)
     text = None
     if "<" in words:

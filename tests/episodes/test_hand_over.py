@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from session.events import EpisodeEnded, Event, ModelAnswered, OptionsChanged, TurnPlayed
-from session.files.journal import read_journal
+from session.events import EpisodeEnded, ModelAnswered, OptionsChanged, TurnPlayed
 from session.files.run_folders import find_run
-from tests.fixtures.command_line import COMMAND, environment, typed_on_a_terminal
+from tests.fixtures.command_line import environment, ran, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.run_traces import events_of
 from tests.fixtures.troubled_server import Answers
 from zorkgpt.llm.stand_ins import PERSON
 
@@ -21,27 +20,16 @@ MORE_TURNS = 3
 
 def typed_without_a_person(folder: Path, *arguments: str) -> str:
     """The command was run with an empty standard input; returns its output."""
-    result = subprocess.run(
-        [*COMMAND, *arguments, "--workdir", "work"],
-        cwd=folder,
-        env=environment() | {"ZORKGPT_MAX_TURNS_PER_EPISODE": str(MORE_TURNS)},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert result.returncode == 0, result.stderr
-    return result.stdout.decode()
-
-
-def events(run: Path) -> list[Event]:
-    return [line.event for line in read_journal(run) if line.event is not None]
+    env = environment(ZORKGPT_MAX_TURNS_PER_EPISODE=str(MORE_TURNS))
+    result = ran(folder, *arguments, "--workdir", "work", env=env)
+    assert result.status == 0, result
+    return result.text
 
 
 def players(run: Path) -> list[str]:
     """The player of each turn of the run: "person" or "model"."""
     found, latest = [], ""
-    for event in events(run):
+    for event in events_of(run):
         if isinstance(event, ModelAnswered) and event.role == "agent":
             latest = "person" if event.model == PERSON else "model"
         elif isinstance(event, TurnPlayed):
@@ -64,22 +52,22 @@ def test_a_model_plays_on_where_a_person_has_paused(tmp_path: Path, learns: bool
     assert "m at http" in shown
     run = find_run(tmp_path / "work")
     assert players(run) == ["person"] * 2 + ["model"] * MORE_TURNS
-    (change,) = [event for event in events(run) if isinstance(event, OptionsChanged)]
+    (change,) = [event for event in events_of(run) if isinstance(event, OptionsChanged)]
     assert change.options["agent.player"] == "model"
-    (end,) = [event for event in events(run) if isinstance(event, EpisodeEnded)]
+    (end,) = [event for event in events_of(run) if isinstance(event, EpisodeEnded)]
     assert (end.end, end.turns) == ("turn_limit", 2 + MORE_TURNS)
     assert f"is repeated exactly: {end.turns} turns" in typed_without_a_person(tmp_path, "replay")
 
 
 @pytest.mark.slow
 def test_a_model_plays_on_in_a_fork_of_a_persons_run(tmp_path: Path) -> None:
-    typed_on_a_terminal(tmp_path, ["n. n. take lamp\r", "quit\r"], "play", "--workdir", "work")
+    assert ran(tmp_path, "play", "--workdir", "work", typed="n. n. take lamp\nquit\n").status == 0
     with MisbehavingServer(Answers()) as server:
         model = ("--model", "m", "--base-url", server.base_url)
         typed_without_a_person(tmp_path, "replay", "--fork-at", "2", *model)
     (fork,) = (tmp_path / "work" / "forks").glob("*/runs/*")
     assert players(fork) == ["person"] * 2 + ["model"] * MORE_TURNS
-    turns = [event.record.action for event in events(fork) if isinstance(event, TurnPlayed)]
+    turns = [event.record.action for event in events_of(fork) if isinstance(event, TurnPlayed)]
     assert turns[:2] == ["n", "n"]
     assert f"is repeated exactly: {len(turns)} turns" in typed_without_a_person(tmp_path, "replay", str(fork))
 
@@ -93,6 +81,6 @@ def test_a_run_that_a_model_took_over_is_forked_with_both_players(tmp_path: Path
         typed_without_a_person(tmp_path, "replay", "--fork-at", "4", "--model", "other", "--base-url", server.base_url)
     (fork,) = (tmp_path / "work" / "forks").glob("*/runs/*")
     assert players(fork) == ["person"] * 2 + ["model"] * (len(players(fork)) - 2)
-    named = [event.options["agent_model"] for event in events(fork) if isinstance(event, OptionsChanged)]
+    named = [event.options["agent_model"] for event in events_of(fork) if isinstance(event, OptionsChanged)]
     assert named == ["m", "other"]
     assert "is repeated exactly" in typed_without_a_person(tmp_path, "replay", str(fork))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from session.events import Event
-from tests.fixtures.command_line import COMMAND, environment
+from tests.fixtures.command_line import environment, ran, ran_on_a_terminal
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
 
 pytestmark = pytest.mark.slow  # each case starts the program
@@ -29,26 +26,9 @@ DRAWING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 def shown(folder: Path, columns: int, *arguments: str) -> list[str]:
     """The lines that a command prints on a terminal of that width."""
-    ours, theirs = pty.openpty()
-    size = {"COLUMNS": str(columns), "LINES": "50"}
-    env = environment(TERM="xterm", **size)
-    with subprocess.Popen(
-        [*COMMAND, *arguments], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=theirs
-    ) as process:
-        os.close(theirs)
-        blocks = []
-        while block := _read(ours):
-            blocks.append(block)
-        process.wait(60)
-    os.close(ours)
-    return [DRAWING.sub("", line) for line in b"".join(blocks).decode().replace("\r", "").splitlines()]
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:
-        return b""  # the other side is closed
+    env = environment(COLUMNS=str(columns), LINES="50")
+    text = ran_on_a_terminal(folder, *arguments, env=env).text
+    return DRAWING.sub("", text.replace("\r", "")).splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +58,7 @@ def test_every_line_of_a_table_fits(folder: Path, command: str, columns: int) ->
 
 
 def test_the_lines_on_a_story_and_its_routes_fit(tmp_path: Path) -> None:
-    typed = b"n\nn\ntake lamp\nn\nquit\n"
-    subprocess.run([*COMMAND, "play"], cwd=tmp_path, env=environment(), input=typed, capture_output=True, check=True)
+    assert ran(tmp_path, "play", typed="n\nn\ntake lamp\nn\nquit\n").status == 0
     for command in (("status",), ("routes", "show")):
         lines = shown(tmp_path, 40, *command)
         assert len(lines) > 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,34 +10,26 @@ import pytest
 from orchestration.opening import open_parts
 from session.errors import ConfigurationError
 from session.events import EpisodeEnded, Event, ModelAnswered, ModelFailed, RunPaused, TurnPlayed
-from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from session.game_configuration import AgentOptions, GameConfiguration, GameOptions
-from tests.fixtures.command_line import COMMAND, Ran, environment, typed_on_a_terminal
+from tests.fixtures.command_line import Ran, ran, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Streams
+from tests.fixtures.run_traces import events_of
 from tests.fixtures.troubled_server import answer_to
 from tests.fixtures.typed_command import typed
 
-PATIENCE = 60.0  # seconds
+pytestmark = pytest.mark.usefixtures("in_own_folder")
+
 CTRL_C = "\x03"
-
-
-@pytest.fixture(autouse=True)
-def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clean_environment.chdir(tmp_path)
 
 
 def entered(folder: Path, lines: str, *arguments: str) -> Ran:
     """The command was run with these lines on its standard input."""
-    command = [*COMMAND, *arguments, "--workdir", "work"]
-    result = subprocess.run(
-        command, cwd=folder, env=environment(), input=lines.encode(), capture_output=True, timeout=PATIENCE, check=False
-    )
-    return Ran(result.returncode, result.stdout, result.stderr)
+    return ran(folder, *arguments, "--workdir", "work", typed=lines)
 
 
 def events(folder: Path) -> list[Event]:
-    return [line.event for line in read_journal(find_run(folder / "work")) if line.event is not None]
+    return events_of(find_run(folder / "work"))
 
 
 def actions(folder: Path) -> list[str]:
@@ -50,7 +41,7 @@ def test_lines_are_commands_until_they_end_and_what_was_walked_is_learnt(tmp_pat
     played = entered(tmp_path, f"# to the lamp\nlook\nn. n\n\nsave\n  # it is here\ntake lamp\n{end}", "play")
     assert (played.status, played.err) == (0, b"")
     assert actions(tmp_path) == ["look", "n", "n", "take lamp"]
-    shown = played.out.decode()
+    shown = played.text
     assert "a person plays tidehouse.z5" in shown
     assert "for testing the story" not in shown
     assert "Everything is saved by itself; Ctrl-C pauses, and says how to go on; quit ends the episode." in shown
@@ -59,12 +50,6 @@ def test_lines_are_commands_until_they_end_and_what_was_walked_is_learnt(tmp_pat
     assert json.loads((tmp_path / "work" / "routes.json").read_text())["routes"]
     assert not any(isinstance(event, ModelFailed) for event in events(tmp_path))
     assert typed("replay", "--workdir", "work").out.endswith(b" is repeated exactly: 4 turns\n")
-
-
-def test_what_was_learnt_so_far_is_of_all_sittings(tmp_path: Path) -> None:
-    typed_on_a_terminal(tmp_path, ["n. n\r", CTRL_C], "play", "--workdir", "work")
-    resumed = typed_on_a_terminal(tmp_path, ["take lamp\r", "quit\r"], "resume", "--workdir", "work").out.decode()
-    assert "Learnt so far: 3 locations, " in resumed
 
 
 class Lasting:
@@ -86,14 +71,15 @@ def test_a_configured_model_learns_from_what_a_person_does(tmp_path: Path) -> No
     assert typed("replay", "--workdir", "work").status == 0
 
 
-def test_ctrl_c_pauses_and_resume_asks_the_person_again(tmp_path: Path) -> None:
-    paused = typed_on_a_terminal(tmp_path, ["look\r", CTRL_C], "play", "--workdir", "work")
+def test_ctrl_c_pauses_and_resume_asks_the_person_again_and_counts_what_both_sittings_taught(tmp_path: Path) -> None:
+    paused = typed_on_a_terminal(tmp_path, ["n. n\r", CTRL_C], "play", "--workdir", "work")
     assert paused.status == 130
-    assert "goes on from here." in paused.out.decode()
+    assert "goes on from here." in paused.text
     assert isinstance(events(tmp_path)[-1], RunPaused)
-    resumed = typed_on_a_terminal(tmp_path, ["n\r", "quit\r"], "resume", "--workdir", "work")
+    resumed = typed_on_a_terminal(tmp_path, ["take lamp\r", "quit\r"], "resume", "--workdir", "work")
     assert resumed.status == 0
-    assert actions(tmp_path) == ["look", "n"]
+    assert "Learnt so far: 3 locations, " in resumed.text
+    assert actions(tmp_path) == ["n", "n", "take lamp"]
     (end,) = [event for event in events(tmp_path) if isinstance(event, EpisodeEnded)]
     assert end.end == "left"
 

@@ -17,6 +17,8 @@ from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Stream
 from tests.fixtures.troubled_server import answer_to
 from tests.fixtures.typed_command import typed
 
+pytestmark = pytest.mark.usefixtures("in_own_folder")
+
 ROOT = Path(__file__).parents[2]
 EARLIER = ROOT / "tests" / "recorded" / "0.1.0-journal-3"
 TURNS = 60
@@ -40,11 +42,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shown = typed("run", "--max-turns", str(TURNS), "--quiet", "--base-url", server.base_url, "--workdir", "work")
     assert shown.status == 0, shown
     return folder / "work"
-
-
-@pytest.fixture(autouse=True)
-def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clean_environment.chdir(tmp_path)
 
 
 def test_every_prompt_of_a_long_run_is_printed_and_its_checksum_is_the_recorded_one(played: Path) -> None:

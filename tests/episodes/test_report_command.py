@@ -18,13 +18,10 @@ from tests.fixtures.report_data import command_of, data_in, is_played, text_of
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
+pytestmark = pytest.mark.usefixtures("in_own_folder")
+
 RECORDED = Path(__file__).parents[1] / "recorded"
 NEWEST = RECORDED / "0.1.0-journal-4"
-
-
-@pytest.fixture(autouse=True)
-def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clean_environment.chdir(tmp_path)
 
 
 def copied(recorded: Path) -> Path:

@@ -19,7 +19,7 @@ from tests.fixtures.run_traces import contents_of, journal_of
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 
-pytestmark = pytest.mark.slow  # each case starts the interpreter anew
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_own_folder")]  # each case starts the interpreter anew
 
 TURNS = 4
 
@@ -28,11 +28,6 @@ TURNS = 4
 def server() -> Iterator[MisbehavingServer]:
     with MisbehavingServer(Answers()) as running:
         yield running
-
-
-@pytest.fixture(autouse=True)
-def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clean_environment.chdir(tmp_path)
 
 
 def play(folder: Path, server: MisbehavingServer, *options: str) -> Ran:
@@ -74,22 +69,16 @@ def test_the_newest_run_goes_on_to_the_journal_of_one_that_never_stopped(
 ) -> None:
     shown = resume(here, "--max-tokens", "1000000")
     assert shown.status == 0, shown
-    assert f"Going on with run {find_run(here / 'work').name}" in shown.out.decode()
+    assert f"Going on with run {find_run(here / 'work').name}" in shown.text
     play(tmp_path, server, "--game", str(here / "copy.z5"))
     assert journal_of(here / "work")[2:] == journal_of(tmp_path / "work")[2:]
     assert b"is repeated exactly: 4 turns" in typed("replay", "--workdir", str(here / "work")).out
 
 
-def test_a_budget_that_is_not_raised_pauses_again_with_the_same_words(here: Path) -> None:
-    shown = resume(here)
-    assert shown.status == 1
-    assert "max-tokens 25 reached: " in shown.out.decode()
-
-
 def recommended(shown: Ran) -> list[str]:
     """What to type after ``zorkgpt``, by the last line of a run that was paused."""
     assert shown.status == 1, shown
-    line = shown.out.decode().splitlines()[-1]
+    line = shown.text.splitlines()[-1]
     assert line.endswith(" goes on from here.")
     words = shlex.split(line.removesuffix(" goes on from here."))
     return [*words[words.index("resume") :], "--quiet"]
@@ -97,6 +86,7 @@ def recommended(shown: Ran) -> list[str]:
 
 def test_the_commands_that_a_spent_budget_recommends_lead_to_the_end(here: Path) -> None:
     shown = resume(here)
+    assert "max-tokens 25 reached: " in shown.text
     for limit in (50, 100, 200, 400):
         if shown.status == 0:
             break
@@ -125,7 +115,7 @@ def test_what_run_was_given_the_run_goes_on_with_in_the_same_environment(
     server.asked.clear()
     shown = ran(tmp_path, *recommended(paused)[:2], "--quiet", "--max-tokens", "200", env=keyed)
     assert keys_sent(server) == {f"Bearer {KEY}"}
-    assert server.base_url in shown.out.decode().splitlines()[0]
+    assert server.base_url in shown.text.splitlines()[0]
     assert shown.err == b""
 
 
@@ -158,15 +148,15 @@ def test_prices_that_are_learnt_of_later_count(here: Path) -> None:
     assert b"price is not known" in unpriced.err
     (here / "zorkgpt.toml").write_text('[prices."served"]\ninput = 1e6\noutput = 1e6\n')
     shown = ran(here, "resume", "--workdir", "work", "--quiet", "--max-cost", "1", "--max-tokens", "1000000")
-    assert "max-cost $1 reached: $" in shown.out.decode()
+    assert "max-cost $1 reached: $" in shown.text
     assert b"price is not known" not in shown.err
-    table = ran(here, "runs", "show", "--workdir", "work").out.decode()
+    table = ran(here, "runs", "show", "--workdir", "work").text
     assert float(table.split("\nagent ")[1].splitlines()[0].split()[-1].replace(",", "")) > 1
 
 
 def test_a_raised_budget_holds_until_another_is_said(here: Path) -> None:
-    assert "max-tokens 40 reached: " in resume(here, "--max-tokens", "40").out.decode()
-    assert "max-tokens 40 reached: " in resume(here).out.decode()
+    assert "max-tokens 40 reached: " in resume(here, "--max-tokens", "40").text
+    assert "max-tokens 40 reached: " in resume(here).text
     (find_run(here / "work") / BUDGETS).write_text('{"max_tokens": -1}')
     assert "budgets.json holds no budgets: max_tokens: " in refusal(resume(here))
 
@@ -176,7 +166,7 @@ def test_a_run_is_named_by_its_id_and_by_its_folder(here: Path, server: Misbehav
     play(here, server, "--game", "copy.z5")
     assert find_run(here / "work") != older
     for name in (older.name, str(older)):
-        assert f"Going on with run {older.name}" in resume(here, name).out.decode()
+        assert f"Going on with run {older.name}" in resume(here, name).text
 
 
 def test_a_run_that_is_not_there_is_one_line_that_names_the_closest(here: Path) -> None:
@@ -204,7 +194,7 @@ def test_a_run_that_was_killed_behind_its_last_episode_tells_how_that_ended(
     journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
     shown = resume(tmp_path)
     assert shown.status == 0
-    going_on, end, learnt = shown.out.decode().splitlines()
+    going_on, end, learnt = shown.text.splitlines()
     assert ", all of whose episodes were played: " in going_on
     assert end.startswith(f"Episode 1 stopped at the turn limit after {TURNS} turns: score ")
     assert learnt.startswith("Learnt so far: ")
@@ -251,10 +241,6 @@ def test_a_run_that_another_process_plays_is_left_alone(here: Path) -> None:
         before = contents_of(here / "work")
         assert refusal(resume(here)) == f"zorkgpt: run {run.name} is being played by another process"
         assert contents_of(here / "work") == before
-    assert resume(here, "--max-tokens", "1000000").status == 0
-
-
-def test_a_resumed_run_shows_its_events_as_json(here: Path) -> None:
     shown = typed("resume", "--workdir", str(here / "work"), "--max-tokens", "1000000", "--json")
-    kinds = [json.loads(line)["kind"] for line in shown.out.splitlines()]
-    assert kinds[-1] == "run_ended"
+    assert shown.status == 0
+    assert json.loads(shown.out.splitlines()[-1])["kind"] == "run_ended"

@@ -7,14 +7,17 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from session.events import EVENTS, ModelFailed, RunPaused, TurnPlayed
-from session.files.journal import read_journal, read_manifest
+from session.files.journal import read_manifest
+from session.values import TurnRecord
+from tests.fixtures.command_line import COMMAND, Ran, environment, ran
 from tests.fixtures.misbehaving_server import Handler, Header, MisbehavingServer, Silent, Step, Streams, says_error
+from tests.fixtures.run_traces import events_of
 
 
 def proposes(action: str, reasoning: str = "It may help.") -> Streams:
@@ -53,33 +56,19 @@ class InterruptsTwice(Interrupts):
         super().play(handler)
 
 
-def zorkgpt(folder: Path, *arguments: str) -> list[str]:
-    return [sys.executable, "-m", "zorkgpt", *arguments, "--workdir", str(folder / "work")]
+def only_the_agent(**more: str) -> dict[str, str]:
+    """An environment without memories, so that only the agent is called."""
+    return environment(ZORKGPT_SIMPLE_MEMORY__ENABLED="false", **more)
 
 
-def environment() -> dict[str, str]:
-    """No key or URL of the machine's own, and no memories, so that only the agent is called."""
-    unset = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
-    kept = {name: value for name, value in os.environ.items() if name not in unset}
-    return kept | {"ZORKGPT_SIMPLE_MEMORY__ENABLED": "false"}
+def played(folder: Path, server: MisbehavingServer, *arguments: str, **variables: str) -> Ran:
+    there = ("--base-url", server.base_url, "--workdir", str(folder / "work"))
+    return ran(folder, "run", *there, *arguments, env=only_the_agent(**variables))
 
 
-def played(
-    folder: Path, server: MisbehavingServer, *arguments: str, **variables: str
-) -> subprocess.CompletedProcess[str]:
-    return ran(folder, "--base-url", server.base_url, *arguments, **variables)
-
-
-def ran(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        zorkgpt(folder, "run", *arguments),
-        cwd=folder,
-        env=environment() | variables,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+def started(folder: Path, server: MisbehavingServer, *arguments: str, **streams: Any) -> subprocess.Popen[str]:
+    command = [*COMMAND, "run", "--base-url", server.base_url, "--workdir", str(folder / "work"), *arguments]
+    return subprocess.Popen(command, cwd=folder, env=only_the_agent(), stdout=subprocess.PIPE, text=True, **streams)
 
 
 def run_folder(folder: Path) -> Path:
@@ -87,25 +76,26 @@ def run_folder(folder: Path) -> Path:
     return run
 
 
+def turns(folder: Path) -> list[TurnRecord]:
+    return [event.record for event in events_of(run_folder(folder)) if isinstance(event, TurnPlayed)]
+
+
 def test_a_run_tells_what_plays_what_and_shows_every_turn(tmp_path: Path) -> None:
     with MisbehavingServer(proposes("north"), proposes("look")) as server:
         result = played(tmp_path, server, "--max-turns", "2")
-    assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
-    first = result.stdout.splitlines()[0]
+    assert (result.status, result.err) == (0, b"")
+    first = result.text.splitlines()[0]
     assert "served at http://127.0.0.1" in first
     assert "tidehouse.z5" in first
     assert "assisted" not in first
-    assert "> north" in result.stdout
-    assert "It may help." in result.stdout
-    assert "Forecourt" in result.stdout
-    *_, end, gained, report, status, memories = result.stdout.splitlines()
+    assert all(part in result.text for part in ("> north", "It may help.", "Forecourt"))
+    *_, end, gained, report, status, memories = result.text.splitlines()
     assert "after 2 turns" in end
     assert re.match(r"Learnt so far: 2 locations, \d routes?, 0 memories\. Episode 1: 0 of 100 points\. Cost: ", gained)
     for command, line in (("report", report), ("status", status), ("memories show", memories)):
         assert f"zorkgpt {command} --workdir " in line
     with MisbehavingServer(proposes("north")) as server:
-        assert "memories show" not in played(tmp_path, server, "--max-turns", "1").stdout
+        assert "memories show" not in played(tmp_path, server, "--max-turns", "1").text
 
 
 def test_manifest_and_journal_hold_the_run(tmp_path: Path) -> None:
@@ -115,30 +105,27 @@ def test_manifest_and_journal_hold_the_run(tmp_path: Path) -> None:
     assert manifest.seeds == (7, 8)
     assert manifest.assistance == ()
     assert manifest.configuration["max_turns_per_episode"] == 2
-    events = [line.event for line in read_journal(run_folder(tmp_path))]
-    turns = [event.record for event in events if isinstance(event, TurnPlayed)]
-    assert [(turn.episode, turn.turn, turn.action) for turn in turns] == [
+    first, *others = turns(tmp_path)
+    assert first.moved
+    assert [(turn.episode, turn.turn, turn.action) for turn in (first, *others)] == [
         (1, 1, "north"),
         (1, 2, "south"),
         (2, 1, "south"),
         (2, 2, "south"),
     ]
-    assert turns[0].moved
 
 
 def test_json_output_is_every_event_of_the_journal_whole(tmp_path: Path) -> None:
     with MisbehavingServer(proposes("north")) as server:
         result = played(tmp_path, server, "--max-turns", "1", "--json")
-    shown = [json.loads(line) for line in result.stdout.splitlines()]
-    assert shown == [
-        EVENTS.dump_python(line.event, mode="json") for line in read_journal(run_folder(tmp_path)) if line.event
-    ]
+    shown = [json.loads(line) for line in result.text.splitlines()]
+    assert shown == [EVENTS.dump_python(event, mode="json") for event in events_of(run_folder(tmp_path))]
 
 
 def test_quiet_output_is_beginning_and_end_and_nothing_is_written_outside_the_work_folder(tmp_path: Path) -> None:
     with MisbehavingServer(proposes("save"), proposes("script"), proposes("look")) as server:
         result = played(tmp_path, server, "--max-turns", "1", "--quiet")
-    assert len(result.stdout.splitlines()) == 4
+    assert len(result.text.splitlines()) == 4
     assert [path.name for path in tmp_path.iterdir()] == ["work"]
 
 
@@ -157,40 +144,38 @@ def test_a_run_that_is_stopped_cancels_its_request_and_goes_on_later(
     tmp_path: Path, number: signal.Signals, answer: Step
 ) -> None:
     interrupting = Interrupts(answer, number)
-    with MisbehavingServer(proposes("north"), interrupting) as server:
-        command = zorkgpt(tmp_path, "run", "--base-url", server.base_url, "--max-turns", "2")
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdout=pipe, stderr=pipe, text=True) as process:
-            interrupting.pid = process.pid
-            output, _ = process.communicate(timeout=60)
+    with (
+        MisbehavingServer(proposes("north"), interrupting) as server,
+        started(tmp_path, server, "--max-turns", "2", stderr=subprocess.DEVNULL) as process,
+    ):
+        interrupting.pid = process.pid
+        output, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "after 1 turn: interrupted during a model request" in output
     assert "zorkgpt resume" in output
-    events = [line.event for line in read_journal(run_folder(tmp_path))]
+    events = events_of(run_folder(tmp_path))
     assert isinstance(events[-1], RunPaused)
     assert not [event for event in events if isinstance(event, ModelFailed)]
     with MisbehavingServer(proposes("south")) as server:
-        resuming = zorkgpt(tmp_path, "resume", "--base-url", server.base_url)
-        subprocess.run(resuming, cwd=tmp_path, env=environment(), capture_output=True, timeout=60, check=True)
-    turns = [line.event for line in read_journal(run_folder(tmp_path)) if isinstance(line.event, TurnPlayed)]
-    assert [turn.record.action for turn in turns] == ["north", "south"]
+        resuming = ("resume", "--base-url", server.base_url, "--workdir", "work")
+        assert ran(tmp_path, *resuming, env=only_the_agent()).status == 0
+    assert [turn.action for turn in turns(tmp_path)] == ["north", "south"]
 
 
 def test_a_second_ctrl_c_stops_at_once_and_leaves_a_whole_journal(tmp_path: Path) -> None:
     errors = tmp_path / "errors.txt"
     interrupting = InterruptsTwice(errors)
-    with MisbehavingServer(proposes("north"), interrupting) as server, errors.open("w") as stderr:
-        command = zorkgpt(tmp_path, "run", "--base-url", server.base_url)
-        with subprocess.Popen(
-            command, cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, stderr=stderr, text=True
-        ) as process:
-            interrupting.pid = process.pid
-            shown, _ = process.communicate(timeout=60)
+    with (
+        errors.open("w") as stderr,
+        MisbehavingServer(proposes("north"), interrupting) as server,
+        started(tmp_path, server, stderr=stderr) as process,
+    ):
+        interrupting.pid = process.pid
+        shown, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Traceback" not in errors.read_text()
     assert shown.splitlines()[-1].endswith(f" -m zorkgpt resume {run_folder(tmp_path)} goes on from here.")
-    turns = [line.event for line in read_journal(run_folder(tmp_path)) if isinstance(line.event, TurnPlayed)]
-    assert len(turns) == 1
+    assert len(turns(tmp_path)) == 1
 
 
 def test_a_model_that_fails_pauses_the_run_with_one_line_and_the_key_is_in_nothing_that_is_written(
@@ -200,13 +185,13 @@ def test_a_model_that_fails_pauses_the_run_with_one_line_and_the_key_is_in_nothi
     with MisbehavingServer(proposes("north"), says_error(401, f"bad key {secret}")) as server:
         result = played(tmp_path, server, "--max-turns", "5", OPENAI_API_KEY=secret)
         assert server.asked[0].headers["authorization"] == f"Bearer {secret}"
-    assert result.returncode == 1
-    assert "Paused in episode 1 after 1 turn: agent: " in result.stdout
-    assert "401" in result.stdout
-    assert "Traceback" not in result.stdout + result.stderr
+    assert result.status == 1
+    assert "Paused in episode 1 after 1 turn: agent: " in result.text
+    assert "401" in result.text
+    assert b"Traceback" not in result.out + result.err
     written = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*") if path.is_file()]
     assert written
-    assert not any(secret in text for text in [*written, result.stdout, result.stderr])
+    assert not any(secret in text for text in [*written, result.text, *result.lines])
 
 
 @pytest.mark.parametrize(
@@ -222,34 +207,42 @@ def test_a_model_that_fails_pauses_the_run_with_one_line_and_the_key_is_in_nothi
 def test_what_the_user_can_mend_is_one_line_and_status_2(
     tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    result = ran(tmp_path, *arguments)
-    assert result.returncode == 2
-    assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
+    result = ran(tmp_path, "run", *arguments)
+    assert (result.status, result.out) == (2, b"")
+    (line,) = result.lines
     assert line.startswith("zorkgpt: ")
     assert message in line
 
 
-def test_a_folder_that_nobody_named_takes_a_second_story_in_a_folder_of_its_own(
-    tmp_path: Path, own_story: Path
-) -> None:
+def test_a_second_story_gets_a_folder_of_its_own_unless_a_folder_was_named(tmp_path: Path, own_story: Path) -> None:
     copy = tmp_path / "other.z5"
     copy.write_bytes(own_story.read_bytes() + b"\0" * 512)
     for arguments in ((), ("--game", str(copy))):
         with MisbehavingServer(proposes("north")) as server:
-            command = [sys.executable, "-m", "zorkgpt", "run", "--base-url", server.base_url, "--max-turns", "1"]
-            command += arguments
-            subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, timeout=60, check=True)
-    folder = tmp_path / "game_files"
-    assert (folder / "map_state.json").is_file()
-    assert (folder / "other" / "map_state.json").is_file()
+            command = ("run", "--base-url", server.base_url, "--max-turns", "1", *arguments)
+            assert ran(tmp_path, *command, env=only_the_agent()).status == 0
+            named = ran(tmp_path, *command, "--workdir", "work", env=only_the_agent())
+    assert (tmp_path / "game_files" / "map_state.json").is_file()
+    assert (tmp_path / "game_files" / "other" / "map_state.json").is_file()
+    assert named.status == 2
+    assert b"belongs to the story tidehouse" in named.err
 
 
-def test_a_folder_that_was_named_for_another_story_is_a_mendable_error(tmp_path: Path, own_story: Path) -> None:
-    copy = tmp_path / "other.z5"
-    copy.write_bytes(own_story.read_bytes() + b"\0" * 512)
+def test_of_lines_of_memories_that_are_not_understood_the_first_are_named_and_a_command_that_names_all(
+    tmp_path: Path,
+) -> None:
+    memories = tmp_path / "work" / "Memories.md"
+    memories.parent.mkdir()
+    memories.write_text("## Location the quay\n\n" + "**Visits:** three\n\n" * 8)
     with MisbehavingServer(proposes("north")) as server:
-        played(tmp_path, server, "--max-turns", "1")
-        result = played(tmp_path, server, "--max-turns", "1", "--game", str(copy))
-    assert result.returncode == 2
-    assert "belongs to the story tidehouse" in result.stderr
+        played = ("run", "--base-url", server.base_url, "--max-turns", "1", "--workdir", "work")
+        first, *_, last = told = ran(tmp_path, *played).lines
+    assert first == (
+        'zorkgpt: work/Memories.md:1: This names no location: write "## Location 15: Kitchen". '
+        "Until then it is kept, but not used."
+    )
+    assert len(told) == 6
+    assert "4 more places not understood: " in last
+    assert last.endswith(" memories check --workdir work names all")
+    assert ran(tmp_path, "memories", "check", "--workdir", "work").text.count("Memories.md:") == 9
+    assert memories.read_text().startswith("## Location the quay\n")

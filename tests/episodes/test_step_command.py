@@ -7,37 +7,35 @@ from pathlib import Path
 import pytest
 
 from session.events import ProposalReviewed, TurnPlayed
-from session.files.journal import read_journal
 from session.files.run_folders import find_run
 from session.values import TurnRecord
-from tests.fixtures.command_line import typed_on_a_terminal
+from tests.fixtures.command_line import Ran, typed_on_a_terminal
 from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.run_traces import events_of
 from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
+
+pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 CTRL_C, CTRL_U = "\x03", "\x15"
 
 
-@pytest.fixture(autouse=True)
-def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clean_environment.chdir(tmp_path)
-
-
 def turns(folder: Path) -> list[TurnRecord]:
-    lines = read_journal(find_run(folder / "work"))
-    return [line.event.record for line in lines if isinstance(line.event, TurnPlayed)]
+    return [event.record for event in events_of(find_run(folder / "work")) if isinstance(event, TurnPlayed)]
 
 
 def reviews(folder: Path) -> list[ProposalReviewed]:
-    lines = read_journal(find_run(folder / "work"))
-    return [line.event for line in lines if isinstance(line.event, ProposalReviewed)]
+    return [event for event in events_of(find_run(folder / "work")) if isinstance(event, ProposalReviewed)]
+
+
+def stepped(folder: Path, server: MisbehavingServer, keys: list[str], turns: int, once: bytes = b"> ") -> Ran:
+    arguments = ("--max-turns", str(turns), "--workdir", "work", "--base-url", server.base_url)
+    return typed_on_a_terminal(folder, keys, "run", "--step", *arguments, once=once)
 
 
 def test_a_proposal_is_played_edited_or_refused_with_a_reason_that_the_agent_reads(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
-        keys = ["\r", "r it is too early for that\r", "e north\r", "a\r"]
-        arguments = ("run", "--step", "--max-turns", "4", "--workdir", "work", "--base-url", server.base_url)
-        played = typed_on_a_terminal(tmp_path, keys, *arguments)
+        played = stepped(tmp_path, server, ["\r", "r it is too early for that\r", "e north\r", "a\r"], 4)
         asked = [asked.body["messages"][1]["content"] for asked in server.asked]
     assert played.status == 0
     first, second, *_ = turns(tmp_path)
@@ -55,8 +53,7 @@ def test_a_proposal_is_played_edited_or_refused_with_a_reason_that_the_agent_rea
 
 def test_a_run_that_is_paused_at_a_proposal_goes_on_with_what_was_decided_and_asks_again(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
-        arguments = ("run", "--step", "--max-turns", "2", "--workdir", "work", "--base-url", server.base_url)
-        paused = typed_on_a_terminal(tmp_path, ["\r", "r not now\r", CTRL_C], *arguments)
+        paused = stepped(tmp_path, server, ["\r", "r not now\r", CTRL_C], 2)
         assert paused.status == 130
         resumed = typed_on_a_terminal(tmp_path, ["e look\r"], "resume", "--step", "--workdir", "work")
     assert resumed.status == 0
@@ -68,8 +65,7 @@ def test_a_run_that_is_paused_at_a_proposal_goes_on_with_what_was_decided_and_as
 def test_what_the_story_may_not_be_given_and_what_is_no_key_is_said_at_once(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
         keys = ["e save\r", f"{CTRL_U}日本\r", f"{CTRL_U}look\r", "now\r", "\r"]
-        arguments = ("run", "--step", "--max-turns", "2", "--workdir", "work", "--base-url", server.base_url)
-        shown = typed_on_a_terminal(tmp_path, keys, *arguments, once=b"> |Command: ").out.decode()
+        shown = stepped(tmp_path, server, keys, 2, once=b"> |Command: ").text
     assert [review.played for review in reviews(tmp_path)] == ["look", turns(tmp_path)[1].action]
     assert "Everything is saved by itself; Ctrl-C pauses, " in shown
     assert "The story reads plain English letters only, not '日'." in shown

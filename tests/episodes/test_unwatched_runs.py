@@ -12,10 +12,11 @@ import pytest
 from pydantic import BaseModel
 
 from session.errors import LanguageModelError, StoreError
-from session.events import Event, RunEnded, RunPaused, TurnPlayed
-from session.files.journal import read_journal
-from tests.episodes.test_run_command import environment, proposes, run_folder, zorkgpt
+from session.events import RunEnded, RunPaused, TurnPlayed
+from tests.episodes.test_run_command import only_the_agent, proposes, run_folder
+from tests.fixtures.command_line import COMMAND
 from tests.fixtures.misbehaving_server import MisbehavingServer
+from tests.fixtures.run_traces import events_of
 from tests.fixtures.whole_run import play_run
 from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.stand_ins import Reply, ScriptedLLM
@@ -29,20 +30,16 @@ needs_full_device = pytest.mark.skipif(not FULL.exists(), reason="this system ha
 def ran(folder: Path, shell: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The command, run by the shell line ``shell``, in which ``"$@"`` is the command."""
     with MisbehavingServer(proposes("north")) as server:
-        command = zorkgpt(folder, "run", "--base-url", server.base_url, *arguments)
+        command = [*COMMAND, "run", "--base-url", server.base_url, "--workdir", str(folder / "work"), *arguments]
         return subprocess.run(
             ["/bin/bash", "-o", "pipefail", "-c", shell, "bash", *command],
             cwd=folder,
-            env=environment(),
+            env=only_the_agent(),
             capture_output=True,
             text=True,
             timeout=60,
             check=False,
         )
-
-
-def journaled(folder: Path) -> list[Event | None]:
-    return [line.event for line in read_journal(run_folder(folder))]
 
 
 @pytest.mark.parametrize("arguments", [(), ("--json",), ("--quiet",)])
@@ -53,7 +50,7 @@ def test_output_that_cannot_be_written_is_one_line_and_the_run_is_played(
     result = ran(tmp_path, f'"$@" > {FULL}', "--max-turns", "2", *arguments)
     assert result.returncode == 0, result.stderr
     assert result.stderr == "zorkgpt: nothing more is shown, only journaled: No space left on device\n"
-    assert sum(isinstance(event, TurnPlayed) for event in journaled(tmp_path)) == 2
+    assert sum(isinstance(event, TurnPlayed) for event in events_of(run_folder(tmp_path))) == 2
 
 
 @pytest.mark.parametrize("arguments", [(), ("--json",)])
@@ -62,7 +59,7 @@ def test_closed_streams_do_not_matter(tmp_path: Path, closed: str, arguments: tu
     result = ran(tmp_path, f'"$@" {closed}', "--max-turns", "1", *arguments)
     assert result.returncode == 0
     assert result.stderr == ""
-    assert isinstance(journaled(tmp_path)[-1], RunEnded)
+    assert isinstance(events_of(run_folder(tmp_path))[-1], RunEnded)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--json",)])
@@ -71,7 +68,7 @@ def test_a_reader_that_has_seen_enough_ends_the_run_as_interrupted(tmp_path: Pat
     assert result.returncode == 130
     assert result.stderr == ""
     assert len(result.stdout.splitlines()) == 1
-    assert isinstance(journaled(tmp_path)[-1], RunPaused)
+    assert isinstance(events_of(run_folder(tmp_path))[-1], RunPaused)
 
 
 def test_a_corrupt_map_is_one_line_on_the_screen_and_every_line_of_json_output_is_json(tmp_path: Path) -> None:
@@ -104,4 +101,4 @@ def test_a_disk_that_fills_up_ends_the_run_with_one_error_and_a_whole_journal(ow
             play_run(own_story, ScriptedLLM(fill_the_disk_before_the_second_turn), tmp_path / "work")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
-    assert sum(isinstance(event, TurnPlayed) for event in journaled(tmp_path)) == 1
+    assert sum(isinstance(event, TurnPlayed) for event in events_of(run_folder(tmp_path))) == 1

@@ -26,6 +26,8 @@ from tests.fixtures.troubled_server import Answers
 from tests.fixtures.typed_command import typed
 from tests.unit.zorkgpt.report.dye_runs import played, started, turn, write_run
 
+pytestmark = pytest.mark.usefixtures("in_own_folder")
+
 PATIENCE = 60.0  # seconds
 
 
@@ -38,11 +40,6 @@ class Waits:
     def play(self, handler: Handler) -> None:
         self.may_answer.wait(PATIENCE)
         Answers().play(handler)
-
-
-@pytest.fixture(autouse=True)
-def _own_options_alone(clean_environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    clean_environment.chdir(tmp_path)
 
 
 @contextmanager

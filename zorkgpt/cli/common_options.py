@@ -138,11 +138,18 @@ def chosen_run(workdir: Path, run: str | None, story: str | None) -> Path:
     return find_run(workdir, run, folders_of(workdir, story) if run is None else None)
 
 
-def chosen_folder(workdir: Path, story: str | None) -> Path:
-    """Return the folder of the story, by default of the one that was played last."""
+def run_and_configuration(workdir: Path | None, run: str | None, story: str | None) -> tuple[Path, GameConfiguration]:
+    """Return the folder of a run as :func:`chosen_run` does, and the configuration in the current folder."""
+    now = configuration_in(workdir, story)
+    return chosen_run(now.zork_game_workdir, run, story), now
+
+
+def folder_and_configuration(workdir: Path | None, story: str | None) -> tuple[Path, GameConfiguration]:
+    """Return the folder of the story, by default of the one that was played last, and the configuration."""
     from session.files.run_folders import latest_folder
 
-    return latest_folder(folders_of(workdir, story))
+    now = configuration_in(workdir)
+    return latest_folder(folders_of(now.zork_game_workdir, story)), now
 
 
 TURN = re.compile(r"(?:([0-9]{1,9}):)?([0-9]{1,9})")

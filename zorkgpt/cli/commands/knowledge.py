@@ -58,6 +58,6 @@ def _document(workdir: Path | None, story: str | None) -> tuple[Path, KnowledgeD
     from managers.knowledge.document import parse_knowledge
     from session.files.document_store import DocumentStore
 
-    configuration = common_options.configuration_in(workdir)
-    path = common_options.chosen_folder(configuration.zork_game_workdir, story) / configuration.knowledge_file
+    folder, configuration = common_options.folder_and_configuration(workdir, story)
+    path = folder / configuration.knowledge_file
     return path, DocumentStore(path, parse_knowledge).document

@@ -35,8 +35,7 @@ def draw(
     from zorkgpt.report.current_state import read_current_state
 
     form = _format_for(form, to)
-    configuration = common_options.configuration_in(workdir)
-    folder = common_options.chosen_folder(configuration.zork_game_workdir, story)
+    folder, configuration = common_options.folder_and_configuration(workdir, story)
     heading = common_options.heading(folder)
     graph = MapGraph.read(folder / configuration.map_state_file, lambda problem: print_error(f"zorkgpt: {problem}"))
     if graph is None or not graph.rooms:

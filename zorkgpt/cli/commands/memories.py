@@ -159,8 +159,7 @@ def diff(
     from managers.memory.tiers import open_memories
     from session.files.run_folders import MEMORIES_AT_END, MEMORIES_AT_START
 
-    configuration = common_options.configuration_in(workdir)
-    folder = common_options.chosen_run(configuration.zork_game_workdir, run, story)
+    folder, configuration = common_options.run_and_configuration(workdir, run, story)
     start, end = folder / MEMORIES_AT_START, folder / MEMORIES_AT_END
     if not start.exists():
         raise StoreError(f"{folder} keeps no {MEMORIES_AT_START}: what it taught is unknown")
@@ -178,8 +177,7 @@ def _opened(workdir: Path | None, story: str | None) -> tuple[DocumentStore[Memo
     """Return the opened memories of a story, and the file of its map."""
     from managers.memory.tiers import open_memories
 
-    configuration = common_options.configuration_in(workdir)
-    folder = common_options.chosen_folder(configuration.zork_game_workdir, story)
+    folder, configuration = common_options.folder_and_configuration(workdir, story)
     return open_memories(folder / configuration.simple_memory.memory_file), folder / configuration.map_state_file
 
 

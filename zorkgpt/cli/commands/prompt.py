@@ -40,8 +40,7 @@ def prompt(
         run, turn = None, run
     if role is not None and role not in ROLES:
         raise ConfigurationError(f"--role {role}: expected one of {', '.join(ROLES)}")
-    now = common_options.configuration_in(workdir, game)
-    folder = common_options.chosen_run(now.zork_game_workdir, run, game)
+    folder, now = common_options.run_and_configuration(workdir, run, game)
     moment = None if turn is None else read_turn(read_manifest(folder), turn)
     shown = 0
 

@@ -85,7 +85,7 @@ def export(
 def _store(workdir: Path | None, story: str | None) -> RouteStore:
     from managers.route_manager import open_routes
 
-    return open_routes(common_options.chosen_folder(common_options.configuration_in(workdir).zork_game_workdir, story))
+    return open_routes(common_options.folder_and_configuration(workdir, story)[0])
 
 
 def _route(store: RouteStore, number: int) -> KnownRoute:

@@ -102,8 +102,7 @@ def show(
     from zorkgpt.report.figures import figures_of
     from zorkgpt.report.played_run import read_run
 
-    now = common_options.configuration_in(workdir)
-    folder = common_options.chosen_run(now.zork_game_workdir, run, story)
+    folder, now = common_options.run_and_configuration(workdir, run, story)
     figures = figures_of(read_run(folder), now.prices)
     if as_json:
         typer.echo(figures_as_json(figures))
@@ -209,7 +208,7 @@ def delete(
     """Delete the folder of a run, and of a fork its work folder. What a run taught the work folder stays."""
     from session.files.run_folders import claimed, is_fork, require_run_folder
 
-    folder = common_options.chosen_run(common_options.configuration_in(workdir).zork_game_workdir, run, story)
+    folder, _ = common_options.run_and_configuration(workdir, run, story)
     require_run_folder(folder)
     doomed = folder.parent.parent if is_fork(folder) else folder
     if not yes:
@@ -241,8 +240,7 @@ def export(
     from zorkgpt.report.exports import as_csv, as_json, as_markdown
     from zorkgpt.report.played_run import read_run
 
-    now = common_options.configuration_in(workdir)
-    folder = common_options.chosen_run(now.zork_game_workdir, run, story)
+    folder, now = common_options.run_and_configuration(workdir, run, story)
     played = read_run(folder)
     calls: list[RepeatedCall] = []
     if prompts:

@@ -36,8 +36,7 @@ def status(
     from zorkgpt.report.current_state import read_current_state
     from zorkgpt.report.run_summary import summarise
 
-    configuration = common_options.configuration_in(workdir)
-    folder = common_options.chosen_folder(configuration.zork_game_workdir, story)
+    folder, configuration = common_options.folder_and_configuration(workdir, story)
     state = read_current_state(folder)
     if as_json:
         print_json(state and state.model_dump(mode="json"))

@@ -39,8 +39,7 @@ def watch(
     from zorkgpt.llm.budget import Spending
     from zorkgpt.report.run_summary import summarise
 
-    now = common_options.configuration_in(workdir, game)
-    folder = common_options.chosen_run(now.zork_game_workdir, run, game)
+    folder, now = common_options.run_and_configuration(workdir, run, game)
     manifest = read_manifest(folder)
     is_live = summarise(folder).state == "playing"
     if not as_json:
