@@ -21,7 +21,7 @@ from zorkgpt.cli import common_options
 from zorkgpt.cli.commands import ablate
 
 
-def results(assistance: str = "valid-actions") -> Results:
+def results(assistance: str) -> Results:
     differences = {"shown": (9.0, 10.0, 11.0, 9.0, 12.0, 8.0), "one": (3.0,)}
     return Results(
         plan=WrittenPlan(arms={}, player="", pairs=6, episodes=1, stories={"dyeworks": ""}),
@@ -44,16 +44,11 @@ def results(assistance: str = "valid-actions") -> Results:
 def test_the_table_has_a_line_a_difference_and_dashes_for_what_cannot_be_computed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    ablate.print_results(results(), Path("out"))
+    ablate.print_results(results("valid\x1b[2J"), Path("out"))
     title, _, shown, one = capsys.readouterr().out.splitlines()[3:7]
-    assert "assistance: valid-actions" in title
+    assert r"assistance: valid\x1b[2J" in title
     assert shown.split()[:5] == ["dyeworks", "shown", "score", "6", "+9.8"]
     assert one.split() == ["dyeworks", "one", "score", "1", "+3", "-", "-", "-", "-"]
-
-
-def test_control_characters_in_a_name_are_escaped(capsys: pytest.CaptureFixture[str]) -> None:
-    ablate.print_results(results("\x1b[2J"), Path("out"))
-    assert r"assistance: \x1b[2J" in capsys.readouterr().out
 
 
 def test_a_missing_extra_is_one_line_that_says_how_to_get_it(
@@ -136,23 +131,11 @@ def test_ctrl_c_stops_it_with_a_line_and_the_same_command_goes_on(tmp_path: Path
 
 @pytest.mark.slow
 def test_an_arm_alone_is_measured_without_any_model(tmp_path: Path) -> None:
-    arguments = (
-        "ablate",
-        "--player",
-        "random",
-        "--arms",
-        "full",
-        "--pairs",
-        "2",
-        "--episodes",
-        "1",
-        "--max-turns",
-        "5",
-    )
-    result = ran(tmp_path, *arguments)
+    command = "ablate --player random --arms full --pairs 2 --episodes 1 --max-turns 5"
+    result = ran(tmp_path, *command.split())
     assert result.status == 0
     assert b"Model: random. Assistance: proven-routes, valid-actions" in result.out
     assert b"Differences" not in result.out
     page = (tmp_path / "ablation" / "report.md").read_text()
-    assert f"    zorkgpt {' '.join(arguments)}\n" in page
+    assert f"    zorkgpt {command}\n" in page
     assert (tmp_path / "ablation" / "plot.svg").exists()

@@ -12,10 +12,7 @@ from typer.testing import CliRunner, Result
 from tests.fixtures.misbehaving_server import MisbehavingServer, says_error
 from zorkgpt.cli.commands.setup import doctor
 
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> None:
-    clean_environment.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("in_own_folder")
 
 
 @pytest.fixture

@@ -26,11 +26,11 @@ KNOWLEDGE = """# Knowledge Base
 
 
 @pytest.fixture(autouse=True)
-def work(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
-    clean_environment.chdir(tmp_path)
-    (tmp_path / "game_files").mkdir()
-    (tmp_path / "game_files" / "knowledgebase.md").write_text(KNOWLEDGE, encoding="utf-8")
-    return tmp_path / "game_files"
+def work(in_own_folder: Path) -> Path:
+    folder = in_own_folder / "game_files"
+    folder.mkdir()
+    (folder / "knowledgebase.md").write_text(KNOWLEDGE, encoding="utf-8")
+    return folder
 
 
 def test_it_is_shown_by_its_headings() -> None:

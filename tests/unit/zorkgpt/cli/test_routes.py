@@ -19,12 +19,11 @@ ROOM = KnownRoute(0, Goal("room", 2, "Hall"), YARD, (RouteStep("north", HALL),),
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
+def folder(in_own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A work folder with two routes, as the current one."""
-    open_routes(tmp_path).apply(Learnt((SCORE, ROOM), (2,)))
-    clean_environment.chdir(tmp_path)
-    clean_environment.setenv("ZORKGPT_ZORK_GAME_WORKDIR", str(tmp_path))
-    return tmp_path
+    open_routes(in_own_folder).apply(Learnt((SCORE, ROOM), (2,)))
+    monkeypatch.setenv("ZORKGPT_ZORK_GAME_WORKDIR", str(in_own_folder))
+    return in_own_folder
 
 
 def output(*arguments: str) -> str:
@@ -33,15 +32,12 @@ def output(*arguments: str) -> str:
     return ran.out.decode()
 
 
-def test_every_route_has_a_line(folder: Path) -> None:
+def test_every_route_has_a_line_and_a_long_one_shows_its_first_and_last_commands(folder: Path) -> None:
     assert output("routes", "show") == (
         f"Routes, {folder}/routes.json:\n"
         "1: +5 in 2 turns, worked in 1 of 1 episode: 1. up, 2. north\n"
         "2: to Hall, +5 in 1 turn, worked in 1 of 1 episode: 1. north\n"
     )
-
-
-def test_a_long_route_shows_its_first_and_its_last_commands(folder: Path) -> None:
     long = KnownRoute(0, Goal("score", 9), YARD, (RouteStep("wait", HALL),) * 20, 1)
     open_routes(folder).apply(Learnt((long,), (2,)))
     assert ": 1. wait, …, 18. wait, 19. wait, 20. wait\n" in output("routes", "show")
@@ -53,11 +49,8 @@ def test_one_route_has_a_line_for_each_command() -> None:
         "1  up         Yard  score 0",
         "2  north      Hall  score 5",
     ]
-
-
-def test_json_has_all_of_it() -> None:
-    shown = json.loads(output("routes", "show", "2", "--json"))
-    assert [step["command"] for step in shown[0]["steps"]] == ["north"]
+    (shown,) = json.loads(output("routes", "show", "2", "--json"))
+    assert [step["command"] for step in shown["steps"]] == ["north"]
 
 
 def test_a_removed_route_is_gone_and_what_there_was_is_in_the_backup(folder: Path) -> None:

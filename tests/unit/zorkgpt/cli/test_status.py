@@ -26,22 +26,17 @@ RUN = "20260131-184500-1a2b"
 
 
 @pytest.fixture(autouse=True)
-def workdir(tmp_path: Path, clean_environment: pytest.MonkeyPatch) -> Path:
-    clean_environment.chdir(tmp_path)
-    return tmp_path / "game_files"
+def workdir(in_own_folder: Path) -> Path:
+    return in_own_folder / "game_files"
 
 
 def played(workdir: Path, name: str = "Blue Vats", run: str = RUN) -> None:
     """A run's seventh turn was played in the folder."""
     workdir.mkdir()
-    config, state, logger = (
-        GameConfiguration(zork_game_workdir=workdir),
-        GameState(3, turn_count=7),
-        structlog.get_logger(),
-    )
-    state.begin(Observation("", Location(31, name), score=5))
-    managers = [MapManager(logger, config, state), CirclingDetector(logger, config, state)]
-    manager = StateManager(logger, config, state)
+    parts = (structlog.get_logger(), GameConfiguration(zork_game_workdir=workdir), GameState(3, turn_count=7))
+    parts[-1].begin(Observation("", Location(31, name), score=5))
+    managers = [MapManager(*parts), CirclingDetector(*parts)]
+    manager = StateManager(*parts)
     manager.run = run
     manager.show((*managers, manager))
     manager.export_current_state()
@@ -59,11 +54,7 @@ def test_it_is_one_table_of_all_managers_under_the_present_moment() -> None:
     assert folder == "in game_files"
     assert heading.startswith("Episode 3, turn 7 at Blue Vats, score 5; written 20")
     assert blank == ""
-    assert [row.split()[0] for row in rows if not row.startswith(" ")] == [
-        "map",
-        "circling",
-        "state",
-    ]
+    assert [row.split()[0] for row in rows if not row.startswith(" ")] == ["map", "circling", "state"]
     cells = [row.split() for row in rows]
     assert ["location", "id", "31"] in cells
     assert ["circling", "detector", "text", "-"] in cells
