@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -15,12 +15,11 @@ from threading import Event as Flag
 
 from pydantic import ValidationError
 
-from game_interface.core.game import Game
 from managers.base_manager import BaseManager
 from orchestration.learning import shared_files
 from orchestration.opening import Parts, bind_to_story
 from orchestration.run import Run, RunPosition, assemble, begin, started
-from session.errors import ConfigurationError, StoreError, ZorkGPTError, first_problem
+from session.errors import ConfigurationError, StoreError, first_problem
 from session.events import (
     EVENTS,
     EpisodeEnded,
@@ -82,7 +81,9 @@ def configuration_of(manifest: Manifest, folder: Path, now: GameConfiguration) -
     Prices come from ``now``. A run stores no keys, and none are added here. Raises ``StoreError`` if the manifest was
     changed or has another version.
     """
-    _require_unchanged(folder)
+    first = next(read_journal(folder), None)
+    if first is not None and isinstance(first.event, RunStarted):
+        _require_files({name: first.event.files[name] for name in first.event.files.keys() & {MANIFEST}}, folder)
     try:
         then = GameConfiguration.model_validate(manifest.configuration)
     except ValidationError as error:
@@ -160,7 +161,7 @@ def open_resumed_run(
     during play, if a recorded turn is repeated with another result.
     """
     manifest = read_manifest(folder)
-    require_story(manifest, parts)
+    _require_story(manifest, parts)
     with ExitStack() as stack:
         stack.enter_context(claimed(folder))
         lines = list(read_journal(folder))
@@ -227,7 +228,7 @@ def _divergence_explained(run: Path, lines: Sequence[JournalLine]) -> Iterator[N
         raise Diverged(divergence.difference, told) from divergence
 
 
-def require_story(manifest: Manifest, parts: Parts) -> None:
+def _require_story(manifest: Manifest, parts: Parts) -> None:
     """Raise ``StoreError`` if the story is not the one that the run began with."""
     if parts.game.facts.sha256 != manifest.story_sha256:
         raise StoreError(f"{parts.story.path} is not the story that run {manifest.run_id} was begun with")
@@ -264,13 +265,12 @@ def require_player(manifest: Manifest, options: Collection[str]) -> None:
         )
 
 
-def _require_unchanged(folder: Path) -> None:
-    """Raise ``StoreError`` if the manifest does not match the digest in the run's first event."""
-    line = next(read_journal(folder), None)
-    if line is not None and isinstance(line.event, RunStarted):
-        recorded = line.event.files.get(MANIFEST)
-        if recorded not in {None, digests_at_start(folder)[MANIFEST]}:
-            raise StoreError(f"{folder / MANIFEST} was changed after the run began")
+def _require_files(digests: Mapping[str, str], folder: Path) -> None:
+    """Raise ``StoreError`` if a file of the run's start does not match its digest."""
+    now = digests_at_start(folder)
+    for name, digest in digests.items():
+        if now.get(name) != digest:
+            raise StoreError(f"{folder / name} was changed after the run began")
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,28 +305,29 @@ def open_fork(
     turn is repeated with another result. No files are left behind then.
     """
     manifest, lines = read_manifest(folder), list(read_journal(folder))
-    require_story(manifest, parts)
+    _require_story(manifest, parts)
     recorded = _up_to(lines, branch)
     if parts.model is not None:
         parts.model.try_out()
-    run_id = new_run_id()
-    own = fork_folder(configuration.zork_game_workdir, run_id)
+    new = _forked(manifest, configuration, parts)
+    own = fork_folder(configuration.zork_game_workdir, new.run_id)
     forked = configuration.model_copy(update={"zork_game_workdir": own})
-    new = _forked(manifest, forked, parts, run_id)
-    run_folder = _beginning(forked, parts, folder, new, [*recorded, *map(MemoryRemoved, branch.without)])
-    with (
-        _undone_on(own, ConfigurationError, Diverged),
-        open_resumed_run(
+    _copy_beginning(forked, parts, folder, new, [*recorded, *map(MemoryRemoved, branch.without)])
+    run_folder = own / RUNS / new.run_id
+    try:
+        with open_resumed_run(
             forked, parts, run_folder, show=show, stop=stop, asked=asked, repeated=repeated, forked_from=folder
-        ) as run,
-    ):
-        yield run
+        ) as run:
+            yield run
+    except (ConfigurationError, Diverged):
+        rmtree(own)
+        raise
 
 
-def _beginning(
+def _copy_beginning(
     configuration: GameConfiguration, parts: Parts, folder: Path, manifest: Manifest, events: Sequence[Event]
-) -> Path:
-    """Create the run folder of a fork that repeats these events, completely or not at all."""
+) -> None:
+    """Create the work folder of a fork that repeats these events, completely or not at all."""
     own = configuration.zork_game_workdir
     unready = configuration.model_copy(update={"zork_game_workdir": own.with_name(f".{own.name}")})
     shared_files(unready).restore_from(folder / AT_START)
@@ -334,22 +335,10 @@ def _beginning(
     journal = Journal.create(unready.zork_game_workdir / RUNS, manifest)
     shared_files(unready).copy_to(journal.folder / AT_START)
     run_started = started(configuration, parts, manifest, journal.folder)
-    run_folder = own / RUNS / manifest.run_id
-    for event in (replace(run_started, folder=str(run_folder)), *events):
+    for event in (replace(run_started, folder=str(own / RUNS / manifest.run_id)), *events):
         journal.append(event)
     journal.close()
     unready.zork_game_workdir.rename(own)
-    return run_folder
-
-
-@contextmanager
-def _undone_on(folder: Path, *errors: type[ZorkGPTError]) -> Iterator[None]:
-    """Remove the folder if the block raises one of these errors."""
-    try:
-        yield
-    except errors:
-        rmtree(folder)
-        raise
 
 
 def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
@@ -371,8 +360,11 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
         raise ConfigurationError(
             f"the run has no turn {branch.turn} in episode {branch.episode}; it has {counted(turns, 'turn')} in all"
         )
+    next_turn = TurnPlayed | RunPaused | RunEnded | GameFailed
     end = at + 1
-    while end < len(lines) and not _is_beyond(lines[end].event):
+    while end < len(lines) and not isinstance(event := lines[end].event, next_turn):
+        if isinstance(event, ModelAnswered | ModelFailed) and event.role == "agent":
+            break
         end += 1
     if end < len(lines) and isinstance(lines[end].event, RunEnded):
         raise ConfigurationError(
@@ -382,18 +374,12 @@ def _up_to(lines: Sequence[JournalLine], branch: Branch) -> list[Event]:
     return [event for event in events if not isinstance(event, OptionsChanged) or "agent.player" in event.options]
 
 
-def _is_beyond(event: Event | None) -> bool:
-    """Return whether an event belongs to the next turn or to the end of the run."""
-    asked = isinstance(event, ModelAnswered | ModelFailed) and event.role == "agent"
-    return asked or isinstance(event, TurnPlayed | RunPaused | RunEnded | GameFailed)
-
-
-def _forked(manifest: Manifest, configuration: GameConfiguration, parts: Parts, run_id: str) -> Manifest:
+def _forked(manifest: Manifest, configuration: GameConfiguration, parts: Parts) -> Manifest:
     """Return the manifest of a fork, which has its own options but begins with the player of the run."""
     begun_with = GameConfiguration.model_validate(manifest.configuration)
     return manifest.model_copy(
         update={
-            "run_id": run_id,
+            "run_id": new_run_id(),
             "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "configuration": before_hand_over(configuration, begun_with).without_keys(),
             "model": parts.model.description if parts.model else manifest.model,
@@ -421,8 +407,8 @@ def verify(
     parts: Parts,
     folder: Path,
     show: Callable[[Event], None],
-    asked: Callable[[RepeatedCall], None] | None = None,
-    meet: Callable[[Sequence[BaseManager]], None] | None = None,
+    asked: Callable[[RepeatedCall], None] = lambda _call: None,
+    meet: Callable[[Sequence[BaseManager]], None] = lambda _managers: None,
     *,
     salvages: bool = False,
 ) -> Replayed:
@@ -434,27 +420,23 @@ def verify(
     Every prompt, observation, verdict and shared file must match the recording. Raises ``StoreError`` with the name of
     the file if the story, the journal, a checkpoint or an initial file was changed.
     """
-    manifest, lines = read_manifest(folder), list(_readable(folder) if salvages else read_journal(folder))
-    require_story(manifest, parts)
-    if not salvages:
-        _checkpoint_in(folder, lines)
-    _require_intact_beginning(folder, lines)
+    manifest, lines = read_manifest(folder), _lines_from_start(folder, salvages=salvages)
+    _require_story(manifest, parts)
     turns = 0
     moment = (manifest.first_episode, 0)
 
     def count(event: Event) -> None:
         nonlocal turns, moment
-        turns += isinstance(event, TurnPlayed)
         if isinstance(event, TurnPlayed):
+            turns += 1
             moment = (event.record.episode, event.record.turn)
         elif isinstance(event, EpisodeStarted):
             moment = (event.episode, 0)
         show(event)
 
     def tell(role: Role, prompt: Prompt) -> None:
-        recorded = inputs.next_event
-        if asked is not None and isinstance(recorded, ModelAnswered | ModelFailed):
-            episode, turn = moment
+        recorded, (episode, turn) = inputs.next_event, moment
+        if isinstance(recorded, ModelAnswered | ModelFailed):
             asked(RepeatedCall(episode, turn + (role in PLAYING_ROLES), role, prompt, recorded))
 
     is_whole = any(isinstance(line.event, RunEnded) for line in lines)
@@ -463,8 +445,7 @@ def verify(
         inputs = Inputs(count, recorded=lines[1:])
         copies, alone = folder / AT_START, replace(parts, model=None)
         with assemble(unlimited, alone, manifest, inputs, Flag(), copies=copies, asked=tell) as run:
-            if meet is not None:
-                meet(run.orchestrator.learning.managers)
+            meet(run.orchestrator.learning.managers)
             try:
                 run.play()
             except RecordingEnded:
@@ -474,44 +455,40 @@ def verify(
     return Replayed(turns, is_whole)
 
 
+def _lines_from_start(folder: Path, *, salvages: bool) -> list[JournalLine]:
+    """Return the lines of a journal that can be repeated from the unchanged files of the run's start."""
+    lines: list[JournalLine] = []
+    with suppress(StoreError) if salvages else nullcontext():
+        lines.extend(read_journal(folder))  # keeps the lines before an error
+    if not salvages:
+        _checkpoint_in(folder, lines)
+    if not lines or not isinstance(lines[0].event, RunStarted):
+        raise StoreError(f"the journal in {folder} does not contain the start of its run")
+    _require_files(lines[0].event.files, folder)
+    return lines
+
+
 def verify_actions(parts: Parts, folder: Path, show: Callable[[Event], None]) -> Replayed:
     """Play only the run's commands again, and compare every observation with the recorded one.
 
     Raises ``StoreError`` if the story or the journal was changed.
     """
     manifest, lines = read_manifest(folder), list(read_journal(folder))
-    require_story(manifest, parts)
+    _require_story(manifest, parts)
     turns, has_failed = 0, False
     for line in lines:
         event = line.event
         if isinstance(event, GameFailed):
             has_failed = True
         elif isinstance(event, EpisodeStarted | TurnPlayed):
-            found = _repeated(parts.game, event, has_failed=has_failed)
+            if isinstance(event, EpisodeStarted):
+                found: Event = replace(event, opening=parts.game.reset(event.seed))
+            elif has_failed and event.record.after.refusal is not None:
+                found = event
+            else:
+                found = replace(event, record=replace(event.record, after=parts.game.step(event.record.action)))
             if not is_same(event, found):
                 return Replayed(turns, is_whole=True, difference=Difference(line.seq, event, found))
             turns, has_failed = turns + isinstance(event, TurnPlayed), False
             show(event)
     return Replayed(turns, any(isinstance(line.event, RunEnded) for line in lines))
-
-
-def _readable(folder: Path) -> Iterator[JournalLine]:
-    with suppress(StoreError):
-        yield from read_journal(folder)
-
-
-def _require_intact_beginning(folder: Path, lines: Sequence[JournalLine]) -> None:
-    if not lines or not isinstance(lines[0].event, RunStarted):
-        raise StoreError(f"the journal in {folder} does not contain the start of its run")
-    now = digests_at_start(folder)
-    for name, digest in lines[0].event.files.items():
-        if now.get(name) != digest:
-            raise StoreError(f"{folder / name} was changed after the run began")
-
-
-def _repeated(game: Game, event: EpisodeStarted | TurnPlayed, *, has_failed: bool) -> EpisodeStarted | TurnPlayed:
-    if isinstance(event, EpisodeStarted):
-        return replace(event, opening=game.reset(event.seed))
-    if has_failed and event.record.after.refusal is not None:
-        return event
-    return replace(event, record=replace(event.record, after=game.step(event.record.action)))

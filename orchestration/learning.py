@@ -128,21 +128,19 @@ class Learning:
             expected = inputs.next_event
             for manager in self.managers:
                 for store in manager.stores:
-                    self._look(manager, store)
+                    try:
+                        store.look()
+                    except StoreError as error:
+                        if store.path not in self._unreadable:
+                            told = "a shared file cannot be read; play continues without it"
+                            manager.log_error(told, error=str(error))
+                        self._unreadable.add(store.path)
+                    else:
+                        self._unreadable.discard(store.path)
             if inputs.next_event is expected or not isinstance(inputs.next_event, FileEdited):
                 break
         for manager in self.managers:
             manager.followed()
-
-    def _look(self, manager: BaseManager, store: SharedStore) -> None:
-        try:
-            store.look()
-        except StoreError as error:
-            if store.path not in self._unreadable:
-                manager.log_error("a shared file cannot be read; play continues without it", error=str(error))
-            self._unreadable.add(store.path)
-        else:
-            self._unreadable.discard(store.path)
 
     def sections(self, observation: Observation) -> list[PromptSection]:
         """Return the managers' sections of a prompt for this observation."""
@@ -174,14 +172,6 @@ class Learning:
                 store.write()
         self.look(inputs)  # a file may have been edited while it was written
         self.get(StateManager).show_soon()
-
-    def show(self) -> None:
-        """Write ``current_state.json``."""
-        self.get(StateManager).export_current_state()
-
-    def show_before_asking(self) -> None:
-        """Write ``current_state.json``, unless it is up to date, before a call of a player that may take long."""
-        self.get(StateManager).catch_up()
 
     def remove_memory(self, title: str) -> None:
         """Remove every memory with that title. Raises ``ConfigurationError`` if there is none."""

@@ -32,7 +32,7 @@ from zorkgpt.llm.embedded.model_store import ModelStore, Progress
 from zorkgpt.llm.openai.openai_model import OpenAIModel
 from zorkgpt.llm.openai.schemas import Limits, RoleSettings
 from zorkgpt.llm.run_model import ChosenModel
-from zorkgpt.llm.stand_ins import PERSON, AgentStandIn, person
+from zorkgpt.llm.stand_ins import PERSON, person
 
 _PATIENCE_ELSEWHERE = 300.0
 """The maximum patience, in seconds, for models on another server than the agent's: play continues without them."""
@@ -201,14 +201,14 @@ class Parts:
     """The game, the model and the story of a run; the caller closes game and model.
 
     model: ``None`` if the run is only repeated
-    review: lets the user decide on each proposal; ``None`` for no review
+    review: lets the user decide on each proposal
     """
 
     game: Game
     model: ChosenModel | None
     story: ChosenStory
     vocabulary: Vocabulary
-    review: Review | None = None
+    review: Review = lambda _proposal: None
 
 
 @contextmanager
@@ -234,18 +234,19 @@ def open_parts(
         )
     with ExitStack() as stack:
         parts = stack.enter_context(open_story(configuration))
+        if review is not None:
+            parts = replace(parts, review=review)
         model = None
         if player != "person-alone":
             model = stack.enter_context(choose_model(configuration, progress, stop))
         if player != "model" and read_line is not None:
-            model = _with_person(person(read_line, parts.vocabulary, model.model if model else None), model)
-        yield replace(parts, model=model, review=review)
-
-
-def _with_person(person: AgentStandIn, others: ChosenModel | None) -> ChosenModel:
-    if others is None:
-        return ChosenModel(person, PERSON)
-    return ChosenModel(person, f"{PERSON}, with {others.description} to learn from it,", others.waits)
+            typed = person(read_line, parts.vocabulary, model.model if model else None)
+            if model is None:
+                model = ChosenModel(typed, PERSON)
+            else:
+                described = f"{PERSON}, with {model.description} to learn from it,"
+                model = ChosenModel(typed, described, model.waits)
+        yield replace(parts, model=model)
 
 
 @contextmanager

@@ -8,75 +8,51 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from typing_extensions import override
-
 from game_interface.core.game import Game
-from game_interface.core.machine.saved_state import SavedState
 from session.errors import GameError
 from session.events import GameFailed
 from session.files.inputs import Inputs
-from session.values import Observation, Seed, StoryFacts
+from session.values import Observation, Seed
 
 Answer = TypeVar("Answer")
 
 _LOG = logging.getLogger("zorkgpt.game")
+_RETRIED = "the interpreter crashed; the command is retried: %s"
 
 
-class RestoringGame(Game):
+class RestoringGame:
     """Wraps ``inner``, and restores it to its last state whenever the interpreter crashes.
 
     The command is retried once, since the process may have been killed from outside or have run out of memory. After a
     second crash the command counts as failed.
 
     inputs: records every failed command, and repeats the recorded ones
-
-    ``GameError`` is raised if the game cannot be restored.
+    observation: the latest one
+    Every method raises ``GameError`` if the game cannot be restored.
     """
 
     def __init__(self, inner: Game, inputs: Inputs) -> None:
         self._inner = inner
         self._inputs = inputs
-        self._observation = inner.observation
+        self.observation = inner.observation
         self._saved = inner.save()
 
-    @property
-    @override
-    def facts(self) -> StoryFacts:
-        return self._inner.facts
-
-    @property
-    @override
-    def observation(self) -> Observation:
-        return self._observation
-
-    @override
     def reset(self, seed: Seed) -> Observation:
+        """Begin the story again, and return its opening."""
         try:
             return self._kept(self._inner.reset(seed))
         except GameError as error:
-            _log_restart(error)
+            _LOG.warning(_RETRIED, error)
             return self._kept(self._inner.reset(seed))
 
-    @override
     def step(self, command: str) -> Observation:
+        """Play a command. If it failed, the observation has the reason."""
         answer = self._ask(command, partial(self._inner.step, command))
-        return self._observation if answer is None else self._kept(answer)
+        return self.observation if answer is None else self._kept(answer)
 
-    @override
     def valid_actions(self) -> tuple[str, ...]:
+        """Return the commands that the interpreter knows to have an effect; none if it crashed."""
         return self._ask("", self._inner.valid_actions) or ()
-
-    @override
-    def save(self) -> SavedState:
-        return self._saved
-
-    @override
-    def restore(self, state: SavedState) -> Observation:
-        return self._kept(self._inner.restore(state))
-
-    @override
-    def close(self) -> None:
-        self._inner.close()
 
     def _ask(self, command: str, ask: Callable[[], Answer]) -> Answer | None:
         """Return the answer of the inner game, after one retry if necessary; ``None`` if the command failed."""
@@ -85,7 +61,7 @@ class RestoringGame(Game):
             try:
                 return ask()
             except GameError as error:
-                _log_restart(error)
+                _LOG.warning(_RETRIED, error)
             self._inner.restore(self._saved)
             try:
                 return ask()
@@ -105,10 +81,6 @@ class RestoringGame(Game):
         self._kept(self._inner.restore(before))
 
     def _kept(self, observation: Observation) -> Observation:
-        self._observation = observation
+        self.observation = observation
         self._saved = self._inner.save()
         return observation
-
-
-def _log_restart(error: GameError) -> None:
-    _LOG.warning("the interpreter crashed; the command is retried: %s", error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial, reduce
 from itertools import takewhile
 from threading import Event as Flag
@@ -23,55 +23,42 @@ from session.route import KnownRoute, Proof, RouteStep, Waypoint, touched_in
 from session.values import Observation
 
 
-@dataclass(frozen=True, slots=True)
-class RouteProof:
-    """Tries out new routes after an episode.
-
-    game: is reset by the next episode; a crash of its interpreter ends the proof, not the run
-    inputs: a recorded proof is reused, and nothing is tried
-    is_stopped: ends the proof early, as its time limit does; the results so far are kept
-    seeds, seconds: number of seeds for each route, and the time limit for all routes
-    """
-
-    game: Game
-    routes: RouteManager
-    inputs: Inputs
-    is_stopped: Callable[[], bool]
-    seeds: int
-    seconds: float
-
-    def __call__(self, episode: int) -> None:
-        """Try out the new routes of this episode and earlier ones."""
-        proven = self.inputs.get(RoutesProven, partial(self._tried_out, episode))
-        if proven is not None:
-            self.routes.take_proof(proven)
-
-    def _tried_out(self, episode: int) -> RoutesProven | None:
-        end = time.monotonic() + self.seconds
-        found: list[ProvenRoute] = []
-        try:
-            for route in self.routes.untried():
-                if self._is_over(end):
-                    break
-                trial = _RouteTrial(self.game, route, range(1, self.seeds + 1), partial(self._is_over, end))
-                found.append(ProvenRoute(route.key, route.number, len(route.steps), trial.forms()))
-        except GameError as error:
-            self.routes.log_warning("the interpreter crashed while routes were tried out", error=str(error))
-        return RoutesProven(episode, tuple(found)) if found else None
-
-    def _is_over(self, end: float) -> bool:
-        return self.is_stopped() or time.monotonic() >= end
-
-
 def build_route_proof(
     configuration: GameConfiguration, game: Game, learning: Learning, inputs: Inputs, stop: Flag
 ) -> Callable[[int], None]:
-    """Return the function to call after each episode; it does nothing without the assistance ``proven-routes``."""
+    """Return a function that tries out new routes after an episode; without ``proven-routes`` it does nothing.
+
+    A recorded proof is reused, and nothing is tried. ``stop`` ends the proof early, as its time limit does, and a crash
+    of the interpreter ends it too: the results so far are kept.
+
+    game: is reset by the next episode
+    """
     routes = learning.find(RouteManager)
     if routes is None or "proven-routes" not in configuration.assist:
         return lambda _episode: None
     options = configuration.routes
-    return RouteProof(game, routes, inputs, stop.is_set, options.proof_seeds, options.proof_seconds)
+
+    def tried_out(episode: int) -> RoutesProven | None:
+        end = time.monotonic() + options.proof_seconds
+        found: list[ProvenRoute] = []
+
+        def is_over() -> bool:
+            return stop.is_set() or time.monotonic() >= end
+
+        try:
+            for route in takewhile(lambda _route: not is_over(), routes.untried()):
+                trial = _RouteTrial(game, route, range(1, options.proof_seeds + 1), is_over)
+                found.append(ProvenRoute(route.key, route.number, len(route.steps), trial.forms()))
+        except GameError as error:
+            routes.log_warning("the interpreter crashed while routes were tried out", error=str(error))
+        return RoutesProven(episode, tuple(found)) if found else None
+
+    def prove(episode: int) -> None:
+        proven = inputs.get(RoutesProven, partial(tried_out, episode))
+        if proven is not None:
+            routes.take_proof(proven)
+
+    return prove
 
 
 class _RouteTrial:
@@ -129,8 +116,9 @@ class _RouteTrial:
         carried: numbers of the things that must be carried at the end
         """
         seeds = [seed for seed in self._plays if self._reaches(commands, seed, carried)]
-        plays = [self._plays[seed].moments(commands) for seed in seeds]
-        alike = [play for play in plays if all(map(_is_alike, play, plays[0]))]
+        plays = [self._plays[seed].play(commands) or [] for seed in seeds]
+        results = [[(moment.location, moment.score) for moment in play] for play in plays]
+        alike = [play for play, result in zip(plays, results, strict=True) if result == results[0]]
         touched = tuple(sorted(frozenset.union(*map(touched_in, alike))))
         waypoints = ([Waypoint.of(moment, touched) for moment in play] for play in alike)
         start, *ends = (reduce(_merged, points) for points in zip(*waypoints, strict=True))
@@ -138,10 +126,6 @@ class _RouteTrial:
         kept = self._route if same else replace(self._route, followed=0, worked=0, stops={}, joined={})
         proof, steps = Proof(len(alike), len(self._plays)), tuple(map(RouteStep, commands, ends))
         return replace(kept, start=start, steps=steps, spare=(), proof=proof, touched=touched)
-
-
-def _is_alike(one: Observation, other: Observation) -> bool:
-    return (one.location, one.score) == (other.location, other.score)
 
 
 def _merged(one: Waypoint, other: Waypoint) -> Waypoint:
@@ -161,7 +145,7 @@ class _SeededPlay:
         self._states: list[SavedState] = []
 
     def play(self, commands: Commands) -> list[Observation] | None:
-        """Return the observation after each command, ``None`` if one was refused or the player died.
+        """Return the opening and the observation after each command, ``None`` if one was refused or the player died.
 
         Raises ``GameError``.
         """
@@ -179,9 +163,4 @@ class _SeededPlay:
                 return None
             self._commands += (command,)
             self._states.append(self._game.save())
-        return [state.observation for state in self._states[1:]]
-
-    def moments(self, commands: Commands) -> list[Observation]:
-        """Return the opening and the observation after each command. Raises ``GameError``."""
-        observed = self.play(commands) or []
-        return [self._states[0].observation, *observed]
+        return [state.observation for state in self._states]

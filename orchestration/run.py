@@ -19,7 +19,7 @@ from orchestration.learning import build_learning, shared_files
 from orchestration.opening import Parts, bind_to_story
 from orchestration.restoring_game import RestoringGame
 from orchestration.route_proof import build_route_proof
-from orchestration.run_log import logged, open_log
+from orchestration.run_log import open_log
 from orchestration.turn import Turn, build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, ZorkOrchestrator
 from session.events import Event, RunStarted
@@ -40,6 +40,7 @@ from session.files.run_folders import (
 from session.files.shared_files import remove_leftovers
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from zorkgpt.llm.language_model import Prompt, Role
 from zorkgpt.llm.run_model import Asked, RunModel, unwatched
 
 _PACKAGES = ("zorkgpt", "jericho", "openai", "xllamacpp")
@@ -88,7 +89,7 @@ class Run:
     def play(self) -> RunEnd:
         """Play the run until it ends or is paused. Raises ``StoreError``."""
         end = self.orchestrator.play(self.position.index)
-        self.orchestrator.learning.show()
+        self.orchestrator.learning.get(StateManager).export_current_state()
         self.orchestrator.inputs.sync()
         return end
 
@@ -168,11 +169,16 @@ def assemble(
             make_checkpoint(folder, journal.seq, journal.sum, files)
 
     with open_log(folder / RUN_LOG) as log:
-        model = RunModel(configuration, manifest.configuration, parts.model, inputs, logged(log, asked))
+
+        def call(role: Role, prompt: Prompt) -> None:
+            log.info("a model is asked", role=role)
+            asked(role, prompt)
+
+        model = RunModel(configuration, manifest.configuration, parts.model, inputs, call)
         inputs.count = model.count
         game = RestoringGame(parts.game, inputs)
         learning = build_learning(
-            ManagerParts(log, configuration, GameState(), model, game.facts, parts.vocabulary, model.tokens)
+            ManagerParts(log, configuration, GameState(), model, parts.game.facts, parts.vocabulary, model.tokens)
         )
 
         def turn() -> Turn:

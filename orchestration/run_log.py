@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import NoReturn
 
 import structlog
 from pydantic import BaseModel, ValidationError
@@ -16,8 +16,6 @@ from structlog.typing import EventDict, FilteringBoundLogger
 from session.errors import StoreError
 from session.files.shared_files import open_to_append
 from session.values import Role
-from zorkgpt.llm.language_model import Prompt
-from zorkgpt.llm.run_model import Asked
 
 _PROGRAM = logging.getLogger("zorkgpt")
 _TOLD = logging.getLogger("zorkgpt.run")
@@ -31,16 +29,6 @@ class Activity(BaseModel):
     event: str
     role: Role | None = None
     logger: str = ""
-
-
-def logged(log: FilteringBoundLogger, asked: Asked) -> Asked:
-    """Return a function that logs a model call, then calls ``asked``."""
-
-    def tell(role: Role, prompt: Prompt) -> None:
-        log.info("a model is asked", role=role)
-        asked(role, prompt)
-
-    return tell
 
 
 def activity_in(line: bytes) -> Activity | None:
@@ -66,13 +54,20 @@ def open_log(path: Path) -> Iterator[FilteringBoundLogger]:
         file = open_to_append(path)
     except OSError as error:
         raise StoreError(f"cannot write the log {path}: {error.strerror}") from error
+
+    def write(_logger: object, _level: str, line: EventDict | str) -> NoReturn:
+        with suppress(OSError):
+            file.write(str(line).encode("utf-8", "backslashreplace") + b"\n")
+        raise structlog.DropEvent
+
     log = structlog.wrap_logger(
-        _LineWriter(file),
+        None,
         processors=[
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             _tell_errors,
             structlog.processors.JSONRenderer(),
+            write,
         ],
     )
     forward = _Forward(log)
@@ -106,16 +101,3 @@ class _Forward(logging.Handler):
         """Write the message with the name of its module."""
         tell = self._log.info if record.levelno < logging.WARNING else self._log.warning
         tell(record.getMessage(), logger=record.name)
-
-
-class _LineWriter:
-    """Writes each structlog message as a line of ``file``, and ignores write errors."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-
-    def msg(self, message: str) -> None:
-        with suppress(OSError):
-            self._file.write(message.encode("utf-8", "backslashreplace") + b"\n")
-
-    debug = info = warning = warn = error = exception = critical = fatal = log = msg

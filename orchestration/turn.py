@@ -46,7 +46,7 @@ class Turn:
     circling: makes the critic check proposals while play repeats itself
     routes: the routes of the agent; their commands are played without a model call
     is_persons: the user plays, without a critic
-    review: lets the user decide on each proposal instead of the critic; ``None`` for no review
+    review: lets the user decide on each proposal instead of the critic
     limit: the last turn of an episode
     """
 
@@ -62,7 +62,7 @@ class Turn:
     routes: RouteManager | None = None
     circling: CirclingDetector | None = None
     is_persons: bool = False
-    review: Review | None = None
+    review: Review = lambda _proposal: None
     limit: int | None = None
 
     @property
@@ -78,14 +78,19 @@ class Turn:
         If even the last proposal cannot reach the story, the outcome of the turn is that refusal.
         Raises ``PlayerLeft`` or ``LanguageModelError`` with the story unchanged, or ``GameError``.
         """
-        before, on_route = self.game.observation, self.on_route
-        attempts = self._next_of_route() or list(self._attempts(before, learnt, state))
+        before = self.game.observation
+        next_of_route = self.routes.next_proposal if self.routes else None
+        if next_of_route is None:
+            attempts = list(self._attempts(before, learnt, state))
+        else:
+            self.game.step(next_of_route.action)
+            attempts = [_JudgedProposal(next_of_route, Verdict(accepted=True, source="route"))]
         proposals = tuple(attempt.proposal for attempt in attempts)
         return TurnRecord(
             episode=state.episode,
             turn=state.turn_count + 1,
             before=before,
-            proposals=proposals if on_route else self._with_reading(proposals, before),
+            proposals=self._with_reading(proposals, before) if next_of_route is None else proposals,
             verdicts=tuple(attempt.verdict for attempt in attempts),
             after=self.game.observation,
         )
@@ -103,14 +108,6 @@ class Turn:
             self.game.put_back(failure)
         else:
             self.game.step(recorded.action)
-
-    def _next_of_route(self) -> list[_JudgedProposal]:
-        """Play the next command of the current route; return an empty list if there is none."""
-        proposal = self.routes.next_proposal if self.routes else None
-        if proposal is None:
-            return []
-        self.game.step(proposal.action)
-        return [_JudgedProposal(proposal, Verdict(accepted=True, source="route"))]
 
     def _attempts(
         self, before: Observation, learnt: Sequence[PromptSection], state: GameState
@@ -138,12 +135,12 @@ class Turn:
                 reason = f"A turn is one command: {first!r} is played, and what follows it is for the next turns."
                 yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="parser"))
                 proposal = replace(proposal, action=first)
-            review = self.inputs.get(ProposalReviewed, partial(self._reviewed, proposal))
+            review = self.inputs.get(ProposalReviewed, partial(self.review, proposal))
             if review is not None and review.played not in ("", proposal.action):
                 reason = f"{review.played!r} was typed instead."
                 yield _JudgedProposal(proposal, Verdict(accepted=False, reason=reason, source="person"))
                 proposal = Proposal(review.played)
-            proposal, verdict = self._decided(before, learnt, proposal, review)
+            proposal, verdict = self._judge(before, learnt, proposal, review)
             is_refused_way = proposal.wants_way and not verdict.accepted
             if verdict.accepted or not (rejections_left > 0 or verdict.source == "person" or is_refused_way):
                 unfit = self.game.step(proposal.action).refusal
@@ -157,9 +154,6 @@ class Turn:
                 rejections_left -= 1
             if rejections_left < 0 and not is_refused_way:
                 return
-
-    def _reviewed(self, proposal: Proposal) -> ProposalReviewed | None:
-        return self.review(proposal) if self.review else None
 
     def _times(self, state: GameState, action: str) -> int:
         """Return how often the action was played here, in this episode and, if routes are enabled, in earlier ones."""
@@ -189,45 +183,37 @@ class Turn:
         )
         return replace(context, routes=routes, may_travel=may_travel)
 
-    def _led(self, proposal: Proposal, before: Observation) -> _JudgedProposal | None:
-        """Start the route or walk that the agent wants, and propose its first command; ``None`` if it wants none."""
-        if self.routes is None or not proposal.wants_way:
-            return None
-        problem = self.routes.set_out(proposal, before)
-        first = self.routes.next_proposal
-        if problem or first is None:
-            return _JudgedProposal(proposal, Verdict(accepted=False, reason=problem, source="route"))
-        return _JudgedProposal(replace(proposal, action=first.action), Verdict(accepted=True, source="route"))
-
-    def _decided(
+    def _judge(
         self,
         before: Observation,
         learnt: Sequence[PromptSection],
         proposal: Proposal,
         review: ProposalReviewed | None,
     ) -> _JudgedProposal:
-        """Return the command and the verdict on it: by the user's decision, else by the critic."""
+        """Return the command and the verdict on it: by the user's decision, else by the critic.
+
+        If the agent wants a route or a walk, it begins, and its first command is proposed. A command that cannot reach
+        the story is rejected without the critic.
+        """
         if review is not None and not review.played:
             return _JudgedProposal(proposal, Verdict(accepted=False, reason=review.reason, source="person"))
-        led = self._led(proposal, before)
-        return led or _JudgedProposal(proposal, self._judge(before, learnt, proposal, is_wanted=review is not None))
-
-    def _judge(
-        self, before: Observation, learnt: Sequence[PromptSection], proposal: Proposal, *, is_wanted: bool
-    ) -> Verdict:
-        """Return the critic's verdict; a command that cannot reach the story is rejected without the critic.
-
-        is_wanted: the user has confirmed the command
-        """
+        if self.routes is not None and proposal.wants_way:
+            problem = self.routes.set_out(proposal, before)
+            first = self.routes.next_proposal
+            if problem or first is None:
+                return _JudgedProposal(proposal, Verdict(accepted=False, reason=problem, source="route"))
+            return _JudgedProposal(replace(proposal, action=first.action), Verdict(accepted=True, source="route"))
         unfit = None if before.awaits_key else refusal(proposal.action)
         if unfit is not None:
-            return Verdict(accepted=False, reason=unfit, source="parser")
-        if self.is_persons or is_wanted:
-            return Verdict(accepted=True, source="person")
-        system = self.critic.system_prompt
-        context = partial(self.context.get_critic_context, before, proposal.action, learnt, system=system)
-        circle = self.circling.text() if self.circling and self.circling.is_circling else ""
-        return self.critic.judge(before, proposal, context, circle)
+            verdict = Verdict(accepted=False, reason=unfit, source="parser")
+        elif self.is_persons or review is not None:
+            verdict = Verdict(accepted=True, source="person")
+        else:
+            system = self.critic.system_prompt
+            context = partial(self.context.get_critic_context, before, proposal.action, learnt, system=system)
+            circle = self.circling.text() if self.circling and self.circling.is_circling else ""
+            verdict = self.critic.judge(before, proposal, context, circle)
+        return _JudgedProposal(proposal, verdict)
 
     def _with_reading(self, proposals: tuple[Proposal, ...], before: Observation) -> tuple[Proposal, ...]:
         if self.extractor is None:
@@ -268,12 +254,14 @@ def build_turn(
     learning: Learning,
     inputs: Inputs,
     vocabulary: Vocabulary,
-    review: Review | None,
+    review: Review,
 ) -> Turn:
     """Build the players of a run around its game."""
     is_persons = configuration.agent.player != "model"
     reader = configuration.extractor.mode
     reasoning_length = None if is_persons else configuration.agent.reasoning_length
+    offers = {"fresh-actions": freshest, "valid-actions": freshest_first}
+    offer = next((offers[name] for name in offers if name in configuration.assist), None)
     return Turn(
         game=game,
         agent=Agent(
@@ -288,7 +276,7 @@ def build_turn(
         inputs=inputs,
         extractor=Extractor(model) if reader == "separate" else None,
         max_rejections=configuration.critic.max_rejections,
-        offer=None if is_persons else _offer(configuration),
+        offer=None if is_persons else offer,
         vocabulary=vocabulary,
         routes=learning.find(RouteManager),
         circling=learning.find(CirclingDetector),
@@ -296,9 +284,3 @@ def build_turn(
         review=review,
         limit=configuration.max_turns_per_episode,
     )
-
-
-def _offer(configuration: GameConfiguration) -> Offer | None:
-    if "fresh-actions" in configuration.assist:
-        return freshest
-    return freshest_first if "valid-actions" in configuration.assist else None

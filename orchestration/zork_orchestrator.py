@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from threading import Event as Flag
 from typing import Literal
 
+from managers.state_manager import StateManager
 from orchestration.learning import Learning
 from orchestration.restoring_game import RestoringGame
 from orchestration.turn import PlayerLeft, Turn
@@ -25,7 +26,7 @@ from session.events import (
 )
 from session.files.inputs import Inputs
 from session.game_state import EpisodeProgress, GameState
-from session.values import Observation, Seed, TurnRecord
+from session.values import Seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +39,6 @@ class RunPlan:
 
 
 RunEnd = Literal["done", "interrupted", "paused"]
-
-
-class Episode:
-    """An episode in progress: its state and its figures."""
-
-    def __init__(self, state: GameState, opening: Observation) -> None:
-        self.state = state
-        self.state.begin(opening)
-        self._progress = EpisodeProgress(opening)
-
-    def count(self, record: TurnRecord, seconds: float) -> None:
-        """Add a turn to the figures of the episode. ``seconds``: of the turn."""
-        self._progress.count(record, seconds)
-
-    def ended(self, end: EpisodeEnd) -> EpisodeEnded:
-        """Return the event of the episode's end, with its figures."""
-        progress = self._progress
-        return EpisodeEnded(
-            episode=self.state.episode,
-            end=end,
-            turns=self.state.turn_count,
-            score=progress.latest.score,
-            best_score=progress.best_score,
-            max_score=progress.latest.max_score,
-            rooms=len(progress.rooms),
-            seconds=round(progress.seconds, 1),
-        )
 
 
 @dataclass(slots=True)
@@ -88,7 +62,7 @@ class ZorkOrchestrator:
     players: Callable[[Turn], Turn] = lambda turn: turn
     after_episode: Callable[[int], None] = lambda _episode: None
     rebuilds_prompts: bool = False
-    _episode: Episode | None = None
+    _state: GameState | None = None
 
     def play(self, first: int = 0) -> RunEnd:
         """Play every episode of the plan from the index ``first`` on, until the run ends or pauses.
@@ -106,34 +80,49 @@ class ZorkOrchestrator:
 
     def _play_episode(self, index: int) -> bool:
         """Play an episode; return false if it was interrupted."""
-        episode = self._episode = self._begin(index)
-        while (end := self._end(episode)) is None:
+        seed = self.plan.seeds[index]
+        opening = self.game.reset(seed)
+        state, progress = GameState(episode=self.plan.first_episode + index), EpisodeProgress(opening)
+        state.begin(opening)
+        self.learning.look(self.inputs)
+        self.learning.begin(state)
+        self.inputs.emit(EpisodeStarted(state.episode, seed, opening))
+        self._state = state
+        while (end := self._end(state)) is None:
             if self.stop.is_set():
                 return False
             try:
-                self._play_turn(episode)
+                played = self._play_turn(state)
             except PlayerLeft:
                 end = "left"
                 break
+            progress.count(played.record, played.seconds)
             self.learning.commit(self.inputs)
         self.learning.end(end)
-        self.after_episode(episode.state.episode)
-        self.inputs.emit(episode.ended(end))
-        self._episode = None
+        self.after_episode(state.episode)
+        ended = EpisodeEnded(
+            episode=state.episode,
+            end=end,
+            turns=state.turn_count,
+            score=progress.latest.score,
+            best_score=progress.best_score,
+            max_score=progress.latest.max_score,
+            rooms=len(progress.rooms),
+            seconds=round(progress.seconds, 1),
+        )
+        self.inputs.emit(ended)
+        self._state = None
         self.learning.commit(self.inputs)
         self.checkpoint()
         return True
 
-    def _begin(self, index: int) -> Episode:
-        seed = self.plan.seeds[index]
-        opening = self.game.reset(seed)
-        episode = Episode(GameState(episode=self.plan.first_episode + index), opening)
-        self.learning.look(self.inputs)
-        self.learning.begin(episode.state)
-        self.inputs.emit(EpisodeStarted(episode.state.episode, seed, opening))
-        return episode
+    def _end(self, state: GameState) -> EpisodeEnd | None:
+        ending = self.game.observation.ending
+        if ending is not None:
+            return ending
+        return "turn_limit" if state.turn_count >= self.plan.max_turns else None
 
-    def _play_turn(self, episode: Episode) -> None:
+    def _play_turn(self, state: GameState) -> TurnPlayed:
         self.learning.look(self.inputs)
         while removed := self.inputs.get(MemoryRemoved, lambda: None):
             self.learning.remove_memory(removed.title)
@@ -143,16 +132,16 @@ class ZorkOrchestrator:
             start = time.monotonic()
             learnt = []
             if not self.turn.on_route:
-                self.learning.show_before_asking()
+                self.learning.get(StateManager).catch_up()
                 learnt = self.learning.sections(self.game.observation)
-            record = self.turn.play(episode.state, learnt)
+            record = self.turn.play(state, learnt)
             seconds = round(time.monotonic() - start, 3)
             memory = "".join(section.text for section in learnt if section.place == Place.MEMORY)
             played = TurnPlayed(record, seconds, self.turn.context.tokens.estimate(memory))
         self.inputs.emit(played)
-        episode.state.record(played.record)
+        state.record(played.record)
         self.learning.learn(played.record)
-        episode.count(played.record, played.seconds)
+        return played
 
     def _repeated_turn(self) -> TurnPlayed | None:
         """Play the command of the next recorded turn without its prompts; ``None`` if no whole turn is recorded."""
@@ -164,13 +153,7 @@ class ZorkOrchestrator:
         self.turn.repeat(played.record, failures)
         return replace(played, record=replace(played.record, before=before, after=self.game.observation))
 
-    def _end(self, episode: Episode) -> EpisodeEnd | None:
-        ending = self.game.observation.ending
-        if ending is not None:
-            return ending
-        return "turn_limit" if episode.state.turn_count >= self.plan.max_turns else None
-
     def _paused(self, end: RunEnd, reason: str) -> RunEnd:
-        state = self._episode.state if self._episode else None
+        state = self._state
         self.inputs.emit(RunPaused(reason, state.episode if state else 0, state.turn_count if state else 0))
         return end

@@ -135,8 +135,8 @@ def repeat(
     *,
     from_actions: bool = False,
     show: Callable[[Event], None] = lambda _event: None,
-    asked: Callable[[RepeatedCall], None] | None = None,
-    meet: Callable[[Sequence[BaseManager]], None] | None = None,
+    asked: Callable[[RepeatedCall], None] = lambda _call: None,
+    meet: Callable[[Sequence[BaseManager]], None] = lambda _managers: None,
     salvages: bool = False,
 ) -> Replayed:
     """Repeat the run of that folder without a model, and compare.

@@ -78,15 +78,6 @@ def test_what_was_refused_before_is_not_carried_into_what_comes_after() -> None:
     assert game.step("wait").refusal is None
 
 
-def test_a_state_saved_after_it_is_the_one_that_the_agent_saw() -> None:
-    game, _ = around(Dying())
-    seen = game.step("dive")
-    state = game.save()
-    game.step("board boat")
-    assert game.restore(state) == seen
-    assert game.observation == seen
-
-
 def test_looking_ahead_that_kills_the_interpreter_shows_nothing_and_changes_nothing() -> None:
     game, events = around(Dying())
     game.step("board boat")
