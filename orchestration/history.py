@@ -244,11 +244,7 @@ def with_model(
     """
     if then.agent.player == "model":
         return then
-    turns = branch.turn if branch else 0
-    if branch is None:
-        for line in read_journal(folder):
-            if isinstance(line.event, TurnPlayed | EpisodeStarted):
-                turns = line.event.record.turn if isinstance(line.event, TurnPlayed) else 0
+    turns = branch.turn if branch else _position(list(read_journal(folder)), 0).turns
     return handed_over(then, now, turns)
 
 

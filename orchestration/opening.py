@@ -61,10 +61,12 @@ def choose_model(
         waits = Waits(stop or Flag())
         model = stack.enter_context(OpenAIModel(settings, sleep=waits.sleep, stop=waits.stop))
         model.find_names()
-        chosen = ChosenModel(model, _description(configuration, model, embedded), waits)
-        if configuration.role("agent").engine == "openai":
-            chosen = replace(chosen, try_out=partial(model.try_out, "agent"))
-        yield chosen
+        agent = configuration.role("agent")
+        if agent.engine == "openai":
+            yield ChosenModel(model, model.describe(), waits, partial(model.try_out, "agent"))
+        else:
+            why = "embedded: no server or key is configured" if agent.model is None else "embedded"
+            yield ChosenModel(model, f"{embedded[agent.model].model} ({why})", waits)
 
 
 def limits_of(configuration: GameConfiguration, options: RoleOptions) -> Limits:
@@ -99,17 +101,6 @@ def _role_settings(
         )
     key = options.api_key.get_secret_value() if options.api_key else None
     return RoleSettings(options.model, options.base_url, key, sampling, limits)
-
-
-def _description(
-    configuration: GameConfiguration, model: OpenAIModel, embedded: dict[str | None, EmbeddedServer]
-) -> str:
-    agent = configuration.role("agent")
-    if agent.engine == "openai":
-        return model.describe()
-    server = embedded[agent.model]
-    why = "embedded: no server or key is configured" if agent.model is None else "embedded"
-    return f"{server.model} ({why})"
 
 
 USERS_OWN = Path("infrastructure") / "zork.z5"

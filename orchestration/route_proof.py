@@ -91,24 +91,23 @@ class _RouteTrial:
         return tuple(forms if richest == shortest else [*forms, self._form(richest, carried)])
 
     def _shortest(self, commands: Commands, seeds: list[int], carried: frozenset[int] | set[int]) -> Commands:
-        def still_works(shorter: Commands) -> bool:
-            return not self._is_over() and all(self._reaches(shorter, seed, carried) for seed in seeds)
-
-        return minimised(commands, still_works)
+        return minimised(
+            commands,
+            lambda shorter: not self._is_over() and all(self._reaches(shorter, seed, carried) for seed in seeds),
+        )
 
     def _reaches(self, commands: Commands, seed: int, carried: frozenset[int] | set[int]) -> bool:
         """Return whether the commands reach the goal of the route with at least those things carried."""
         seen = self._plays[seed].play(commands)
-        return seen is not None and self._is_goal(seen[-1]) and Waypoint.of(seen[-1]).carried_set >= carried
-
-    def _is_goal(self, observation: Observation) -> bool:
-        goal, end = self._route.goal, self._route.steps[-1].leads_to
-        here = Waypoint.of(observation)
+        if seen is None:
+            return False
+        goal, end, here = self._route.goal, self._route.steps[-1].leads_to, Waypoint.of(seen[-1])
+        is_there = (here.location_id, here.score) == (end.location_id, end.score)
         if goal.kind == "thing":
-            return goal.number in here.carried_set
-        if goal.kind == "room":
-            return here.location_id == goal.number
-        return (here.location_id, here.score) == (end.location_id, end.score)
+            is_there = goal.number in here.carried_set
+        elif goal.kind == "room":
+            is_there = here.location_id == goal.number
+        return is_there and here.carried_set >= carried
 
     def _form(self, commands: Commands, carried: frozenset[int] | set[int]) -> KnownRoute:
         """Return the route with these commands, and with the waypoints that all seeds with equal results share.

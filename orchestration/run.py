@@ -17,10 +17,9 @@ from managers.base_manager import ManagerParts
 from managers.state_manager import StateManager
 from orchestration.learning import build_learning, shared_files
 from orchestration.opening import Parts, bind_to_story
-from orchestration.restoring_game import RestoringGame
 from orchestration.route_proof import build_route_proof
 from orchestration.run_log import open_log
-from orchestration.turn import Turn, build_turn
+from orchestration.turn import RestoringGame, Turn, build_turn
 from orchestration.zork_orchestrator import RunEnd, RunPlan, ZorkOrchestrator
 from session.events import Event, RunStarted
 from session.files.inputs import Inputs

@@ -10,8 +10,7 @@ from typing import Literal
 
 from managers.state_manager import StateManager
 from orchestration.learning import Learning
-from orchestration.restoring_game import RestoringGame
-from orchestration.turn import PlayerLeft, Turn
+from orchestration.turn import PlayerLeft, RestoringGame, Turn
 from session.context import Place
 from session.errors import BudgetSpent, GameError, LanguageModelError, StoreError, WaitInterrupted
 from session.events import (

@@ -298,12 +298,10 @@ class MapGraph(BaseModel):
 
     def drop_exits(self, location_id: int, exits: Iterable[str]) -> None:
         """Take exits off a room that were named by mistake; one that was walked stays."""
-        self._remove_exits(location_id, {*exits} - self.connections.get(location_id, {}).keys())
-
-    def _remove_exits(self, location_id: int, removed: set[str]) -> None:
-        room = self.rooms.get(location_id, Room(id=location_id, name=""))
-        exits = tuple(exit_ for exit_ in room.exits if exit_ not in removed)
-        self.rooms[location_id] = room.model_copy(update={"exits": exits})
+        room, mistaken = self.rooms.get(location_id), {*exits} - self.connections.get(location_id, {}).keys()
+        if room is not None:
+            kept = tuple(exit_ for exit_ in room.exits if exit_ not in mistaken)
+            self.rooms[location_id] = room.model_copy(update={"exits": kept})
 
     def add_connection(
         self,
@@ -335,7 +333,7 @@ class MapGraph(BaseModel):
             self.connection_confidence[edge] = 1 - (1 - self.confidence(edge)) / 2
             self.connection_verifications[edge] = self.connection_verifications.get(edge, 0) + 1
             return "verified"
-        self._contradict(edge)
+        self.connection_confidence[edge] = max(LEAST_CONFIDENCE, self.confidence(edge) / 2)
         self.connection_verifications[edge] = 1
         return "contradicted"
 
@@ -360,12 +358,12 @@ class MapGraph(BaseModel):
         failures = self.exit_failure_counts.get(edge, 0) + 1
         self.exit_failure_counts[edge] = failures
         if exit_ in self.connections.get(location_id, {}):
-            self._contradict(edge)
+            self.connection_confidence[edge] = max(LEAST_CONFIDENCE, self.confidence(edge) / 2)
             return "contradicted"
         if failures < prune_after or self.is_pruned(location_id, exit_):
             return "counted"
         self.pruned_exits.setdefault(location_id, set()).add(exit_)
-        self._remove_exits(location_id, {exit_})
+        self.drop_exits(location_id, (exit_,))
         return "pruned"
 
     def absorb(self, other: MapGraph) -> None:
@@ -500,9 +498,6 @@ class MapGraph(BaseModel):
         except NoMap as error:
             warn(str(error))
             return None
-
-    def _contradict(self, edge: Edge) -> None:
-        self.connection_confidence[edge] = max(LEAST_CONFIDENCE, self.confidence(edge) / 2)
 
 
 def _check_ids(*location_ids: int) -> None:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import accumulate, count
 from math import inf
-from typing import NamedTuple
 
 from zorkgpt.mapping.map_graph import SURE, Edge, MapGraph, by_destination, plain_line
 
 WAY_BACK = 0.5
 """The confidence in a way back that was never tried."""
-FARTHEST_SHOWN = 240  # characters of the exits to try, and half of it of the places known, beyond the rooms with lines
+FARTHEST_SHOWN = 240  # characters of the untried exits of rooms without a line; a third of it for the other rooms
 
 
 def local_view(graph: MapGraph, here: int, radius: int) -> str:
@@ -32,38 +31,33 @@ def local_view(graph: MapGraph, here: int, radius: int) -> str:
     shown = {here, *has_exits}
     lines = []
     for room in sorted(shown, key=lambda each: (moves[each], each)):
-        parts = [*_walked(graph, room, shown)]
-        untried = _exits(graph, room, graph.untried_exits(room))
-        parts += [f"untried: {', '.join(untried)}"] if untried else []
+        parts = [*_ways_told(graph, room, shown)]
+        untried = _untried_exits(graph, room)
+        parts += [f"untried: {untried}"] if untried else []
         parts += _refused(graph, room) if room == here else ()
-        lines.append(
-            f"{_label(graph, room)}{' (here)' if room == here else ''}: {'; '.join(parts) or 'no exit is known'}"
-        )
-    moves = _moves(graph, here)
+        mark = " (here)" if room == here else ""
+        lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
+    routes = _routes(graph, here)
     named = shown.union(*(_ways(graph, room).values() for room in shown))
-    others = [room for room in moves if room not in named and not graph.untried_exits(room)]
-    known = [f"{_label(graph, room)} ({moves[room]})" for room in others]
-    lines += _first_of("Farther untried (moves)", [*_untried(graph, moves, shown)], FARTHEST_SHOWN)
+    others = [room for room in routes if room not in named and not graph.untried_exits(room)]
+    known = [f"{_label(graph, room)} ({len(routes[room].commands)})" for room in others]
+    lines += _first_of("Farther untried (moves)", [*_untried(graph, routes, shown)], FARTHEST_SHOWN)
     lines += _first_of("Other rooms (moves)", known, FARTHEST_SHOWN // 3)
     return "\n".join(lines)
 
 
 def untried_from(graph: MapGraph, here: int) -> str:
     """Return a line of the untried exits of all rooms, nearest to that one first; "" if there are none."""
-    return "".join(_first_of("Untried exits (moves from the start)", [*_untried(graph, _moves(graph, here))], 1000))
+    return "".join(_first_of("Untried exits (moves from the start)", [*_untried(graph, _routes(graph, here))], 1000))
 
 
-def _untried(graph: MapGraph, moves: Mapping[int, int], left_out: Collection[int] = ()) -> Iterator[str]:
+def _untried(graph: MapGraph, routes: Mapping[int, Route], left_out: Collection[int] = ()) -> Iterator[str]:
     """Yield each room that has untried exits, with these and its moves: those in reach first, nearest first."""
-    for room in (*moves, *sorted(graph.rooms.keys() - moves)):
-        exits = [] if room in left_out else _exits(graph, room, graph.untried_exits(room))
+    for room in (*routes, *sorted(graph.rooms.keys() - routes)):
+        exits = "" if room in left_out else _untried_exits(graph, room)
         if exits:
-            yield f"{_label(graph, room)}: {', '.join(exits)} ({moves.get(room, 'no way known')})"
-
-
-def _moves(graph: MapGraph, here: int) -> dict[int, int]:
-    """Return the moves to every room in reach by its id, nearest first."""
-    return {found.to_id: len(found.route.commands) for found in sorted(_routes(graph, here))}
+            moves = len(routes[room].commands) if room in routes else "no way known"
+            yield f"{_label(graph, room)}: {exits} ({moves})"
 
 
 def _label(graph: MapGraph, room: int) -> str:
@@ -78,29 +72,22 @@ def _first_of(title: str, items: Sequence[str], characters: int) -> Iterable[str
     return [f"{title}: {'; '.join([*items[:count], *more])}"] if items else []
 
 
-def _walked(graph: MapGraph, room: int, shown: Collection[int]) -> Iterable[str]:
+def _ways_told(graph: MapGraph, room: int, shown: Collection[int]) -> Iterator[str]:
     """Yield each room that exits lead to, with the commands."""
-
-    def destination(to_id: int) -> str:
-        return f"L{to_id}" if to_id in shown else _label(graph, to_id)
-
-    def doubted(command: str) -> str:
-        edge = Edge(room, command)
-        doubts, words = "unsure" if graph.confidence(edge) < SURE else "", graph.last_refusal(edge)
-        if words is not None:
-            doubts = f"last time: {words or 'refused'}"
-        return plain_line(command) + (f" ({plain_line(doubts)})" if doubts else "")
-
+    names = {to_id: f"L{to_id}" if to_id in shown else _label(graph, to_id) for to_id in _ways(graph, room).values()}
     for to_id, commands in by_destination(graph.connections.get(room, {})).items():
-        yield f"{' / '.join(map(doubted, commands))} -> {destination(to_id)}"
+        told = []
+        for edge in (Edge(room, command) for command in commands):
+            doubt, refusal = "unsure" if graph.confidence(edge) < SURE else "", graph.last_refusal(edge)
+            told.append(_told(edge.exit, doubt if refusal is None else f"last time: {refusal or 'refused'}"))
+        yield f"{' / '.join(told)} -> {names[to_id]}"
     for exit_, to_id in graph.ways_back(room).items():
-        yield f"{exit_} -> {destination(to_id)} (back?)"
+        yield f"{exit_} -> {names[to_id]} (back?)"
 
 
-def _exits(graph: MapGraph, room: int, exits: Iterable[str]) -> list[str]:
-    """Return the exits, each with the death that it led to."""
-    deaths = {exit_: graph.exit_deaths.get(Edge(room, exit_)) for exit_ in exits}
-    return [plain_line(exit_) + (f" ({plain_line(death)})" if death else "") for exit_, death in deaths.items()]
+def _untried_exits(graph: MapGraph, room: int) -> str:
+    """Return the untried exits of a room, each with the death that it led to."""
+    return ", ".join(_told(exit_, graph.exit_deaths.get(Edge(room, exit_))) for exit_ in graph.untried_exits(room))
 
 
 def _refused(graph: MapGraph, room: int) -> Iterable[str]:
@@ -110,8 +97,12 @@ def _refused(graph: MapGraph, room: int) -> Iterable[str]:
     for exit_, words in sorted(graph.refused_exits(room).items()):
         if exit_ not in walked:
             exits[words].append(plain_line(exit_))
-    told = [", ".join(each) + (f" ({plain_line(words)})" if words else "") for words, each in exits.items()]
+    told = [_told(", ".join(each), words) for words, each in exits.items()]
     return [f"led nowhere: {', '.join(told)}"] if told else []
+
+
+def _told(exits: str, remark: str | None) -> str:
+    return plain_line(exits) + (f" ({plain_line(remark)})" if remark else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +132,8 @@ def shortest_route(graph: MapGraph, from_id: int, to_id: int) -> Route | None:
     An edge of confidence ``c`` counts as ``1 / c`` tries: two sure steps are preferred to one doubtful one. A way back
     that was never tried is used only if known edges do not lead there.
     """
-    for uses_ways_back in (False, True):
-        for found in _routes(graph, from_id, uses_ways_back=uses_ways_back):
-            if found.to_id == to_id:
-                return found.route
-    return None
+    by_edges = _routes(graph, from_id, uses_ways_back=False).get(to_id)
+    return by_edges or _routes(graph, from_id).get(to_id)
 
 
 def leads_farther(graph: MapGraph, from_id: int) -> bool:
@@ -158,9 +146,9 @@ def leads_farther(graph: MapGraph, from_id: int) -> bool:
 def frontier(graph: MapGraph, from_id: int) -> tuple[FrontierRoom, ...]:
     """Return the rooms within reach that have untried exits, nearest first; of equally near ones by id."""
     return tuple(
-        FrontierRoom(found.to_id, untried, found.route)
-        for found in sorted(_routes(graph, from_id))
-        if (untried := graph.untried_exits(found.to_id))
+        FrontierRoom(room, untried, route)
+        for room, route in _routes(graph, from_id).items()
+        if (untried := graph.untried_exits(room))
     )
 
 
@@ -178,32 +166,23 @@ def neighbourhood(graph: MapGraph, location_id: int, radius: int) -> dict[int, i
     return moves
 
 
-class _Reached(NamedTuple):
-    """A room with the shortest route to it, and how many tries that is expected to take."""
-
-    tries: float
-    to_id: int
-    route: Route
-
-
-def _routes(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> Iterator[_Reached]:
-    """Yield every reachable room, nearest first (Dijkstra's algorithm).
+def _routes(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> dict[int, Route]:
+    """Return the shortest route to every reachable room by its id, nearest first (Dijkstra's algorithm).
 
     Of two routes of the same length, the first one found is kept, so that a map always gives the same routes.
     """
     if from_id not in graph.rooms:
-        return
+        return {}
     order = count()
     fewest = {from_id: 0.0}
     waiting = [(0.0, next(order), Route((), (from_id,)))]
-    reached: set[int] = set()
+    routes: dict[int, Route] = {}
     while waiting:
         tries, _, route = heappop(waiting)
         here = route.location_ids[-1]
-        if here in reached:
+        if here in routes:
             continue
-        reached.add(here)
-        yield _Reached(tries, here, route)
+        routes[here] = route
         walked = graph.connections.get(here, {}).items()
         choices = [(graph.confidence(Edge(here, command)), to_id, command) for command, to_id in walked]
         if uses_ways_back:
@@ -215,6 +194,7 @@ def _routes(graph: MapGraph, from_id: int, *, uses_ways_back: bool = True) -> It
                 fewest[to_id] = further
                 longer = Route((*route.commands, command), (*route.location_ids, to_id))
                 heappush(waiting, (further, next(order), longer))
+    return dict(sorted(routes.items(), key=lambda found: (fewest[found[0]], found[0])))
 
 
 def _ways(graph: MapGraph, from_id: int) -> Mapping[str, int]:

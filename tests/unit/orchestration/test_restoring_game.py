@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 import pytest
 
 from game_interface.core.machine.saved_state import SavedState
-from orchestration.restoring_game import RestoringGame
+from orchestration.turn import RestoringGame
 from session.errors import GameError
 from session.events import Event, GameFailed
 from session.files.journal import Journal

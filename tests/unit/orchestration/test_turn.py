@@ -15,8 +15,7 @@ from managers.context_manager import ContextManager
 from managers.map_manager import MapManager
 from managers.route_manager import RouteManager
 from orchestration.learning import build_learning
-from orchestration.restoring_game import RestoringGame
-from orchestration.turn import Turn
+from orchestration.turn import RestoringGame, Turn
 from session.commands import Vocabulary
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState

@@ -15,8 +15,7 @@ import structlog
 from managers.base_manager import ManagerParts
 from managers.context_manager import ContextManager
 from orchestration.learning import build_learning
-from orchestration.restoring_game import RestoringGame
-from orchestration.turn import Turn, freshest, freshest_first
+from orchestration.turn import RestoringGame, Turn, freshest, freshest_first
 from orchestration.zork_orchestrator import RunPlan, ZorkOrchestrator
 from session.commands import Vocabulary
 from session.errors import GameError, LanguageModelUnavailable
