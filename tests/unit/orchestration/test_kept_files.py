@@ -40,28 +40,19 @@ def workdir(tmp_path: Path) -> Path:
     return folder
 
 
-def test_every_file_that_runs_share_is_kept_and_comes_back(workdir: Path, tmp_path: Path) -> None:
-    files_in(workdir).copy_to(tmp_path / "copies")
-    assert contents_of(tmp_path / "copies") == FILES
-    files_in(tmp_path / "far" / "away").restore_from(tmp_path / "copies")
-    assert contents_of(tmp_path / "far" / "away") == FILES
-
-
-def test_a_file_that_was_not_there_is_kept_as_an_empty_one_and_does_not_come_back(
-    workdir: Path, tmp_path: Path
+@pytest.mark.parametrize("missing", [None, "lexicon.json"])
+def test_every_file_that_runs_share_is_kept_and_comes_back_and_a_missing_one_is_empty(
+    workdir: Path, tmp_path: Path, missing: str | None
 ) -> None:
-    (workdir / "lexicon.json").unlink()
+    kept = dict(FILES)
+    if missing:
+        (workdir / missing).unlink()
+        kept[missing] = ""
     files_in(workdir).copy_to(tmp_path / "copies")
-    assert contents_of(tmp_path / "copies") == {**FILES, "lexicon.json": ""}
-    files_in(tmp_path / "again").restore_from(tmp_path / "copies")
-    assert "lexicon.json" not in contents_of(tmp_path / "again")
-
-
-def test_the_copies_are_read_by_the_names_of_their_files(workdir: Path, tmp_path: Path) -> None:
-    (workdir / "lexicon.json").unlink()
-    files_in(workdir).copy_to(tmp_path / "copies")
-    expected = {name: content.encode() for name, content in FILES.items()} | {"lexicon.json": b""}
-    assert files_in(workdir).read(tmp_path / "copies") == expected
+    assert contents_of(tmp_path / "copies") == kept
+    assert files_in(workdir).read(tmp_path / "copies") == {name: text.encode() for name, text in kept.items()}
+    files_in(tmp_path / "far" / "away").restore_from(tmp_path / "copies")
+    assert contents_of(tmp_path / "far" / "away") == {name: text for name, text in kept.items() if text}
 
 
 def test_files_of_other_names_are_kept_under_the_names_that_every_run_has(tmp_path: Path) -> None:
@@ -89,30 +80,28 @@ def test_a_file_that_comes_back_may_be_read_by_whom_it_might_be(workdir: Path, t
     assert (workdir / "lexicon.json").stat().st_mode & 0o777 == 0o640
 
 
-class TestCheckpoints:
-    def test_the_latest_is_found_and_older_ones_are_removed(self, workdir: Path, tmp_path: Path) -> None:
-        run = tmp_path / "run"
-        run.mkdir()
-        assert latest_checkpoint(run) == Checkpoint(0, "", run / "start")
-        for seq in (9, 10, 100):
-            (workdir / "Memories.md").write_text(f"after line {seq}")
-            make_checkpoint(run, seq, "abc", files_in(workdir))
-        found = latest_checkpoint(run)
-        assert (found.seq, found.sum) == (100, "abc")
-        assert (found.copies / "Memories.md").read_text() == "after line 100"
-        assert len(list((run / "checkpoints").iterdir())) == 1
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    return folder
 
-    def test_one_that_was_not_finished_does_not_count(self, workdir: Path, tmp_path: Path) -> None:
-        run = tmp_path / "run"
-        run.mkdir()
-        make_checkpoint(run, 9, "abc", files_in(workdir))
-        files_in(workdir).copy_to(run / "checkpoints" / "000000000012")
-        assert latest_checkpoint(run).seq == 9
 
-    def test_a_damaged_one_is_named(self, workdir: Path, tmp_path: Path) -> None:
-        run = tmp_path / "run"
-        run.mkdir()
-        make_checkpoint(run, 9, "abc", files_in(workdir))
-        (latest_checkpoint(run).copies / "line.json").write_text("[]")
-        with pytest.raises(StoreError, match=r"line\.json does not name a line of the journal"):
-            latest_checkpoint(run)
+def test_the_latest_checkpoint_is_found_and_older_ones_are_removed(workdir: Path, run: Path) -> None:
+    assert latest_checkpoint(run) == Checkpoint(0, "", run / "start")
+    for seq in (9, 10, 100):
+        (workdir / "Memories.md").write_text(f"after line {seq}")
+        make_checkpoint(run, seq, "abc", files_in(workdir))
+    found = latest_checkpoint(run)
+    assert (found.seq, found.sum) == (100, "abc")
+    assert (found.copies / "Memories.md").read_text() == "after line 100"
+    assert len(list((run / "checkpoints").iterdir())) == 1
+
+
+def test_a_checkpoint_that_was_not_finished_does_not_count_and_a_damaged_one_is_named(workdir: Path, run: Path) -> None:
+    make_checkpoint(run, 9, "abc", files_in(workdir))
+    files_in(workdir).copy_to(run / "checkpoints" / "000000000012")
+    assert latest_checkpoint(run).seq == 9
+    (latest_checkpoint(run).copies / "line.json").write_text("[]")
+    with pytest.raises(StoreError, match=r"line\.json does not name a line of the journal"):
+        latest_checkpoint(run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,13 +51,25 @@ def manager(budget: int) -> ContextManager:
     return ContextManager(structlog.get_logger(), config, state)
 
 
-def test_the_agents_prompt_loses_its_sections_in_the_written_order(learnt: list[PromptSection]) -> None:
+def titles_of(prompt: str) -> list[str]:
+    return [line.removeprefix("## ") for line in prompt.splitlines() if line.startswith("## ")]
+
+
+def lost_and_kept(titles: Callable[[int], list[str]]) -> tuple[list[str], list[str]]:
+    """Return the titles that a prompt loses, in this order, as its budget shrinks, and those that it keeps."""
     lost: list[str] = []
-    shown = [section.title for section in manager(10_000).get_agent_context(HALL, learnt).sections]
-    for budget in range(1600, 80, -5):
-        left = [section.title for section in manager(budget).get_agent_context(HALL, learnt).sections]
+    shown = titles(10_000)
+    for budget in range(1600, 90, -5):
+        left = titles(budget)
         lost += [title for title in shown if title not in left]
         shown = left
+    return lost, shown
+
+
+def test_prompts_lose_their_sections_in_the_written_order(learnt: list[PromptSection]) -> None:
+    lost, kept = lost_and_kept(
+        lambda budget: [each.title for each in manager(budget).get_agent_context(HALL, learnt).sections]
+    )
     assert lost == [
         "How the story began",
         "Previous Reasoning and Actions",
@@ -71,7 +84,17 @@ def test_the_agents_prompt_loses_its_sections_in_the_written_order(learnt: list[
         "Location Memory",
         "And then",
     ]
-    assert shown == ["Present", "Points"]
+    assert kept == ["Present", "Points"]
+    lost, kept = lost_and_kept(lambda budget: titles_of(manager(budget).get_critic_context(HALL, "wait", learnt)))
+    assert lost == [
+        "Map",
+        "ROUTES",
+        "Tried here, no visible change",
+        "ROOM DESCRIPTION:",
+        "Previous Reasoning and Actions",
+        "Location Memory",
+    ]
+    assert kept == ["Present", "Points", "Proposed command"]
 
 
 def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learnt: list[PromptSection]) -> None:
@@ -98,25 +121,3 @@ def test_the_agents_prompt_goes_from_what_changes_rarely_to_the_present(learnt: 
         "Not played this turn",
         "Commands that would do something now",
     ]
-
-
-def test_the_critics_prompt_loses_its_sections_in_the_written_order(learnt: list[PromptSection]) -> None:
-    lost: list[str] = []
-    shown = titles_of(manager(10_000).get_critic_context(HALL, "wait", learnt))
-    for budget in range(1600, 90, -5):
-        left = titles_of(manager(budget).get_critic_context(HALL, "wait", learnt))
-        lost += [title for title in shown if title not in left]
-        shown = left
-    assert lost == [
-        "Map",
-        "ROUTES",
-        "Tried here, no visible change",
-        "ROOM DESCRIPTION:",
-        "Previous Reasoning and Actions",
-        "Location Memory",
-    ]
-    assert shown == ["Present", "Points", "Proposed command"]
-
-
-def titles_of(prompt: str) -> list[str]:
-    return [line.removeprefix("## ") for line in prompt.splitlines() if line.startswith("## ")]

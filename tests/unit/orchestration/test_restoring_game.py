@@ -68,14 +68,8 @@ def test_a_command_that_kills_the_interpreter_changes_nothing_but_what_is_said()
 def test_play_goes_on_after_it() -> None:
     game, _ = around(Dying())
     game.step("dive")
-    assert game.step("board boat") == BOAT
-    assert game.observation == BOAT
-
-
-def test_what_was_refused_before_is_not_carried_into_what_comes_after() -> None:
-    game, _ = around(Dying())
-    game.step("dive")
     assert game.step("wait").refusal is None
+    assert game.step("board boat") == game.observation == BOAT
 
 
 def test_looking_ahead_that_kills_the_interpreter_shows_nothing_and_changes_nothing() -> None:
@@ -134,20 +128,15 @@ class Killed(ScriptedGame):
         return super().restore(state)
 
 
-def test_an_interpreter_that_is_killed_once_costs_no_command_and_leaves_nothing_in_the_record(
+def test_an_interpreter_that_is_killed_once_costs_nothing_and_leaves_nothing_in_the_record(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    game, events = around(Killed(1))
+    game, events = around(Killed(1, 3, 5))
     assert game.step("board boat") == game.observation == BOAT
+    assert game.valid_actions() == ("board boat",)
+    assert game.reset(7) == game.observation == QUAY
     assert events == []
     assert "crashed" in caplog.text
-
-
-def test_an_interpreter_that_is_killed_looking_ahead_costs_no_help() -> None:
-    game, events = around(Killed(2))
-    game.step("board boat")
-    assert game.valid_actions() == ("board boat",)
-    assert (game.observation, events) == (BOAT, [])
 
 
 def test_a_command_counts_as_one_that_did_not_work_where_the_interpreter_dies_twice_in_a_row() -> None:
@@ -157,28 +146,16 @@ def test_a_command_counts_as_one_that_did_not_work_where_the_interpreter_dies_tw
     assert game.step("board boat") == BOAT
 
 
-def test_an_interpreter_that_is_killed_between_two_episodes_costs_nothing() -> None:
-    game, events = around(Killed(2))
-    game.step("board boat")
-    assert game.reset(7) == game.observation == QUAY
-    assert events == []
-
-
 def test_a_recorded_failure_is_repeated_without_asking_the_interpreter() -> None:
     inner = Dying()
-    recorded = GameFailed("board boat", "it hung for 10 seconds")
-    game, events = around(inner, recorded)
+    recorded = [GameFailed("board boat", "it hung for 10 seconds"), GameFailed("", "it hung")]
+    game, events = around(inner, *recorded)
     seen = game.step("board boat")
     assert inner.steps == []
     assert seen.location == QUAY.location
     assert "it hung for 10 seconds" in (seen.refusal or "")
-    assert events == [recorded]
-
-
-def test_a_recorded_failure_to_look_ahead_is_repeated_too() -> None:
-    game, events = around(Dying(), GameFailed("", "it hung"))
     assert game.valid_actions() == ()
-    assert events == [GameFailed("", "it hung")]
+    assert events == recorded
 
 
 def test_a_recorded_failure_of_another_command_does_not_keep_this_one_from_the_story() -> None:

@@ -28,17 +28,18 @@ def test_the_same_story_is_welcome_again_wherever_its_file_is(tmp_path: Path) ->
     assert json.loads((tmp_path / "story.json").read_text())["name"] == "vats"
 
 
-def test_another_story_is_refused_with_both_names_and_the_mend(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        pytest.param(MOOR, r"moor: .*--workdir DIR", id="another name"),
+        pytest.param(replace(VATS, sha256="c" * 64), "another file of the same name", id="another release"),
+    ],
+)
+def test_another_story_is_refused_with_both_names_and_the_mend(tmp_path: Path, other: StoryFacts, told: str) -> None:
     bind_to_story(tmp_path, VATS)
-    with pytest.raises(ConfigurationError, match=r"the story vats, and this is moor: .*--workdir DIR"):
-        bind_to_story(tmp_path, MOOR)
+    with pytest.raises(ConfigurationError, match=rf"the story vats, and this is {told}"):
+        bind_to_story(tmp_path, other)
     bind_to_story(tmp_path, VATS)
-
-
-def test_another_release_of_the_same_name_is_another_story(tmp_path: Path) -> None:
-    bind_to_story(tmp_path, VATS)
-    with pytest.raises(ConfigurationError, match="the story vats, and this is another file of the same name"):
-        bind_to_story(tmp_path, replace(VATS, sha256="c" * 64))
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"name": "vats"}'])
@@ -68,18 +69,14 @@ def test_a_folder_of_another_story_gives_way_to_one_within_it(tmp_path: Path) ->
     [
         "..",
         "runs",
-        "forks",
         "Runs",
         "a\nb",
         "\x1b[2J",
         "story.json",
-        "episodes.json",
         "lexicon.json.backup",
-        "Memories.md",
         "memories.MD",
         "Memories.md.lock",
         "notes.md",
-        "notes.archive.md",
     ],
 )
 def test_a_story_whose_name_no_folder_can_have_gets_one_that_is_named_for_its_content(

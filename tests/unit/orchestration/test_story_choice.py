@@ -8,27 +8,15 @@ from orchestration.opening import choose_story
 from session.game_configuration import GameConfiguration, GameOptions
 
 
-def test_the_story_asked_for_comes_before_the_users_copy(tmp_path: Path) -> None:
-    _put_copy(tmp_path)
-    choice = choose_story(GameConfiguration(game=GameOptions(file=Path("mine.z8"))), tmp_path)
-    assert choice.describe() == "mine.z8 (asked for)"
-
-
-def test_the_users_copy_comes_before_ours(tmp_path: Path) -> None:
-    copy = _put_copy(tmp_path)
+def test_the_story_asked_for_comes_before_the_users_copy_and_that_before_ours(tmp_path: Path, own_story: Path) -> None:
+    ours = choose_story(GameConfiguration(), tmp_path)
+    assert ours.path == own_story
+    assert "ships with ZorkGPT" in ours.describe()
+    copy = tmp_path / "infrastructure" / "zork.z5"
+    copy.parent.mkdir()
+    copy.write_bytes(b"")
     choice = choose_story(GameConfiguration(), tmp_path)
     assert choice.path == copy
     assert choice.describe() == "zork.z5 (your copy, in infrastructure/)"
-
-
-def test_ours_is_played_where_there_is_no_other(tmp_path: Path, own_story: Path) -> None:
-    choice = choose_story(GameConfiguration(), tmp_path)
-    assert choice.path == own_story
-    assert "ships with ZorkGPT" in choice.describe()
-
-
-def _put_copy(folder: Path) -> Path:
-    copy = folder / "infrastructure" / "zork.z5"
-    copy.parent.mkdir()
-    copy.write_bytes(b"")
-    return copy
+    choice = choose_story(GameConfiguration(game=GameOptions(file=Path("mine.z8"))), tmp_path)
+    assert choice.describe() == "mine.z8 (asked for)"

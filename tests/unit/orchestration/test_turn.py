@@ -20,7 +20,7 @@ from session.commands import Vocabulary
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import TokenCounter
-from session.values import Location, Observation, TurnRecord
+from session.values import Location, Observation, TurnRecord, Verdict
 from tests.fixtures.held_stores import held
 from tests.fixtures.scripted_game import SCRIPTED_STORY, ScriptedGame
 from zorkgpt.llm.language_model import Prompt, Role
@@ -93,20 +93,17 @@ class TestSeveralCommandsOnALine:
         assert (first.action, first.after, second.action) == ("down", HALL, "south")
         assert turns.asked == ["agent", "critic"] * 2
         assert turns.learning.get(MapManager).game_map.connections == {1: {"down": 2}, 2: {"south": 3}}
+        assert [proposal.action for proposal in first.proposals] == ["down. south", "down"]
+        reason = "A turn is one command: 'down' is played, and what follows it is for the next turns."
+        assert first.verdicts[0] == Verdict(accepted=False, reason=reason, source="parser")
 
-    def test_the_record_has_the_whole_line_with_the_reason_why_it_was_not_played(self, tmp_path: Path) -> None:
-        record = Turns(tmp_path, ["down. south"]).play()
-        assert [proposal.action for proposal in record.proposals] == ["down. south", "down"]
-        assert (record.verdicts[0].accepted, record.verdicts[0].source) == (False, "parser")
-        assert record.verdicts[0].reason == (
-            "A turn is one command: 'down' is played, and what follows it is for the next turns."
-        )
-
-    def test_of_waits_and_a_look_one_wait_is_played(self, tmp_path: Path) -> None:
-        assert Turns(tmp_path, ["wait. wait then look"]).play().action == "wait"
-
-    def test_a_stop_that_no_command_follows_parts_nothing(self, tmp_path: Path) -> None:
-        assert Turns(tmp_path, ["ask mrs. smith."]).play().action == "ask mrs. smith."
+    @pytest.mark.parametrize(
+        ("line", "played"), [("wait. wait then look", "wait"), ("ask mrs. smith.", "ask mrs. smith.")]
+    )
+    def test_the_first_is_played_and_a_stop_that_no_command_follows_parts_nothing(
+        self, tmp_path: Path, line: str, played: str
+    ) -> None:
+        assert Turns(tmp_path, [line]).play().action == played
 
 
 class TestCommandsThatCannotReachTheStory:

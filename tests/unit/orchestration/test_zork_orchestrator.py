@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
+import pytest
 import structlog
 
 from managers.base_manager import ManagerParts
@@ -35,6 +36,9 @@ HOME = replace(BOAT, text="You are home.", location=Location(3, "Home"), score=2
 REEF = replace(BOAT, text="You drown.", score=5, died=True, ending="lost")
 VOCABULARY = Vocabulary(letters=9, words=frozenset(), directions=frozenset({"in"}))
 SCRIPT = {"": QUAY, "board boat": BOAT, "row home": HOME, "row out": REEF}
+
+
+E = TypeVar("E", bound=Event)
 
 
 def says(*actions: str) -> list[Reply]:
@@ -74,13 +78,12 @@ class Run:
             checkpoint=lambda: self.checkpoints.append(len(self.events)),
         )
 
-    def of(self, kind: type[Event]) -> list[Event]:
+    def of(self, kind: type[E]) -> list[E]:
         return [event for event in self.events if isinstance(event, kind)]
 
     @property
     def ended(self) -> EpisodeEnded:
         (event,) = self.of(EpisodeEnded)
-        assert isinstance(event, EpisodeEnded)
         return event
 
 
@@ -95,11 +98,10 @@ def test_an_episode_goes_from_the_opening_to_the_victory(tmp_path: Path) -> None
 def test_a_turn_is_recorded_whole(tmp_path: Path) -> None:
     run = Run(tmp_path, says("board boat", "row home"))
     run.orchestrator.play()
-    (first, second) = [event.record for event in run.events if isinstance(event, TurnPlayed)]
+    first, second = (event.record for event in run.of(TurnPlayed))
     assert (first.episode, first.turn, first.before, first.after) == (5, 1, QUAY, BOAT)
     assert (second.turn, second.action, second.reasoning) == (2, "row home", "because row home")
-    assert second.score_change == 15
-    assert second.moved
+    assert (second.score_change, second.moved) == (15, True)
 
 
 def test_a_lost_game_keeps_the_best_score_apart_from_the_last(tmp_path: Path) -> None:
@@ -108,12 +110,16 @@ def test_a_lost_game_keeps_the_best_score_apart_from_the_last(tmp_path: Path) ->
     assert (run.ended.end, run.ended.score, run.ended.best_score) == ("lost", 5, 10)
 
 
-def test_each_episode_starts_clean_with_its_own_seed_and_number(tmp_path: Path) -> None:
+def test_each_episode_starts_clean_with_its_own_seed_and_number_and_ends_with_a_checkpoint(tmp_path: Path) -> None:
     run = Run(tmp_path, says("board boat", "row home") * 2, seeds=(8, 9))
     run.orchestrator.play()
     assert run.game.seeds == [8, 9]
-    assert [event.episode for event in run.events if isinstance(event, EpisodeStarted)] == [5, 6]
+    assert [event.episode for event in run.of(EpisodeStarted)] == [5, 6]
     assert "because board boat" not in run.model.calls[2].prompt.user
+    ends = [place for place, event in enumerate(run.events) if isinstance(event, EpisodeEnded)]
+    starts = [place for place, event in enumerate(run.events) if isinstance(event, EpisodeStarted | RunEnded)]
+    moments = zip(ends, run.checkpoints, starts[1:], strict=True)
+    assert [end < made <= start for end, made, start in moments] == [True] * 2
 
 
 def test_the_turn_limit_ends_an_episode(tmp_path: Path) -> None:
@@ -122,17 +128,29 @@ def test_the_turn_limit_ends_an_episode(tmp_path: Path) -> None:
     assert (run.ended.end, run.ended.turns) == ("turn_limit", 3)
 
 
-def test_an_interruption_ends_the_run_after_the_turn_in_flight(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("answer", "paused"),
+    [
+        (says("wait")[0], RunPaused("interrupted", episode=5, turns=1)),
+        (
+            LanguageModelUnavailable("interrupted while waiting"),
+            RunPaused("interrupted while waiting", episode=5, turns=0),
+        ),
+    ],
+    ids=["the model answers", "the model is away"],
+)
+def test_an_interruption_ends_the_run_after_the_turn_in_flight(
+    tmp_path: Path, answer: Reply, paused: RunPaused
+) -> None:
     run = Run(tmp_path, [], seeds=(1, 2))
-    replies = says("wait")
 
     def stop_while_answering(*_call: object) -> Reply:
         run.stop.set()
-        return replies[0]
+        return answer
 
     run.orchestrator.turn = replace(run.orchestrator.turn, agent=Agent(ScriptedLLM(stop_while_answering)))
     assert run.orchestrator.play() == "interrupted"
-    assert run.events[-1] == RunPaused("interrupted", episode=5, turns=1)
+    assert run.events[-1] == paused
 
 
 def test_a_model_that_gives_no_answer_pauses_the_run_and_no_command_is_made_up(tmp_path: Path) -> None:
@@ -146,7 +164,7 @@ def test_a_model_that_gives_no_answer_pauses_the_run_and_no_command_is_made_up(t
 def test_a_refused_command_is_asked_for_again_with_the_reason_and_costs_no_turn(tmp_path: Path) -> None:
     run = Run(tmp_path, says("save", "board boat", "row home"))
     run.orchestrator.play()
-    (first, _) = [event.record for event in run.events if isinstance(event, TurnPlayed)]
+    first, _ = (event.record for event in run.of(TurnPlayed))
     assert [proposal.action for proposal in first.proposals] == ["save", "board boat"]
     assert [verdict.accepted for verdict in first.verdicts] == [False, True]
     assert first.verdicts[0].source == "parser"
@@ -158,7 +176,7 @@ def test_three_refusals_pass_the_turn_so_that_a_run_always_ends(tmp_path: Path) 
     run = Run(tmp_path, says(*["save"] * 6), max_turns=2)
     assert run.orchestrator.play() == "done"
     assert (run.ended.turns, len(run.model.calls)) == (2, 6)
-    (first, second) = [event.record for event in run.events if isinstance(event, TurnPlayed)]
+    first, second = (event.record for event in run.of(TurnPlayed))
     assert first.after.refusal
     assert first.after.location == QUAY.location
     assert second.before == first.after
@@ -191,36 +209,11 @@ def test_an_interpreter_that_dies_and_is_not_restored_pauses_the_run(tmp_path: P
     run = Run(tmp_path, says("dive", "board boat", "row home"))
     run.game.restore = lost  # type: ignore[method-assign]
     assert run.orchestrator.play() == "paused"
-    (paused,) = run.of(RunPaused)
-    assert isinstance(paused, RunPaused)
-    assert "died" in paused.reason
-
-
-def test_a_checkpoint_is_made_after_every_episode(tmp_path: Path) -> None:
-    run = Run(tmp_path, says("board boat", "row home") * 2, seeds=(1, 2))
-    run.orchestrator.play()
-    ends = [place for place, event in enumerate(run.events) if isinstance(event, EpisodeEnded)]
-    starts = [place for place, event in enumerate(run.events) if isinstance(event, EpisodeStarted | RunEnded)]
-    moments = zip(ends, run.checkpoints, starts[1:], strict=True)
-    assert [end < made <= start for end, made, start in moments] == [True] * 2
+    assert "died" in run.of(RunPaused)[0].reason
 
 
 def test_what_cannot_be_kept_pauses_the_run(tmp_path: Path) -> None:
     run = Run(tmp_path, says("board boat", "row home"))
     (tmp_path / "map_state.json").mkdir()
     assert run.orchestrator.play() == "paused"
-    (paused,) = run.of(RunPaused)
-    assert isinstance(paused, RunPaused)
-    assert "map_state.json" in paused.reason
-
-
-def test_an_interruption_while_the_model_is_away_is_an_interruption(tmp_path: Path) -> None:
-    run = Run(tmp_path, [])
-
-    def away(*_call: object) -> Reply:
-        run.stop.set()
-        return LanguageModelUnavailable("interrupted while waiting")
-
-    run.orchestrator.turn = replace(run.orchestrator.turn, agent=Agent(ScriptedLLM(away)))
-    assert run.orchestrator.play() == "interrupted"
-    assert run.events[-1] == RunPaused("interrupted while waiting", episode=5, turns=0)
+    assert "map_state.json" in run.of(RunPaused)[0].reason

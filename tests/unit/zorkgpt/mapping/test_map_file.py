@@ -57,14 +57,11 @@ UNSOUND_ENTRIES = {
 }
 
 
-class Warnings:
+class Warnings(list[dict[str, str]]):
     """Records warnings."""
 
-    def __init__(self) -> None:
-        self.told: list[dict[str, str]] = []
-
     def __call__(self, event: str, **particulars: str) -> None:
-        self.told.append({"event": event, **particulars})
+        self.append({"event": event, **particulars})
 
 
 def test_the_seeds_example_is_read_and_written_back_in_the_same_shape(tmp_path: Path) -> None:
@@ -118,7 +115,7 @@ def test_whoever_plays_keeps_a_corrupt_file_aside_with_a_warning(tmp_path: Path,
     assert MapStore(path, warnings).graph == MapGraph()
     assert not path.exists()
     assert (tmp_path / "map_state.json.corrupt").read_bytes() == content
-    assert [warning["kept"] for warning in warnings.told] == [f"{path}.corrupt"]
+    assert [warning["kept"] for warning in warnings] == [f"{path}.corrupt"]
 
 
 @pytest.mark.parametrize("content", CORRUPT.values(), ids=CORRUPT.keys())
@@ -156,7 +153,7 @@ def test_an_entry_that_cannot_be_is_left_out_and_whoever_plays_keeps_the_file_as
     assert list(tmp_path.iterdir()) == [path]
     warnings = Warnings()
     assert MapStore(path, warnings).graph == graph
-    (warning,) = warnings.told
+    (warning,) = warnings
     assert warning["where"].startswith(f"{section}.{key}")
     assert (tmp_path / "map_state.json.corrupt").read_text() == content
     if section == "connections":
@@ -165,20 +162,19 @@ def test_an_entry_that_cannot_be_is_left_out_and_whoever_plays_keeps_the_file_as
     assert graph == MapGraph.from_dict(SOUND)
 
 
-def test_of_an_entry_with_one_exit_that_cannot_be_the_others_are_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("section", "given", "kept"),
+    [("connections", {"1": {"down": 2, "up": "the roof"}}, {1: {"down": 2}}), ("pruned_exits", ["east"], {})],
+)
+def test_of_an_entry_with_one_exit_that_cannot_be_the_others_are_kept_and_a_section_of_another_shape_is_left_out(
+    tmp_path: Path, section: str, given: object, kept: object
+) -> None:
     path = tmp_path / "map_state.json"
-    path.write_text(json.dumps(SOUND | {"connections": {"1": {"down": 2, "up": "the roof"}}}))
+    path.write_text(json.dumps(SOUND | {section: given}))
     graph = MapGraph.load_from_json(path)
     assert graph is not None
+    assert getattr(graph, section) == kept
     assert graph.connections == {1: {"down": 2}}
-
-
-def test_a_section_of_another_shape_is_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "map_state.json"
-    path.write_text(json.dumps(SOUND | {"pruned_exits": ["east"]}))
-    graph = MapGraph.load_from_json(path)
-    assert graph is not None
-    assert (graph.pruned_exits, graph.connections) == ({}, {1: {"down": 2}})
 
 
 def test_a_corrupt_file_never_takes_the_place_of_an_earlier_one(tmp_path: Path) -> None:
@@ -194,11 +190,8 @@ def test_a_corrupt_file_never_takes_the_place_of_an_earlier_one(tmp_path: Path) 
     }
 
 
-def test_a_file_that_cannot_be_read_is_an_error_and_not_an_empty_map(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_and_values_of_another_shape_are_store_errors(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be read"):
         MapGraph.load_from_json(tmp_path)
-
-
-def test_values_of_another_shape_are_a_store_error() -> None:
     with pytest.raises(StoreError, match="not a map"):
         MapGraph.from_dict({"rooms": ["Attic"]})

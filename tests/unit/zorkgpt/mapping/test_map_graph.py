@@ -17,17 +17,13 @@ def test_a_room_is_known_by_its_id_alone() -> None:
     assert graph.rooms == {id_: Room(id=id_, name="Coal Mine") for id_ in (16, 17)}
 
 
-def test_a_room_without_a_name_is_shown_by_its_number() -> None:
+def test_a_room_takes_its_newest_name_and_never_loses_one_to_an_empty_name() -> None:
     graph = MapGraph()
     graph.add_room(7, "")
     assert graph.room_names == {7: "Location #7"}
-
-
-def test_a_room_takes_its_newest_name_and_never_loses_one_to_an_empty_name() -> None:
-    graph = MapGraph()
-    for name in ("", "Attic", "Burnt Attic", ""):
+    for name in ("Attic", "Burnt Attic", ""):
         graph.add_room(7, name)
-    assert graph.rooms[7].name == "Burnt Attic"
+    assert graph.room_names == {7: "Burnt Attic"}
 
 
 def test_a_walked_edge_leads_one_way_only() -> None:
@@ -38,24 +34,19 @@ def test_a_walked_edge_leads_one_way_only() -> None:
     assert graph.rooms[15].exits == ("north",)
 
 
-def test_each_verification_halves_the_doubt() -> None:
-    graph = MapGraph()
-    graph.add_connection(15, "north", 180)
+def test_each_verification_halves_the_doubt_and_the_newest_observation_wins_at_half_the_confidence() -> None:
+    graph, edge = MapGraph(), Edge(15, "north")
+    graph.add_connection(*edge, 180)
     confidences = []
     for _ in range(3):
-        assert graph.add_connection(15, "north", 180) == "verified"
-        confidences.append(graph.confidence(Edge(15, "north")))
+        assert graph.add_connection(*edge, 180) == "verified"
+        confidences.append(graph.confidence(edge))
     assert confidences == pytest.approx([0.9, 0.95, 0.975])
-    assert graph.connection_verifications == {Edge(15, "north"): 4}
-
-
-def test_the_newest_observation_wins_a_contradicted_edge_at_half_the_confidence() -> None:
-    graph = MapGraph()
-    graph.add_connection(15, "north", 180)
-    assert graph.add_connection(15, "north", 79) == "contradicted"
+    assert graph.connection_verifications == {edge: 4}
+    assert graph.add_connection(*edge, 79) == "contradicted"
     assert graph.connections == {15: {"north": 79}}
-    assert graph.confidence(Edge(15, "north")) == pytest.approx(0.4)
-    assert graph.connection_verifications == {Edge(15, "north"): 1}
+    assert graph.confidence(edge) == pytest.approx(0.4875)
+    assert graph.connection_verifications == {edge: 1}
 
 
 def test_a_known_edge_that_leads_nowhere_is_doubted_and_never_pruned() -> None:
@@ -114,30 +105,20 @@ def test_what_another_run_was_refused_is_taken_over_where_this_one_has_not_walke
 
 
 @given(attempts)
-def test_no_exit_that_was_tried_is_untried(tried: list[Tried]) -> None:
+def test_what_was_tried_is_an_edge_refused_or_pruned_and_never_untried(tried: list[Tried]) -> None:
     graph = after(tried)
+    led_to: dict[Edge, list[int | None]] = {}
     for each in tried:
-        graph.add_exits(each.from_id, [each.exit])
-        assert each.exit not in graph.untried_exits(each.from_id)
-
-
-@given(attempts)
-def test_an_exit_is_pruned_exactly_while_it_never_worked_and_failed_often_enough(tried: list[Tried]) -> None:
-    graph = after(tried)
-    for edge in {Edge(each.from_id, each.exit) for each in tried}:
-        led_to = [each.to_id for each in tried if (each.from_id, each.exit) == edge]
-        never_worked = set(led_to) == {None}
-        assert graph.is_pruned(*edge) == (never_worked and len(led_to) >= PRUNE_AFTER)
-
-
-@given(attempts)
-def test_an_edge_is_there_exactly_where_one_was_walked_and_leads_where_it_led_last(tried: list[Tried]) -> None:
-    last = {Edge(each.from_id, each.exit): each.to_id for each in tried if each.to_id is not None}
-    graph = after(tried)
+        led_to.setdefault(Edge(each.from_id, each.exit), []).append(each.to_id)
+    walked = {edge: [to_id for to_id in found if to_id is not None] for edge, found in led_to.items()}
     edges = {
         Edge(from_id, exit_): to_id for from_id, ways in graph.connections.items() for exit_, to_id in ways.items()
     }
-    assert edges == last
+    assert edges == {edge: found[-1] for edge, found in walked.items() if found}
+    for edge, found in led_to.items():
+        assert graph.is_pruned(*edge) == (not walked[edge] and len(found) >= PRUNE_AFTER)
+        graph.add_exits(edge.location_id, [edge.exit])
+        assert edge.exit not in graph.untried_exits(edge.location_id)
 
 
 @given(attempts)

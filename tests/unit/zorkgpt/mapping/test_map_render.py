@@ -44,12 +44,8 @@ def test_mermaid_draws_one_arrow_a_pair_of_rooms_with_all_its_commands() -> None
     assert mermaid(NAMES, CONNECTIONS) == MERMAID
 
 
-def test_mermaid_draws_only_the_rooms_that_are_named() -> None:
-    assert mermaid({1: "Landing", 2: "Reed Bank"}, CONNECTIONS).count("L4") == 0
-
-
-def test_mermaid_writes_what_is_special_to_it_as_character_codes() -> None:
-    drawing = mermaid({1: 'A "b" [c]; #d|e\n`f` \x1b café'}, {})
+def test_mermaid_draws_only_the_rooms_that_are_named_and_writes_what_is_special_as_character_codes() -> None:
+    drawing = mermaid({1: 'A "b" [c]; #d|e\n`f` \x1b café'}, CONNECTIONS)
     assert drawing == 'graph TD\n    L1["A #34;b#34; #91;c#93;#59; #35;d#124;e #96;f#96; café"]'
 
 
@@ -64,9 +60,6 @@ def test_no_name_and_no_command_breaks_out_of_its_line_or_its_quotes(graph: MapG
 
 def test_the_routing_summary_has_the_seeds_format() -> None:
     assert routing_summary(1, NAMES, CONNECTIONS) == ROUTING_SUMMARY
-
-
-def test_the_routing_summary_of_a_place_without_exits_says_so() -> None:
     assert routing_summary(9, NAMES, CONNECTIONS) == "## Current Location: 9 (Location #9)\n  - No mapped exits"
 
 

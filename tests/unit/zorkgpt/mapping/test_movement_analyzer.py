@@ -8,24 +8,7 @@ from session.values import TurnRecord
 from tests.unit.zorkgpt.mapping.turns import at, death, turn, walk
 from zorkgpt.mapping.movement_analyzer import Attempt, MovementAnalyzer, repeated
 
-VERSION_3_WORDS = (
-    "d",
-    "down",
-    "e",
-    "east",
-    "in",
-    "land",
-    "n",
-    "ne",
-    "north",
-    "northe",
-    "s",
-    "south",
-    "u",
-    "up",
-    "w",
-    "west",
-)
+VERSION_3_WORDS = ("d", "down", "e", "east", "in", "land", "n", "ne", "north", "northe", "up", "w", "west")
 SHIP_WORDS = ("fore", "aft", "port", "starboard", "up", "down")
 
 
@@ -48,16 +31,15 @@ def test_a_command_has_one_form(command: str, exit_: str) -> None:
     assert MovementAnalyzer(VERSION_3_WORDS).exit_of(command) == exit_
 
 
-def test_without_a_dictionary_the_common_directions_are_taken() -> None:
-    movements = MovementAnalyzer()
-    assert [movements.exit_of(word) for word in ("nw", "go up", "aft")] == ["northwest", "up", "aft"]
-    assert not movements.is_direction("aft")
-
-
-def test_an_abbreviation_that_the_story_does_not_know_stays_as_it_is() -> None:
-    movements = MovementAnalyzer(SHIP_WORDS)
-    assert [movements.exit_of(word) for word in ("n", "go aft")] == ["n", "aft"]
-    assert not movements.is_direction("n")
+@pytest.mark.parametrize(
+    ("known", "exits", "unknown"),
+    [((), {"nw": "northwest", "go up": "up", "aft": "aft"}, "aft"), (SHIP_WORDS, {"n": "n", "go aft": "aft"}, "n")],
+    ids=["the usual ones without a dictionary", "an abbreviation that the story does not know"],
+)
+def test_directions_are_those_of_the_story(known: tuple[str, ...], exits: dict[str, str], unknown: str) -> None:
+    movements = MovementAnalyzer(known)
+    assert {word: movements.exit_of(word) for word in exits} == exits
+    assert not movements.is_direction(unknown)
 
 
 @pytest.mark.parametrize(
@@ -74,9 +56,6 @@ def test_exits_are_the_directions_in_a_models_words_and_nothing_is_invented(
     phrases: list[str], exits: tuple[str, ...]
 ) -> None:
     assert MovementAnalyzer().exits_named(phrases) == exits
-
-
-def test_a_bearing_that_the_story_does_not_know_is_no_exit() -> None:
     assert MovementAnalyzer(SHIP_WORDS).exits_named(["a hatch aft", "wind from the north"]) == ("aft",)
 
 
@@ -86,6 +65,8 @@ def test_a_move_is_a_change_of_location_id_whatever_the_command() -> None:
     assert movements.attempt(walk(1, "climb tree", 2)) == Attempt(1, "climb tree", 2, 0.4)
     assert movements.attempt(walk(1, "pray", 2)) == Attempt(1, "pray", 2, 0.4)
     assert movements.attempt(walk(1, "n", 1)) == Attempt(1, "north", None, 0.8)
+    won = turn(at(1), "west", replace(at(2), ending="won"))
+    assert movements.attempt(won) == Attempt(1, "west", 2, 0.8)
 
 
 @pytest.mark.parametrize(
@@ -124,16 +105,8 @@ def test_other_commands_that_moved_the_player_are_exits(command: str) -> None:
     assert MovementAnalyzer().attempt(walk(1, command, 2)) == Attempt(1, command, 2, 0.4)
 
 
-def test_the_step_that_wins_is_a_walk() -> None:
-    won = turn(at(1), "west", replace(at(2), ending="won"))
-    assert MovementAnalyzer().attempt(won) == Attempt(1, "west", 2, 0.8)
-
-
-@pytest.mark.parametrize("word", ["again", "G"])
-def test_again_is_the_command_before(word: str) -> None:
-    assert MovementAnalyzer().attempt(walk(2, word, 3), "go up") == Attempt(2, "up", 3, 0.8)
-
-
-@pytest.mark.parametrize("previous", ["n. e", "north then e.", "n; e"])
-def test_again_repeats_the_last_step_of_several(previous: str) -> None:
-    assert repeated("again", previous) == "e"
+def test_again_repeats_the_last_step_of_the_command_before() -> None:
+    for word in ("again", "G"):
+        assert MovementAnalyzer().attempt(walk(2, word, 3), "go up") == Attempt(2, "up", 3, 0.8)
+    for previous in ("n. e", "north then e.", "n; e"):
+        assert repeated("again", previous) == "e"
