@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -54,8 +54,7 @@ class Rejection(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryTurn:
+class HistoryTurn(NamedTuple):
     """A turn as text.
 
     answer: the complete response if the text omits only lines that an earlier turn contains, otherwise ``None``
@@ -65,9 +64,17 @@ class HistoryTurn:
     answer: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryTeller:
-    """Writes the latest turns for the players' prompts: reasoning, command and response, cut to the available room.
+def told_turns(
+    entries: Sequence[Mapping[str, Any]],
+    played: Sequence[tuple[str, str]],
+    characters: int,
+    most: int,
+    *,
+    reasoned: int | None = None,
+    precedes_present: bool = False,
+    is_transcript: bool = False,
+) -> Iterator[HistoryTurn]:
+    """Yield each entry of the reasoning history as text, in the order of play: reasoning, command and response.
 
     The text of a turn depends only on earlier turns, so that it does not change from prompt to prompt and the server
     can cache it. Turns are rewritten, in a shorter form, only when the window slides (docs/specification.md, Turn
@@ -80,55 +87,35 @@ class HistoryTeller:
     precedes_present: the present follows and contains the whole latest response if the latest turn cannot
     is_transcript: include only commands and responses, in the story's own format
     """
-
-    played: Sequence[tuple[str, str]]
-    characters: int
-    most: int
-    reasoned: int | None = None
-    precedes_present: bool = False
-    is_transcript: bool = False
-
-    def tell(self, entries: Sequence[Mapping[str, Any]]) -> Iterator[HistoryTurn]:
-        """Yield each entry of the reasoning history as text."""
-        unreasoned = 0 if self.reasoned is None else len(entries) - self.reasoned
-        left = self.characters
-        reserve = self.characters // (2 * self.most)
-        told_in: dict[str, int] = {}
-        for place, entry in enumerate(entries):
-            turn, answer = self._answer(entry)
-            lines = answer.splitlines()
-            shown = told_once(lines, told_in)
-            room = max(left - reserve * (self.most - place - 1), reserve)
-            is_whole = len(shown) <= room
-            if is_whole and turn is not None:
-                told_in |= {line: turn for line in lines if len(line) >= SHORTEST_REPEATED and line not in told_in}
-            elif not is_whole:
-                stands_below = self.precedes_present and place == len(entries) - 1
-                shown = STANDS_BELOW if stands_below else cut_middle(shown, room)
-            left -= len(shown)
-            text = self._text(entry, shown, is_reasoned=place >= unreasoned)
-            yield HistoryTurn(text, answer if is_whole else None)
-
-    def _answer(self, entry: Mapping[str, Any]) -> tuple[int | None, str]:
-        """Return the turn of the entry and its response.
-
-        If the turn is not known, the response is the latest one to the same command.
-        """
-        action, turn = entry.get("action"), entry.get("turn")
-        if isinstance(turn, int) and 0 < turn <= len(self.played) and self.played[turn - 1][0] == action:
-            return turn, without_padding(self.played[turn - 1][1])
-        latest = (answer for done, answer in reversed(self.played) if done == action)
-        return None, without_padding(next(latest, NO_RESPONSE))
-
-    def _text(self, entry: Mapping[str, Any], answer: str, *, is_reasoned: bool) -> str:
-        action = cut_at(str(entry.get("action") or NO_ACTION), LONGEST_ACTION)
-        if self.is_transcript:
-            return f"> {action}\n{answer}"
-        number = entry.get("turn", "?")
-        if not is_reasoned:
-            return turn_text(number, action, answer)
+    unreasoned = 0 if reasoned is None else len(entries) - reasoned
+    left, reserve = characters, characters // (2 * most)
+    told_in: dict[str, int] = {}
+    for place, entry in enumerate(entries):
+        command, turn = entry.get("action"), entry.get("turn", "?")
+        is_played = isinstance(turn, int) and 0 < turn <= len(played) and played[turn - 1][0] == command
+        if is_played:
+            answer = played[turn - 1][1]
+        else:  # the latest response to the same command
+            answer = next((response for done, response in reversed(played) if done == command), NO_RESPONSE)
+        answer = without_padding(answer)
+        shown = told_once(answer.splitlines(), told_in)
+        room = max(left - reserve * (most - place - 1), reserve)
+        is_whole = len(shown) <= room
+        if not is_whole:
+            stands_below = precedes_present and place == len(entries) - 1
+            shown = STANDS_BELOW if stands_below else cut_middle(shown, room)
+        elif is_played:
+            told_in |= {line: turn for line in answer.splitlines() if len(line) >= SHORTEST_REPEATED} | told_in
+        left -= len(shown)
+        action = cut_at(str(command or NO_ACTION), LONGEST_ACTION)
         reasoning = cut_middle(str(entry.get("reasoning") or "") or NO_REASONING, LONGEST_REASONING)
-        return f"Turn {number}:\nReasoning: {reasoning}\nAction: {action}\nResponse: {answer}"
+        if is_transcript:
+            text = f"> {action}\n{shown}"
+        elif place < unreasoned:
+            text = turn_text(turn, action, shown)
+        else:
+            text = f"Turn {turn}:\nReasoning: {reasoning}\nAction: {action}\nResponse: {shown}"
+        yield HistoryTurn(text, answer if is_whole else None)
 
 
 class _Past(NamedTuple):
@@ -260,8 +247,8 @@ class ContextManager(BaseManager):
         entries = self._entries(self.game_state.action_reasoning_history)
         latest = entries[max(0, len(entries) - max(0, num_turns)) :]
         room = _PromptBudget(self.config.prompt_budgets.agent).share(HISTORY_SHARE)
-        teller = HistoryTeller(self.game_state.action_history, room, most=max(1, len(latest)))
-        return "\n\n".join(turn.text for turn in teller.tell(latest))
+        told = told_turns(latest, self.game_state.action_history, room, most=max(1, len(latest)))
+        return "\n\n".join(turn.text for turn in told)
 
     def _entries(self, history: Sequence[Any]) -> list[dict[str, Any]]:
         entries = [entry for entry in history if isinstance(entry, dict)]
@@ -277,21 +264,30 @@ class ContextManager(BaseManager):
 
         A block is dropped as a whole, so that the server can cache the text between two drops. Only the last turns of
         the earlier block include reasoning (docs/specification.md, Turn history in prompts).
+
+        priority: of the last block
         """
-        history = self.game_state.action_reasoning_history
+        history, is_transcript = self.game_state.action_reasoning_history, not self.config.agent.show_reasoning
         halves = self._entries(history[first:middle]), self._entries(history[middle:])
-        blocks = [entries for entries in halves if entries]
-        teller = HistoryTeller(
-            self.game_state.action_history,
-            budget.share(HISTORY_SHARE),
-            most,
-            reasoned=len(halves[1]) + REASONED,
-            precedes_present=True,
-            is_transcript=not self.config.agent.show_reasoning,
-        )
-        titled = list(zip(HISTORY_TITLES, blocks, strict=False))
+        blocks = list(zip(HISTORY_TITLES, filter(None, halves), strict=False))
         for dropped in range(len(blocks) + 1):
-            yield _past(teller, titled[dropped:], priority)
+            told = told_turns(
+                [entry for _, block in blocks[dropped:] for entry in block],
+                self.game_state.action_history,
+                budget.share(HISTORY_SHARE),
+                most,
+                reasoned=len(halves[1]) + REASONED,
+                precedes_present=True,
+                is_transcript=is_transcript,
+            )
+            sections, answers = [], []
+            for title, block in blocks[dropped:]:
+                turns = list(islice(told, len(block)))
+                answers += [turn.answer for turn in turns if turn.answer is not None]
+                text = ("\n" if is_transcript else "\n\n").join(turn.text for turn in turns)
+                is_last = title == blocks[-1][0]
+                sections.append(PromptSection(title, text, priority if is_last else 8, Place.HISTORY))
+            yield _Past(tuple(sections), tuple(answers))
 
     def _fitted(
         self, budget: _PromptBudget, observation: Observation, pasts: Iterable[_Past], others: Iterable[PromptSection]
@@ -371,19 +367,6 @@ class ContextManager(BaseManager):
         if words not in self._named and words.strip() and any(words in text for text in self._printed):
             self._named.add(words)
         return words in self._named
-
-
-def _past(teller: HistoryTeller, blocks: Sequence[tuple[str, Sequence[Mapping[str, Any]]]], priority: int) -> _Past:
-    """Return the blocks as text, each with its title. Only the last has the given priority."""
-    told = teller.tell([entry for _, block in blocks for entry in block])
-    answers: list[str] = []
-    sections = []
-    for left, (title, block) in zip(range(len(blocks) - 1, -1, -1), blocks, strict=True):
-        turns = list(islice(told, len(block)))
-        answers += [turn.answer for turn in turns if turn.answer is not None]
-        text = ("\n" if teller.is_transcript else "\n\n").join(turn.text for turn in turns)
-        sections.append(PromptSection(title, text, 8 if left else priority, Place.HISTORY))
-    return _Past(tuple(sections), tuple(answers))
 
 
 def _laid_out(sections: Iterable[PromptSection]) -> list[PromptSection]:

@@ -8,22 +8,20 @@ from collections.abc import Sequence
 from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
-from managers.episodes.prompt import (
+from managers.episodes import (
     INSTRUCTIONS_SHARE,
+    SUMMARIES_FILE,
     EpisodeAnswer,
     EpisodeLessons,
+    EpisodeSummary,
+    KeepSummary,
+    Summaries,
     episode_prompt,
     handover_text,
     known_insights,
     lessons_of,
-    plain_lesson,
-)
-from managers.episodes.summary import (
-    SUMMARIES_FILE,
-    EpisodeSummary,
-    KeepSummary,
-    Summaries,
     parse_summaries,
+    plain_lesson,
     summary_of,
 )
 from managers.knowledge.prompt import most_useful
@@ -79,7 +77,7 @@ class EpisodeSynthesizer(BaseManager):
         self._store: DocumentStore[Summaries, KeepSummary] = DocumentStore(path, parse_summaries)
         self.stores = (self._store,)
         self._counts: Counter[str] = Counter()
-        self._begin()
+        self.reset()
         summaries = enumerate(self._store.document.lines, start=1)
         lines = [number for number, line in summaries if line.text.strip() and not line.summary]
         if lines:
@@ -102,15 +100,11 @@ class EpisodeSynthesizer(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
         self._store.refresh()
-        self._begin()
+        self._turns: list[TurnRecord] = []
+        self._summary: EpisodeSummary | None = None
         earlier = self._earlier()
         self._handover = handover_text(earlier[-1]) if earlier else ""
         self._plan = self.knowledge_manager.plan()
-
-    def _begin(self) -> None:
-        self._turns: list[TurnRecord] = []
-        self._handover, self._plan = "", tuple[str, ...]()
-        self._summary: EpisodeSummary | None = None
 
     @override
     def learn(self, record: TurnRecord) -> None:

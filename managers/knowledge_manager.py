@@ -22,7 +22,7 @@ from managers.knowledge.prompt import (
     within,
 )
 from managers.map_manager import MapManager
-from managers.objectives.answer import evidence_of
+from managers.objectives import evidence_of
 from managers.prompting import CHARACTERS_PER_TOKEN
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.context import Place, PromptSection

@@ -11,11 +11,14 @@ from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus,
 from managers.knowledge_manager import KnowledgeManager
 from managers.lexicon_manager import LexiconManager
 from managers.map_manager import MapManager
-from managers.objectives.answer import ObjectivesAnswer, ObjectiveUpdate, answer_of_player, evidence_of
-from managers.objectives.prompt import (
+from managers.objectives import (
     NO_MEMORIES,
     RECENT_TURNS,
     SHORTEST_TEXT,
+    ObjectivesAnswer,
+    ObjectiveUpdate,
+    answer_of_player,
+    evidence_of,
     map_part,
     memories_part,
     play_part,
@@ -165,19 +168,15 @@ class ObjectiveManager(BaseManager):
             return False
         if turn >= self.config.max_turns_per_episode:
             return False  # the episode ends here, and its objectives with it
-        is_first = self.asked_turn == 0 and self._knows_earlier_episodes()
+        # In an enhanced prompt, knowledge and memories of earlier episodes are reason enough for a first one.
+        is_first = self.asked_turn == 0 and self.config.enable_enhanced_objectives and self._knows_earlier_episodes()
         late = turn - self.asked_turn - (1 if is_first else self.config.objective_update_interval)
         return late > 0 or (late == 0 and turn != self.adaptive_knowledge_manager.asked_turn)
 
     def _knows_earlier_episodes(self) -> bool:
-        """Return whether a prompt would show knowledge, or memories of another episode."""
-        if not self.config.enable_enhanced_objectives:
-            return False
         memories = self.memory_manager.memory_cache.values() if self.memory_manager else ()
-        episode = self.game_state.episode
-        return bool(self.adaptive_knowledge_manager.full_text().strip()) or any(
-            memory.episode != episode for at_location in memories for memory in at_location
-        )
+        episodes = {memory.episode for at_location in memories for memory in at_location}
+        return bool(self.adaptive_knowledge_manager.full_text().strip() or episodes - {self.game_state.episode})
 
     def _take(self, answer: ObjectivesAnswer) -> tuple[Objective, ...]:
         here, options = self.game_state.current_room_id, self.config.objectives

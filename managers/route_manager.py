@@ -10,8 +10,17 @@ from typing_extensions import Self, Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.map_manager import MapManager
-from managers.routes import view
-from managers.routes.document import MOST_ROOMS, FollowedRoute, Learnt, RouteBook, RouteEdit, TriedRoute, parse_routes
+from managers.routes.document import (
+    MOST_ROOMS,
+    FollowedRoute,
+    Learnt,
+    RouteBook,
+    RouteEdit,
+    TriedRoute,
+    parse_routes,
+    route_aim,
+    route_line,
+)
 from managers.routes.trail import Trail, digests_of, mark_of
 from session.context import OfferedRoute, Place, PromptSection
 from session.events import EpisodeEnd, RoutesProven
@@ -90,7 +99,7 @@ class RouteManager(BaseManager):
         self._map = game_map
         self._store = open_routes(config.zork_game_workdir)
         self.stores = (self._store,)
-        self._begin()
+        self.reset()
 
     @classmethod
     def build(cls, parts: ManagerParts) -> Self | None:
@@ -109,9 +118,6 @@ class RouteManager(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
         self._store.refresh()
-        self._begin()
-
-    def _begin(self) -> None:
         self._trail = Trail()
         self._latest: Observation | None = None
         self._under_way: UnderWay | None = None
@@ -151,7 +157,7 @@ class RouteManager(BaseManager):
         # Of two routes that promise as many points, the one that was followed less comes first.
         best = min(promising, key=lambda each: (-self._promise(*each), each[0].followed), default=None)
         return tuple(
-            OfferedRoute(route.number, f"follow route {route.number} ({view.aim(route, done)})", best == (route, done))
+            OfferedRoute(route.number, f"follow route {route.number} ({route_aim(route, done)})", best == (route, done))
             for route, done in found
         )
 
@@ -186,7 +192,7 @@ class RouteManager(BaseManager):
                 ahead = self._played(route)[done:]
                 steps = ahead[: proposal.until]
                 gain = route.gain(done)
-                aim = f"+{counted(gain, 'point')}" if route.goal.kind == "score" else view.aim(route, done)
+                aim = f"+{counted(gain, 'point')}" if route.goal.kind == "score" else route_aim(route, done)
                 self._news = ""
                 self._under_way = UnderWay(
                     f"Route {route.number}",
@@ -249,13 +255,13 @@ class RouteManager(BaseManager):
                 way = shortest_route(self._map.game_map, here.num, goal.number)
                 if way is not None and len(way.commands) <= length:
                     continue
-            best.append(view.line(replace(route, steps=self._played(route)), done))
+            best.append(route_line(replace(route, steps=self._played(route)), done))
         return PromptSection("ROUTES", "\n".join(filter(None, [self._news, *best[:MOST_SHOWN]])), 5, Place.HERE)
 
     @override
     def outlook(self) -> str:
         routes = sorted(((route, 0) for route in self._trusted()), key=self._by_gain_per_turn)
-        return "\n".join(f"Route {view.line(route)}" for route, _ in routes[:MOST_SHOWN])
+        return "\n".join(f"Route {route_line(route)}" for route, _ in routes[:MOST_SHOWN])
 
     @override
     def get_status(self) -> ManagerStatus:
@@ -278,17 +284,15 @@ class RouteManager(BaseManager):
         lines = []
         for route, done in self._from_here(self._latest)[:MOST_SHOWN]:
             left = counted(len(route.steps) - done, "command")
-            lines.append(f"{route.number}: {view.aim(route, done)} in {left} from here")
+            lines.append(f"{route.number}: {route_aim(route, done)} in {left} from here")
         others = len(self._trusted()) - len(lines)
         if others:
             lines.append(counted(others, "other route") if lines else f"{counted(others, 'route')}, none from here")
         return tuple(lines)
 
     def _trusted(self) -> list[KnownRoute]:
-        return [route for route in self._playable() if route.trust() >= LEAST_TRUST]
-
-    def _playable(self) -> list[KnownRoute]:
-        return [route for route in self.book.routes if len(route.steps) > self.config.routes.shuffled]
+        least = self.config.routes.shuffled  # a single step cannot be played in another order
+        return [route for route in self.book.routes if len(route.steps) > least and route.trust() >= LEAST_TRUST]
 
     def _from_here(self, observation: Observation | None) -> list[tuple[KnownRoute, int]]:
         """Return the routes that begin at or pass the current moment, each with the number of commands already done.
@@ -300,12 +304,9 @@ class RouteManager(BaseManager):
         """
         mark = "" if observation is None else mark_of(observation)
         found = []
-        for route in self._playable():
-            if observation is None or self.game_state.turn_count == 0:
-                done: int | None = 0
-            else:
-                done = route.point_like(observation)
-            if done is None or route.trust(done) < LEAST_TRUST:
+        for route in self.book.routes:
+            done = 0 if observation is None or self.game_state.turn_count == 0 else route.point_like(observation)
+            if done is None or route.trust(done) < LEAST_TRUST or len(route.steps) <= self.config.routes.shuffled:
                 continue
             if (self._played(route)[done].command, mark) not in self._failed:
                 found.append((route, done))

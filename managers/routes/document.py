@@ -1,4 +1,4 @@
-"""The file ``routes.json``: the best routes of all runs in a work folder."""
+"""The file ``routes.json``: the best routes of all runs in a work folder, and how they are described."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from session.errors import StoreError, first_problem
 from session.route import LEAST_TRUST, KnownRoute, RouteStep, key_of
+from session.text import counted
 
+LAST_SHOWN = 3  # commands
 MOST_SCORES = 3
 MOST_ROOMS = 6
 MOST_THINGS = 4
@@ -204,8 +206,9 @@ def _with(book: RouteBook, new: KnownRoute, number: int | None = None) -> RouteB
     if new not in (shortest, richest):
         return book
     others = [route for route in book.routes if route not in rivals]
-    kept = {route.number: route for route in (*others, shortest, richest)}
-    return replace(book, latest=max(book.latest, new.number), routes=tuple(kept[number] for number in sorted(kept)))
+    best = [shortest] if richest is shortest else [shortest, richest]
+    kept = sorted([*others, *best], key=lambda route: route.number)
+    return replace(book, latest=max(book.latest, new.number), routes=tuple(kept))
 
 
 def _as_played(route: KnownRoute, failed: AbstractSet[str]) -> KnownRoute:
@@ -237,3 +240,35 @@ def _rendered(route: KnownRoute) -> str:
 def _listed(items: Iterable[str], indent: str) -> str:
     """Return a JSON list with each item on a line of its own."""
     return "[" + ",".join(f"\n{indent}{item}" for item in items) + "]"
+
+
+def route_aim(route: KnownRoute, done: int = 0) -> str:
+    """Return what the route is for, in a word or two, and what it wins after ``done`` of its commands."""
+    gain = route.gain(done)
+    if route.goal.kind == "score":
+        return f"+{gain}"
+    goal = f"to {route.goal.name}" if route.goal.kind == "room" else f"take {route.goal.name}"
+    return f"{goal}, +{gain}" if gain > 0 else goal
+
+
+def route_line(route: KnownRoute, done: int = 0) -> str:
+    """Return the route on a line, with the first of the commands that are left after ``done`` of them, and the last."""
+    numbered = [f"{number}. {command}" for number, command in enumerate(route.commands[done:], start=1)]
+    shown = numbered if len(numbered) <= LAST_SHOWN + 1 else [numbered[0], "…", *numbered[-LAST_SHOWN:]]
+    left = f"{counted(len(numbered), 'turn')}{' from here' if done else ''}"
+    return f"{route.number}: {route_aim(route, done)} in {left}, {route_record(route, done)}: {', '.join(shown)}"
+
+
+def route_record(route: KnownRoute, done: int = 0) -> str:
+    """Return the results of the route so far, counting its commands from number ``done``."""
+    tries = route.tries(done)
+    if route.spare and not tries.followed and route.proof is None:
+        return "shortened, not tried yet"
+    parts = [f"worked in {1 + tries.worked} of {counted(1 + tries.followed, 'episode')}"]
+    if route.proof is not None:
+        parts.append(f"in {route.proof.worked} of {route.proof.tried} trials")
+    ahead = enumerate(route.commands[done:], start=1)
+    stops = [f"{number} ({command})" for number, command in ahead if number + done in route.stops]
+    if stops:
+        parts.append(f"stopped at command {', '.join(stops)}")
+    return ", ".join(parts)

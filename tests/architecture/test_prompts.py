@@ -16,11 +16,11 @@ from pydantic import BaseModel
 
 from game_interface.core.machine.object_table import ObjectTable
 from game_interface.core.machine.story import Story
-from managers.episodes.prompt import EpisodeAnswer
+from managers.episodes import EpisodeAnswer
 from managers.knowledge.analysis import BriefKnowledge, ConsolidationAnswer, KnowledgeAnswer
 from managers.memory.prompt import BriefMemory
 from managers.memory.synthesis import VisitSynthesis
-from managers.objectives.answer import ObjectivesAnswer
+from managers.objectives import ObjectivesAnswer
 from session.context import AgentContext, OfferedRoute
 from session.text import TokenCounter
 from zorkgpt.llm.openai.schemas import response_format

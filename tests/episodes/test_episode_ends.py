@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, parse_summaries
+from managers.episodes import SUMMARIES_FILE, EpisodeSummary, parse_summaries
 from orchestration.history import configuration_of, open_resumed_run
 from orchestration.run import open_run
 from orchestration.zork_orchestrator import RunEnd

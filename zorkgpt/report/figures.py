@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from pydantic import SecretStr, ValidationError
 
 from managers.memory.synthesis import VisitTracker
-from managers.objectives.answer import FoundObjective, ObjectivesAnswer
+from managers.objectives import FoundObjective, ObjectivesAnswer
 from managers.routes.document import RouteBook
 from session.events import EpisodeEnd, EpisodeStarted, Event, ModelAnswered, ModelFailed, OptionsChanged, TurnPlayed
 from session.files.journal import Manifest

@@ -13,8 +13,7 @@ from managers.knowledge.document import parse_knowledge
 from managers.knowledge_manager import KnowledgeManager
 from managers.objective_manager import ObjectiveManager
 from managers.route_manager import ROUTES_FILE, RouteManager
-from managers.routes import view
-from managers.routes.document import parse_routes
+from managers.routes.document import parse_routes, route_aim, route_record
 from managers.simple_memory_manager import SimpleMemoryManager
 from session.errors import StoreError
 from session.files.run_folders import AT_END
@@ -158,7 +157,7 @@ def known_knowledge(entries: Iterable[KnowledgeEntry]) -> Known:
 
 def known_routes(routes: Iterable[KnownRoute]) -> Known:
     """Return routes as what is known."""
-    return {f"r:{each.number}": KnownThing(each, f"\n{each.number}: {view.aim(each)} in ") for each in routes}
+    return {f"r:{each.number}": KnownThing(each, f"\n{each.number}: {route_aim(each)} in ") for each in routes}
 
 
 def items_of(known: Known) -> tuple[Item, ...]:
@@ -196,7 +195,7 @@ def item_of(key: str, learnt: KnownThing) -> Item:
         by = "; ".join(f"episode {each.episode}, {_turns('-'.join(map(str, span)))}" for each, span in spans)
         return Item(key, "knowledge", source.section, source.line.text, by=by)
     if isinstance(source, KnownRoute):
-        title, by = f"Route {source.number}: {view.aim(source)}", f"episode {source.episode}; {view.record(source)}"
+        title, by = f"Route {source.number}: {route_aim(source)}", f"episode {source.episode}; {route_record(source)}"
         return Item(key, "route", title, "\n".join(source.commands), by=by)
     text = "\n".join(filter(None, (source.evidence, source.ending)))
     return Item(key, "objective", source.text, text, source.location_id, (source.status,), f"turn {source.turn}")

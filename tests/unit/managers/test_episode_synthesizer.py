@@ -10,8 +10,7 @@ import structlog
 from structlog.testing import capture_logs
 
 from managers.episode_synthesizer import DEATH_ANALYSIS
-from managers.episodes.prompt import INSTRUCTIONS_SHARE, LONGEST_HANDOVER
-from managers.episodes.summary import SUMMARIES_FILE, EpisodeSummary, Scored
+from managers.episodes import INSTRUCTIONS_SHARE, LONGEST_HANDOVER, SUMMARIES_FILE, EpisodeSummary, Scored
 from managers.knowledge_manager import KnowledgeManager
 from managers.map_manager import MapManager
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid, StoreError

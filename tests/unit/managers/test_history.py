@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from managers.context_manager import STANDS_BELOW, HistoryTeller
+from managers.context_manager import STANDS_BELOW, told_turns
 
 PLAYED = [("wait", " first\nline "), ("wait", "latest")]
 LONG = "The wheel of the mill turns slowly, and the water comes down over it in one unbroken grey sheet."
@@ -14,7 +14,7 @@ LONG = "The wheel of the mill turns slowly, and the water comes down over it in 
 
 def told(*entries: dict[str, Any], played: list[tuple[str, str]] = PLAYED, **style: Any) -> list[str]:
     """The turns as text; there is much room unless ``style`` limits it."""
-    return [turn.text for turn in HistoryTeller(played, **{"characters": 9000, "most": 3, **style}).tell(entries)]
+    return [turn.text for turn in told_turns(entries, played, **{"characters": 9000, "most": 3, **style})]
 
 
 def entries(*actions: str) -> tuple[dict[str, Any], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from managers.lexicon.document import FormTrial, Lexicon
+from managers.lexicon_manager import FormTrial, Lexicon
 from session.game_state import GameState
 from tests.unit.managers.lexicon_parts import changing, manager_in, silent, unread
 from tests.unit.zorkgpt.players.dye_works import VATS, moment

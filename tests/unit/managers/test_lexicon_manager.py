@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 from game_interface.core.jericho_interface import JerichoInterface
 from game_interface.core.machine.story import Story
 from game_interface.core.machine.vocabulary_reader import read_vocabulary
-from managers.lexicon.document import MOST_ANSWERS, MOST_ASKED, MOST_FORMS, FormTrial, Lexicon
-from managers.lexicon_manager import LEXICON_FILE, REFRESH_INTERVAL, SYNTAX_TOKENS, LexiconManager
+from managers.lexicon_manager import (
+    LEXICON_FILE,
+    MOST_ANSWERS,
+    MOST_ASKED,
+    MOST_FORMS,
+    REFRESH_INTERVAL,
+    SYNTAX_TOKENS,
+    FormTrial,
+    Lexicon,
+    LexiconManager,
+)
 from session.errors import StoreError
 from session.game_state import GameState
 from session.values import Proposal, TurnRecord, Verdict

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from managers.objectives.answer import LONGEST_TEXT
+from managers.objectives import LONGEST_TEXT
 from session.errors import BudgetSpent, LanguageModelError, LanguageModelUnavailable, ResponseInvalid
 from session.game_state import GameState
 from session.memory import Memory

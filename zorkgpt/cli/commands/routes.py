@@ -31,7 +31,7 @@ def show(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Print every route, or what each command of one led to."""
-    from managers.routes.view import line
+    from managers.routes.document import route_line
 
     store = _store(workdir, story)
     routes = store.document.routes if number is None else (_route(store, number),)
@@ -43,10 +43,10 @@ def show(
         for place, step in enumerate(route.steps, start=1):
             to = step.leads_to
             rows.append((str(place), step.command, to.place, "" if to.score is None else f"score {to.score}"))
-        print_folded(line(route))
+        print_folded(route_line(route))
         print_table(rows, has_heading=False)
     elif routes:
-        print_folded(f"Routes{of_story(store.path.parent)}, {store.path}:", *map(line, routes))
+        print_folded(f"Routes{of_story(store.path.parent)}, {store.path}:", *map(route_line, routes))
     else:
         print_line(f"No route is known in {store.path}.")
 
@@ -69,11 +69,11 @@ def export(
     workdir: common_options.Workdir = None,
 ) -> None:
     """Write a route as a script of commands. zorkgpt replay --from-actions FILE plays it."""
-    from managers.routes.view import aim
+    from managers.routes.document import route_aim
     from session.files.shared_files import write_atomically
 
     route = _route(_store(workdir, story), number)
-    head = f"# Route {route.number}: {aim(route)} in {counted(len(route.steps), 'command')}"
+    head = f"# Route {route.number}: {route_aim(route)} in {counted(len(route.steps), 'command')}"
     script = "".join(f"{line}\n" for line in (printable(head), *route.commands))
     if to is None:
         typer.echo(script, nl=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from managers.episodes.summary import Death, EpisodeSummary, KeepSummary, Scored, Step, parse_summaries
+from managers.episodes import Death, EpisodeSummary, KeepSummary, Scored, Step, parse_summaries
 from session.values import Location
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from managers.lexicon.document import LONGEST_ANSWER, FormTrial, form_trial_of
+from managers.lexicon_manager import LONGEST_ANSWER, FormTrial, form_trial_of
 from session.values import GameObject, TurnRecord
 from tests.unit.managers.lexicon_parts import DIRECTIONS, LONG, changing, moving, nowhere, silent, unread
 from tests.unit.zorkgpt.players.dye_works import VATS, moment, turn, vocabulary

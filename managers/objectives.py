@@ -1,0 +1,339 @@
+"""The objectives prompt (docs/specification.md, Objective prompts), its answer, and the facts that check it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from pydantic import BaseModel, Field, field_validator
+
+from managers.memory.prompt import last_turn
+from managers.prompting import LONGEST_ACTION, NONE, SHORTEST_REPEATED, Line, Part, told_once, turn_text
+from session.game_state import GameState
+from session.memory import Memory, MemoryStatus
+from session.objective import Evidence, EvidenceKind, Objective
+from session.text import cut_at, one_line, text_key, without_padding
+from session.values import GameObject, TurnRecord
+from zorkgpt.mapping.map_graph import MAX_ADJACENT, MapGraph, mermaid, routing_summary
+from zorkgpt.mapping.navigation import frontier, neighbourhood
+
+
+def evidence_of(record: TurnRecord, visited: Collection[int]) -> tuple[Evidence, ...]:
+    """Return the facts of a turn.
+
+    visited: ids of the locations at which a turn of the episode began
+    """
+    before, after = record.before, record.after
+    here = before.location.num if before.location else None
+    change = record.score_change
+    facts: list[tuple[EvidenceKind, str]] = []
+    if change:
+        facts.append(("score_up" if change > 0 else "score_down", f"score {change:+d}, now {after.score}"))
+    if before.inventory is not None and after.inventory is not None:
+        gained, lost = (
+            _names_missing(before.inventory, after.inventory),
+            _names_missing(after.inventory, before.inventory),
+        )
+        facts += [("item_gained", f"gained {gained}")] if gained else []
+        facts += [("item_lost", f"no longer carried: {lost}")] if lost else []
+    if after.died:
+        facts.append(("death", "the player died"))
+    evidence = [Evidence(record.turn, here, kind, text) for kind, text in facts]
+    if record.moved and after.location is not None and after.location.num not in visited:
+        text = f"first visit to {after.location.label}"
+        evidence.append(Evidence(record.turn, after.location.num, "new_room", text))
+    return tuple(evidence)
+
+
+def _names_missing(from_: tuple[GameObject, ...], of: tuple[GameObject, ...]) -> str:
+    known = {thing.num for thing in from_}
+    return ", ".join(thing.name or f"object #{thing.num}" for thing in of if thing.num not in known)
+
+
+LONGEST_TEXT = 400  # characters
+LONGEST_EVIDENCE = 200
+ELLIPSIS = "…"
+STALE = "no progress"
+OF_PLAYER = "the player's own"
+
+
+class CompletedObjective(BaseModel):
+    """An open objective that is achieved."""
+
+    id: int = Field(description="number of the open objective")
+    turn: int = Field(description="turn in which it was achieved")
+
+
+class DroppedObjective(BaseModel):
+    """An open objective to give up."""
+
+    id: int = Field(description="number of the open objective")
+    reason: str = Field("", description="why it is given up or what it is merged into")
+
+
+class FoundObjective(BaseModel):
+    """A new objective."""
+
+    text: str = Field(description="what to achieve, in one sentence")
+    location_id: int | None = Field(None, description="the location it is about, or null")
+    evidence: str = Field("", description="the knowledge, memory, exit, fact or turn that it comes from")
+
+
+class ObjectivesAnswer(BaseModel):
+    """Which objectives are achieved, which are given up, and which are new."""
+
+    reasoning: str = ""
+    completed: list[CompletedObjective] = Field(default_factory=list)
+    dropped: list[DroppedObjective] = Field(default_factory=list)
+    objectives: list[FoundObjective] = Field(default_factory=list, description="new objectives only")
+
+    @field_validator("objectives", mode="before")
+    @classmethod
+    def _plain_texts_are_objectives(cls, value: object) -> object:
+        """Accept plain texts for objectives, which models often give."""
+        if not isinstance(value, list):
+            return value
+        return [{"text": each} if isinstance(each, str) else each for each in value]
+
+
+def answer_of_player(record: TurnRecord) -> ObjectivesAnswer:
+    """Return the player's notes on objectives as an answer. They are based on the turn before."""
+    notes = record.objective_notes
+    return ObjectivesAnswer(
+        completed=[CompletedObjective(id=note.done, turn=record.turn - 1) for note in notes if note.done is not None],
+        objectives=[FoundObjective(text=note.new, evidence=OF_PLAYER) for note in notes if note.new],
+    )
+
+
+class ObjectiveUpdate:
+    """The objectives of an episode with the changes from a model's answer.
+
+    turn, location_id: of the answer
+    objectives: all of the episode by id, oldest first
+    changed: those that were found, completed or dropped, by id
+    refused: the rejected parts of the answer, with reasons
+    """
+
+    def __init__(self, objectives: Iterable[Objective], turn: int, location_id: int | None) -> None:
+        self.turn = turn
+        self.location_id = location_id
+        self.objectives = {objective.id: objective for objective in objectives}
+        self.changed: dict[int, Objective] = {}
+        self.refused: list[str] = []
+        self._taken = {text_key(each.text) for each in self.objectives.values() if each.status != "dropped"}
+
+    def take(
+        self,
+        answer: ObjectivesAnswer,
+        evidence: tuple[Evidence, ...],
+        known_locations: Collection[int],
+        *,
+        cap: int,
+        stale_after: int,
+    ) -> None:
+        """Apply the valid parts of the answer. Objectives that end come first, to make room for new ones.
+
+        known_locations: the ids of all known locations
+        cap: maximum number of open objectives
+        stale_after: turns without progress after which an objective is dropped
+        """
+        for completed in answer.completed:
+            id_, turn, objective = completed.id, completed.turn, self.objectives.get(completed.id)
+            if not 1 <= turn <= self.turn:
+                self.refused.append(f"completion of {id_}: turn {turn} was not played")
+            elif objective is not None and turn < objective.turn:
+                self.refused.append(f"completion of {id_}: it was found in turn {objective.turn}, after that turn")
+            else:
+                self._end(id_, "completed", f"turn {turn}")
+        for dropped in answer.dropped:
+            self._end(dropped.id, "dropped", cut_at(one_line(dropped.reason), LONGEST_EVIDENCE, mark=ELLIPSIS))
+        for objective in [each for each in self.objectives.values() if each.is_active]:
+            if self.turn - objective.last_progress(evidence) >= stale_after:
+                self._end(objective.id, "dropped", STALE)
+        for found in answer.objectives:
+            self._add(found, known_locations, cap)
+
+    def _end(self, id_: int, status: Literal["completed", "dropped"], ending: str) -> None:
+        objective = self.objectives.get(id_)
+        if objective is None or not objective.is_active:
+            self.refused.append(f"{status} {id_}: no such objective is open")
+        else:
+            ended = replace(objective, status=status, ended_turn=self.turn, ending=ending)
+            self.objectives[id_] = self.changed[id_] = ended
+
+    def _add(self, found: FoundObjective, known_locations: Collection[int], cap: int) -> None:
+        location_id = found.location_id
+        suffix = "" if location_id is None else f" (Location {location_id})"
+        line = cut_at(one_line(found.text), LONGEST_TEXT - len(suffix), mark=ELLIPSIS)
+        named = re.search(rf"\blocation #?{location_id}\b", line, re.IGNORECASE)
+        text = line if not line or named else line + suffix
+        if not text:
+            self.refused.append("an objective without a text")
+        elif location_id is not None and location_id not in known_locations:
+            self.refused.append(f"location {location_id} is not known: {text}")
+        elif text_key(text) in self._taken:
+            self.refused.append(f"known already: {text}")
+        elif sum(each.is_active for each in self.objectives.values()) >= cap:
+            self.refused.append(f"more than {cap} open: {text}")
+        else:
+            self._taken.add(text_key(text))
+            id_ = max(self.objectives, default=0) + 1
+            evidence = cut_at(one_line(found.evidence), LONGEST_EVIDENCE, mark=ELLIPSIS)
+            objective = Objective(id_, text, self.turn, self.location_id, evidence, location_id)
+            self.objectives[id_] = self.changed[id_] = objective
+
+
+MAX_ENDED_SHOWN = 5
+MAX_UNTRIED_ROOMS = 10
+RECENT_TURNS = 20
+SHORTEST_TEXT = 80  # characters of a text that is cut, before items are left out instead
+LONGEST_TITLE = 200  # characters
+LONGEST_DRAWING = 4000  # characters
+DRAWN_RADIUS = 2  # moves from here, if the whole map is longer
+NO_MEMORIES = "No memories available for current or adjacent locations"
+
+
+def memories_part(here: str, current: Sequence[Memory], adjacent: Mapping[str, Sequence[Memory]]) -> Part:
+    """Return the memories of this location and of at most five adjacent ones, the most useful first.
+
+    here: id and name of the location, in the form of the keys of ``adjacent``
+    """
+    useful_first = {
+        label: sorted(memories, key=_worth, reverse=True) for label, memories in adjacent.items() if memories
+    }
+    doors = sorted(useful_first, key=lambda label: _worth(useful_first[label][0]), reverse=True)[:MAX_ADJACENT]
+    items: list[list[Line]] = []
+    for memory in sorted(current, key=_worth, reverse=True):
+        heading = [] if items else [Line(f"## Memories for Current Location {here}:")]
+        items.append([*heading, *_memory_lines(memory)])
+    heading = [Line(""), Line("## Memories for Adjacent Locations:")]
+    for label in (label for label in useful_first if label in doors):
+        heading += [Line(""), Line(f"**Location {label}:**")]
+        for memory in useful_first[label]:
+            items.append([*heading, *_memory_lines(memory)])
+            heading = []
+    return Part("memories", items, keeps="best", least=SHORTEST_TEXT, empty=NO_MEMORIES)
+
+
+def _memory_lines(memory: Memory) -> list[Line]:
+    """Return the title and the text of a memory. A superseded one has only its title."""
+    status = "" if memory.status == MemoryStatus.ACTIVE else f" [{memory.status}]"
+    title = Line(f"  - [{memory.category}] {cut_at(memory.title, LONGEST_TITLE)}{status}")
+    is_given_up = memory.status == MemoryStatus.SUPERSEDED
+    return [title] if is_given_up else [title, Line("    ", one_line(memory.text))]
+
+
+def play_part(state: GameState, evidence: Iterable[Evidence], turns: int) -> Part:
+    """Return the command, facts, reasoning and response of the last ``turns`` turns.
+
+    Only the last turn with a room description contains it, to leave room for new text; the others refer to that turn.
+    """
+    facts = _facts_by_turn(evidence)
+    reasons = {entry.get("turn"): entry.get("reasoning") for entry in state.action_reasoning_history[-turns:]}
+    first = max(0, len(state.action_history) - turns)
+    rooms = {
+        line: room.turn
+        for room in state.room_descriptions.values()
+        for line in without_padding(room.text).splitlines()
+        if len(line) >= SHORTEST_REPEATED and room.turn > first
+    }
+    items = []
+    for turn, (action, response) in enumerate(state.action_history[first:], start=first + 1):
+        where = f" [{facts[turn]}]" if turn in facts else ""
+        lines = [Line(turn_text(turn, cut_at(one_line(action), LONGEST_ACTION), where=where))]
+        why = one_line(str(reasons.get(turn) or ""))
+        if why:
+            lines.append(Line("  Why: ", why, matters=False))
+        others = {line: described_in for line, described_in in rooms.items() if described_in != turn}
+        told = one_line(told_once(without_padding(response).splitlines(), others))
+        if told:
+            lines.append(Line("  Response: ", told, matters=turn in facts or turn == len(state.action_history)))
+        items.append(lines)
+    return Part("play", items, least=SHORTEST_TEXT, empty="")
+
+
+def map_part(game_map: MapGraph, here_id: int | None, here: str) -> Part:
+    """Return the map, the exits here and in adjacent rooms, the untried exits and the exploration statistics.
+
+    If the drawing is longer than ``LONGEST_DRAWING``, it is limited to ``DRAWN_RADIUS`` moves from here. It is left out
+    if it does not fit into the prompt.
+
+    here: the name and id of the location
+    """
+    names = game_map.room_names
+    graph = game_map.render_mermaid()
+    if here_id is not None and len(graph) > LONGEST_DRAWING:
+        near = neighbourhood(game_map, here_id, DRAWN_RADIUS)
+        graph = mermaid({room: name for room, name in names.items() if room in near}, game_map.connections)
+    drawing = f"## Map Visualization (Mermaid Format)\n{graph}"
+    if here_id is not None:
+        drawing += (
+            f"\n\nNote: Node IDs match location IDs in memories (L{here_id} = Location {here_id})"
+            f"\n**Current location**: L{here_id}\n"
+        )
+    untried = _untried_exits(game_map, here_id)
+    texts = [
+        drawing,
+        "" if here_id is None else routing_summary(here_id, names, game_map.connections),
+        f"\n## Untried Exits (nearest first)\n{untried}" if untried else "",
+        f"\n## Exploration Statistics\n- Rooms discovered: {len(game_map.rooms)}\n- Current location: {here}",
+    ]
+    return Part("map", [[Line(text)] for text in texts if text])
+
+
+def _untried_exits(game_map: MapGraph, here_id: int | None) -> str:
+    """Return a line for each room with untried exits: the exits and the route there, nearest rooms first.
+
+    Rooms without a known route come last.
+    """
+    within_reach = () if here_id is None else frontier(game_map, here_id)
+    ways = {room.location_id: ", ".join(map(one_line, room.route.commands)) for room in within_reach}
+    told = {number: f"; way there: {way}" if way else "" for number, way in ways.items()}
+    told.update((number, "; no way there is known") for number in sorted(game_map.rooms) if number not in ways)
+    lines = []
+    for number, way in told.items():
+        exits = ", ".join(map(one_line, game_map.untried_exits(number)))
+        if exits:
+            lines.append(f"- Location {number} ({one_line(game_map.room_names.get(number, ''))}): untried {exits}{way}")
+    return "\n".join(lines[:MAX_UNTRIED_ROOMS])
+
+
+def present_texts(game: GameState, objectives: Sequence[Objective], here: str) -> dict[str, str]:
+    """Return the fields of ``objectives_play.md`` that are never shortened. ``here``: name and id of the location."""
+    lines = [f"{each.id}. {each.text} (found in turn {each.turn})" for each in objectives if each.is_active] or [NONE]
+    ended = [each for each in objectives if not each.is_active]
+    lines += [f"- {each.status} in turn {each.ended_turn}: {each.text}" for each in ended[-MAX_ENDED_SHOWN:]]
+    score = game.previous_zork_score
+    return {
+        "objectives": "\n".join(lines),
+        "turn": str(game.turn_count),
+        "score": "not known" if score is None else str(score),
+        "location": here,
+        "inventory": ", ".join(name or "something unnamed" for name in game.current_inventory) or "nothing",
+    }
+
+
+def _worth(memory: Memory) -> tuple[bool, bool, bool, int, int]:
+    """Return the sort key for usefulness: dangers, then changes of score, then the newest; superseded ones last."""
+    return (
+        memory.status != MemoryStatus.SUPERSEDED,
+        memory.category == "DANGER",
+        bool(memory.score_change),
+        memory.episode,
+        last_turn(memory),
+    )
+
+
+def _facts_by_turn(evidence: Iterable[Evidence]) -> dict[int, str]:
+    """Return the facts of each turn on one line, grouped by location."""
+    facts: dict[int, dict[int | None, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for each in evidence:
+        facts[each.turn][each.location_id].append(one_line(each.text))
+    told = {}
+    for turn, by_place in facts.items():
+        lines = [("" if place is None else f"Location {place}: ") + ", ".join(by_place[place]) for place in by_place]
+        told[turn] = "; ".join(lines)
+    return told
