@@ -1,8 +1,8 @@
-"""The state of an episode follows from its turns only."""
+"""The state and the figures of an episode follow from its turns only."""
 
 from __future__ import annotations
 
-from session.game_state import GameState, PlayedAction
+from session.game_state import EpisodeProgress, GameState, NewBest, PlayedAction
 from session.values import AgentNote, GameObject, Location, Observation, Proposal, TurnRecord, Verdict
 
 YARD = Observation("Yard", Location(4, "Yard"), (), (), score=0, moves=0)
@@ -86,3 +86,28 @@ def test_the_agent_adds_replaces_and_drops_notes() -> None:
 def test_five_notes_of_300_characters_are_kept_the_latest_ones() -> None:
     assert noted(*(AgentNote(f"{number}") for number in range(7))) == ["2", "3", "4", "5", "6"]
     assert len(noted(AgentNote("x" * 400))[0]) == 300
+
+
+MILL, POND = Location(3, "Mill"), Location(8, "Pond")
+
+
+def played(number: int, after: Observation) -> TurnRecord:
+    return TurnRecord(1, number, Observation(""), (Proposal("wait"),), (Verdict(accepted=True),), after)
+
+
+def test_an_episode_is_counted_turn_by_turn() -> None:
+    progress = EpisodeProgress(Observation("Hm.", MILL, score=0))
+    scores = (5, 5, 0, 7)
+    for number, score in enumerate(scores, 1):
+        progress.count(played(number, Observation("Oh.", POND, score=score)), 0.5)
+    assert (progress.turns, progress.seconds, progress.rooms) == (4, 2.0, {3, 8})
+    assert (progress.latest.score, progress.best_score) == (7, 7)
+    assert progress.new_bests == [NewBest(1, 5), NewBest(4, 7)]
+
+
+def test_the_first_score_that_is_known_is_no_new_best() -> None:
+    progress = EpisodeProgress(Observation("Hm."))
+    assert (progress.best_score, progress.rooms) == (None, set())
+    progress.count(played(1, Observation("Oh.", score=5)), 1.0)
+    progress.count(played(2, Observation("Hm.")), 1.0)
+    assert (progress.best_score, progress.new_bests) == (5, [])

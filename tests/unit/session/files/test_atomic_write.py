@@ -76,17 +76,6 @@ def test_what_a_killed_process_left_is_removed_and_what_a_live_one_writes_is_not
     assert {*tmp_path.iterdir()} == {own, written}
 
 
-def test_a_symbolic_link_stays_one(tmp_path: Path) -> None:
-    real = tmp_path / "elsewhere" / "real.json"
-    real.parent.mkdir()
-    real.write_bytes(b"old")
-    link = tmp_path / "state.json"
-    link.symlink_to(real)
-    write_atomically(link, b"new")
-    assert link.is_symlink()
-    assert real.read_bytes() == b"new"
-
-
 def test_a_file_that_cannot_be_written_is_a_store_error_that_names_it(tmp_path: Path) -> None:
     path = tmp_path / "no such folder" / "state.json"
     with pytest.raises(StoreError, match=r"state\.json cannot be written: No such file"):
@@ -157,11 +146,3 @@ def test_the_version_before_is_kept_with_its_permissions(tmp_path: Path, kind: t
         write_atomically(path, content, backup=backup)
     assert (path.read_bytes(), backup.read_bytes()) == (b"third", b"second")
     assert (mode_of_file(path), mode_of_file(backup)) == (0o640, 0o640)
-
-
-def test_a_kept_version_stays_as_it_was_when_its_successor_is_edited_in_place(tmp_path: Path) -> None:
-    path, backup = tmp_path / "state.json", tmp_path / "state.json.backup"
-    write_atomically(path, b"first")
-    write_atomically(path, b"second", backup=backup)
-    path.write_bytes(b"by hand")
-    assert backup.read_bytes() == b"first"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,16 +19,21 @@ from session.events import EpisodeStarted, Event, RunPaused, TurnPlayed
 from session.files.journal import (
     _SUM_FIELD,
     _SUM_LENGTH,
+    JOURNAL_FILE,
     Journal,
+    JournalFollower,
     Manifest,
     _sum,
     new_run_id,
     read_journal,
     read_manifest,
 )
+from session.files.shared_files import GrowingFile
 from session.values import GameObject, Location, Observation, Proposal, Reading, TurnRecord, Verdict
 from tests.fixtures.earlier_version import written_by_version_3
 from tests.fixtures.full_disk import no_file_may_pass
+from tests.fixtures.run_events import turn_played
+from tests.unit.zorkgpt.report.dye_runs import played, started, turn
 
 if TYPE_CHECKING:
     Objects = tuple[int, ...]
@@ -77,14 +83,16 @@ def journaled(runs: Path) -> Path:
     return journal.folder / "journal.jsonl"
 
 
-def test_what_was_appended_is_read_back_equal_and_in_order(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest())
-    for event in EVENTS:
+def test_what_was_appended_is_in_the_file_at_once_equal_and_in_order(tmp_path: Path) -> None:
+    written = manifest()
+    journal = Journal.create(tmp_path, written)
+    for number, event in enumerate(EVENTS, start=1):
         journal.append(event)
+        lines = list(read_journal(journal.folder))
+        assert [line.event for line in lines] == EVENTS[:number]
+        assert [line.seq for line in lines] == [1, 2, 3][:number]
     journal.close()
-    lines = list(read_journal(journal.folder))
-    assert [line.event for line in lines] == EVENTS
-    assert [line.seq for line in lines] == [1, 2, 3]
+    assert read_manifest(journal.folder) == written
 
 
 def test_a_turn_does_not_repeat_what_the_line_before_it_says(tmp_path: Path) -> None:
@@ -102,10 +110,10 @@ def test_turns_are_read_back_whole_whatever_they_begin_with(turns: list[tuple[bo
     """Each begins with the last observation, or with another one, for example after a restored game."""
     seen = BEFORE
     events: list[Event] = [EVENTS[0]]
-    for turn, (goes_on, before, after) in enumerate(turns):
-        begin = seen if goes_on else replace(BEFORE, moves=turn, parents=before)
-        seen = replace(AFTER, moves=turn, parents=after)
-        events.append(TurnPlayed(replace(RECORD, turn=turn, before=begin, after=seen), 0.5))
+    for number, (goes_on, before, after) in enumerate(turns):
+        begin = seen if goes_on else replace(BEFORE, moves=number, parents=before)
+        seen = replace(AFTER, moves=number, parents=after)
+        events.append(TurnPlayed(replace(RECORD, turn=number, before=begin, after=seen), 0.5))
     with TemporaryDirectory() as folder:
         journal = Journal.create(Path(folder), manifest())
         for event in events:
@@ -126,13 +134,6 @@ def test_a_journal_of_an_earlier_version_is_read_and_goes_on(tmp_path: Path) -> 
         TurnPlayed(replace(RECORD, turn=6, before=AFTER), 0.25)
     ]
     assert [json.loads(line)["v"] for line in path.read_bytes().splitlines()] == [3, 3, 3, 4]
-
-
-def test_an_event_is_in_the_file_before_append_returns(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest())
-    journal.append(EVENTS[0])
-    assert [line.event for line in read_journal(journal.folder)] == EVENTS[:1]
-    journal.close()
 
 
 @pytest.mark.parametrize("cut", [1, 40])
@@ -156,13 +157,6 @@ def test_a_line_that_was_taken_out_is_missed(tmp_path: Path) -> None:
     path = journaled(tmp_path)
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[2])
-    with pytest.raises(StoreError, match=r"journal\.jsonl:2"):
-        list(read_journal(path.parent))
-
-
-def test_a_line_that_was_tampered_with_is_named(tmp_path: Path) -> None:
-    path = journaled(tmp_path)
-    path.write_bytes(path.read_bytes().replace(b'"turn":5', b'"turn":"five"'))
     with pytest.raises(StoreError, match=r"journal\.jsonl:2"):
         list(read_journal(path.parent))
 
@@ -210,13 +204,6 @@ def test_a_pipe_or_a_link_elsewhere_in_a_run_folder_is_refused_at_once(tmp_path:
     assert not (tmp_path / "precious").exists()
 
 
-def test_the_manifest_is_read_back_equal(tmp_path: Path) -> None:
-    written = manifest()
-    journal = Journal.create(tmp_path, written)
-    journal.close()
-    assert read_manifest(journal.folder) == written
-
-
 def test_a_name_that_is_not_utf8_is_one_clear_error_and_leaves_no_folder(tmp_path: Path) -> None:
     command = ("zorkgpt", "run", "--workdir", os.fsdecode(b"\xff"))
     with pytest.raises(StoreError, match=r"an argument is not UTF-8: .*'\\udcff'"):
@@ -230,7 +217,8 @@ def test_a_run_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> 
         Journal.create(tmp_path / "runs", manifest())
 
 
-def test_run_ids_do_not_repeat() -> None:
+def test_run_ids_are_the_time_to_the_second_and_four_digits_and_do_not_repeat() -> None:
+    assert re.fullmatch(r"20\d{6}-\d{6}-[0-9a-f]{4}", new_run_id())
     assert new_run_id() != new_run_id()
 
 
@@ -262,3 +250,82 @@ def test_a_journal_that_is_opened_again_goes_on_behind_its_last_whole_line(tmp_p
     journal.append(EVENTS[0])
     journal.close()
     assert [line.event for line in read_journal(path.parent)] == [*EVENTS, EVENTS[0]]
+
+
+def test_one_of_which_nothing_is_whole_begins_anew(tmp_path: Path) -> None:
+    (tmp_path / "journal.jsonl").write_bytes(b'{"v": 2, "se')
+    journal = Journal.reopen(tmp_path, list(read_journal(tmp_path)), None)
+    journal.append(turn_played(1.0))
+    journal.close()
+    assert [line.event for line in read_journal(tmp_path)] == [turn_played(1.0)]
+
+
+def test_it_is_no_program(tmp_path: Path) -> None:
+    Journal(tmp_path).close()
+    assert not (tmp_path / "journal.jsonl").stat().st_mode & 0o111
+
+
+def test_a_new_run_is_for_its_user_alone(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path, manifest())
+    journal.close()
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (journal.folder, journal.folder / "manifest.json")}
+    assert modes == {journal.folder.name: 0o700, "manifest.json": 0o600}
+
+
+def test_one_that_is_missing_is_named_with_the_reason(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=f"^cannot read {tmp_path / 'journal.jsonl'}: No such file or directory$"):
+        list(read_journal(tmp_path))
+
+
+def test_each_whole_line_is_read_once(tmp_path: Path) -> None:
+    file = tmp_path / "lines"
+    growing = GrowingFile(file)
+    assert growing.new_lines() == []
+    file.write_bytes(b"one\ntwo\nthr")
+    assert growing.new_lines() == [b"one", b"two"]
+    assert growing.new_lines() == []
+    file.write_bytes(b"one\ntwo\nthree\n")
+    assert growing.new_lines() == [b"three"]
+
+
+def test_what_takes_the_place_of_lines_that_a_resumed_run_cut_off_is_read(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path, manifest())
+    follower = JournalFollower(journal.folder)
+    journal.append(started())
+    journal.append(played(turn(1, "pull chain")))
+    assert [line.seq for line in follower.new_lines()] == [1, 2]
+    journal.close()
+    lines = list(read_journal(journal.folder))
+    reopened = Journal.reopen(journal.folder, lines[:1], lines[0])
+    assert follower.new_lines() == []
+    reopened.append(played(turn(1, "look")))
+    reopened.close()
+    (line,) = follower.new_lines()
+    assert line.event == played(turn(1, "look"))
+
+
+def test_a_line_that_is_longer_than_the_pause_that_it_takes_the_place_of_is_read(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path, manifest())
+    follower = JournalFollower(journal.folder)
+    journal.append(started())
+    journal.append(RunPaused("interrupted", 1, 0))
+    assert [line.seq for line in follower.new_lines()] == [1, 2]
+    journal.close()
+    lines = list(read_journal(journal.folder))
+    reopened = Journal.reopen(journal.folder, lines[:1], lines[0])
+    reopened.append(played(turn(1, "look")))
+    reopened.append(RunPaused("interrupted", 1, 0))
+    reopened.close()
+    assert [line.event for line in follower.new_lines()] == [played(turn(1, "look")), RunPaused("interrupted", 1, 0)]
+    assert follower.new_lines() == []
+
+
+def test_a_journal_that_is_damaged_is_an_error(tmp_path: Path) -> None:
+    journal = Journal.create(tmp_path, manifest())
+    follower = JournalFollower(journal.folder)
+    journal.append(started())
+    journal.close()
+    with (journal.folder / JOURNAL_FILE).open("ab") as file:
+        file.write(b"no line\n")
+    with pytest.raises(StoreError, match="not a line of a journal"):
+        follower.new_lines()

@@ -1,15 +1,33 @@
-"""Runs are found by id and by path, and the episodes of a work folder are numbered across its runs."""
+"""Runs are found by id and by path, played by one process, and number their episodes across a work folder."""
 
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
+import sys
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
+from typing import Any
 
 import pytest
 
 from session.errors import StoreError
-from session.files.run_folders import SharedFile, SharedFiles, find_run, fork_folder, run_folders, take_episode_numbers
+from session.events import RunPaused
+from session.files.journal import Journal, Manifest
+from session.files.run_folders import (
+    SharedFile,
+    SharedFiles,
+    claimed,
+    digests_at_start,
+    find_run,
+    fork_folder,
+    is_claimed,
+    run_folders,
+    take_episode_numbers,
+)
+from tests.fixtures.run_events import turn_played
 
 RUN = "20260131-184500-1a2b"
 LATER_RUN = "20260302-091500-9f9f"
@@ -30,14 +48,14 @@ def test_a_run_is_found_by_its_id_and_by_its_path(workdir: Path) -> None:
     assert find_run(workdir / "elsewhere", str(folder)) == folder
 
 
-def test_an_unknown_run_is_an_error_that_names_the_closest(workdir: Path) -> None:
-    with pytest.raises(StoreError, match=f"no run 20260131-184500-1a2c in .*; there is {RUN}"):
-        find_run(workdir, "20260131-184500-1a2c")
-
-
-def test_where_none_is_close_the_last_run_is_named(workdir: Path) -> None:
-    with pytest.raises(StoreError, match=f"there is {LATER_RUN}, {RUN}$"):
-        find_run(workdir, "x")
+@pytest.mark.parametrize(
+    ("run", "named"), [("20260131-184500-1a2c", f"there is {RUN}"), ("x", f"there is {LATER_RUN}, {RUN}$")]
+)
+def test_an_unknown_run_is_an_error_that_names_the_closest_or_else_the_last_ones(
+    workdir: Path, run: str, named: str
+) -> None:
+    with pytest.raises(StoreError, match=f"no run {run} in .*; {named}"):
+        find_run(workdir, run)
 
 
 @pytest.mark.parametrize("run", ["notes", "", ".", "../runs"])
@@ -49,6 +67,8 @@ def test_a_folder_that_is_no_run_is_not_taken_for_one(workdir: Path, run: str) -
 def test_where_there_are_no_runs_the_error_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="holds none yet"):
         find_run(tmp_path, RUN)
+    with pytest.raises(StoreError, match=f"^there is no run yet in {tmp_path / 'runs'}$"):
+        find_run(tmp_path)
 
 
 def test_an_id_cannot_lead_out_of_the_runs(workdir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,3 +122,80 @@ def test_a_folder_in_the_place_of_a_shared_file_is_named(tmp_path: Path) -> None
     (tmp_path / "work" / "Memories.md").mkdir(parents=True)
     with pytest.raises(StoreError, match=r"Memories.md cannot be removed: "):
         files.restore_from(tmp_path / "start")
+
+
+PLAY = """
+import sys
+from pathlib import Path
+from session.files.run_folders import claimed
+with claimed(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+MANIFEST: dict[str, Any] = {
+    "run_id": "20260131-184500-1a2b",
+    "created": "2026-01-31T18:45:00Z",
+    "command": ("zorkgpt", "run"),
+    "configuration": {},
+    "story": "lock",
+    "story_path": "lock.z5",
+    "story_sha256": "5" * 64,
+    "seeds": (1,),
+    "first_episode": 1,
+    "model": "scripted",
+    "versions": {},
+    "assistance": (),
+}
+
+
+class TestWhoPlays:
+    def test_another_process_while_it_plays(self, tmp_path: Path) -> None:
+        with subprocess.Popen(
+            [sys.executable, "-c", PLAY, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as player:
+            assert player.stdout is not None
+            player.stdout.readline()
+            assert is_claimed(tmp_path)
+            with (
+                pytest.raises(StoreError, match=f"run {tmp_path.name} is being played by another process"),
+                claimed(tmp_path),
+            ):
+                pass
+            player.communicate()
+        assert not is_claimed(tmp_path)
+
+
+class TestWhichRun:
+    def test_without_a_name_it_is_the_newest_that_has_a_manifest(self, tmp_path: Path) -> None:
+        for run in ("20260131-184500-1a2b", "20260302-091500-9f9f", "20260303-000000-0000"):
+            (tmp_path / "runs" / run).mkdir(parents=True)
+            if not run.endswith("-0000"):
+                (tmp_path / "runs" / run / "manifest.json").touch()
+        assert find_run(tmp_path) == tmp_path / "runs" / "20260302-091500-9f9f"
+
+    def test_without_a_name_it_is_not_one_without_a_turn_that_nobody_plays(self, tmp_path: Path) -> None:
+        played, unplayed = "20260131-184500-1a2b", "20260302-091500-9f9f"
+        for run in (played, unplayed):
+            journal = Journal.create(tmp_path / "runs", Manifest(**MANIFEST | {"run_id": run}))
+            journal.append(turn_played(1.0) if run == played else RunPaused("no connection", 1, 0))
+            journal.close()
+        assert find_run(tmp_path).name == played
+        with claimed(tmp_path / "runs" / unplayed):
+            assert find_run(tmp_path).name == unplayed
+        rmtree(tmp_path / "runs" / played)
+        assert find_run(tmp_path).name == unplayed
+
+
+class TestTheStart:
+    def test_the_manifest_and_the_copies_are_known_by_their_digests(self, tmp_path: Path) -> None:
+        files = {"manifest.json": b"{}", "start/Memories.md": b"# M", "start/lexicon.json": b""}
+        (tmp_path / "start").mkdir()
+        for name, content in files.items():
+            (tmp_path / name).write_bytes(content)
+        assert digests_at_start(tmp_path) == {name: sha256(content).hexdigest() for name, content in files.items()}
+
+    def test_what_cannot_be_read_is_said_with_the_reason(self, tmp_path: Path) -> None:
+        with pytest.raises(StoreError, match=f"cannot read what {tmp_path} keeps of its start: No such file"):
+            digests_at_start(tmp_path)

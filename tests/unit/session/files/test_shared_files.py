@@ -1,4 +1,4 @@
-"""Files that are not what they should be are refused in one line, unread and untouched."""
+"""Files of several processes: their names and owners, and that others are refused in one line, unread."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from session.errors import StoreError
-from session.files.shared_files import LARGEST, locked, read_shared, write_atomically
+from session.files.shared_files import (
+    LARGEST,
+    archive_name,
+    is_plain_name,
+    is_reserved,
+    locked,
+    read_shared,
+    write_atomically,
+    writers_besides_user,
+)
 
 HOLD_LOCK = """
 import sys
@@ -49,7 +58,7 @@ def test_a_lock_that_another_process_holds_is_waited_for_and_then_said(folder: P
         with pytest.raises(StoreError, match=r"a\.md is locked by another program, and still was after 0\.05 s"):
             with_lock(folder / "a.md", timeout=0.05)
         holder.communicate()
-    with_lock(folder / "a.md", timeout=0.05)
+    with_lock(folder / "new" / "a.md", timeout=0.05)
 
 
 def test_a_lock_that_cannot_be_had_says_why_and_touches_nothing_outside(folder: Path, tmp_path: Path) -> None:
@@ -58,11 +67,6 @@ def test_a_lock_that_cannot_be_had_says_why_and_touches_nothing_outside(folder: 
     with pytest.raises(StoreError, match=r"a\.md cannot be locked for writing: "):
         with_lock(folder / "a.md")
     assert (tmp_path / "outside").read_text() == "precious"
-
-
-def test_a_lock_makes_its_folder(folder: Path) -> None:
-    with_lock(folder / "new" / "a.md")
-    assert (folder / "new").is_dir()
 
 
 def test_what_a_file_holds_is_read_and_no_file_is_none(folder: Path) -> None:
@@ -98,18 +102,12 @@ def test_a_huge_file_is_refused_without_the_memory_to_hold_it(folder: Path) -> N
     assert "it has 102,400 MiB" in result.stderr.splitlines()[-1]
 
 
-def test_a_pipe_is_not_waited_for(folder: Path) -> None:
-    os.mkfifo(folder / "a.md")
-    assert "not a regular file" in refusal(folder / "a.md")
-
-
-def test_a_folder_in_place_of_the_file_is_refused(folder: Path) -> None:
-    (folder / "a.md").mkdir()
-    assert "Is a directory" in refusal(folder / "a.md")
-
-
-def test_a_file_in_place_of_the_folder_is_refused(folder: Path) -> None:
+def test_what_is_no_regular_file_in_a_folder_is_refused_at_once(folder: Path) -> None:
+    os.mkfifo(folder / "pipe.md")
+    (folder / "folder.md").mkdir()
     (folder / "file").touch()
+    assert "not a regular file" in refusal(folder / "pipe.md")
+    assert "Is a directory" in refusal(folder / "folder.md")
     assert "Not a directory" in refusal(folder / "file" / "a.md")
 
 
@@ -148,3 +146,60 @@ def test_a_link_to_itself_is_refused_and_stays(folder: Path) -> None:
     with pytest.raises(StoreError, match="leads nowhere"):
         write_atomically(folder / "a.md", b"new")
     assert (folder / "a.md").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["a.md", ".hidden", "...", "Café 2", "a\\b"])
+def test_a_plain_name_is_of_a_file_in_the_folder_itself(tmp_path: Path, name: str) -> None:
+    assert is_plain_name(name)
+    assert (tmp_path / name).resolve().parent == tmp_path.resolve()
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "/etc/x", "a/b", "a/", "a\nb", "a\0b", "\x1b[2J", "a\u202eb"])
+def test_what_leads_elsewhere_or_cannot_be_seen_is_no_plain_name(name: str) -> None:
+    assert not is_plain_name(name)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["runs", "FORKS", "story.json", "x.lock", "Memories.md.backup"], True),
+        (["Memories.md", "moor", "story", "runs.md"], False),
+    ],
+)
+def test_what_the_program_makes_in_a_work_folder_is_reserved_however_it_is_spelt(
+    names: list[str], expected: bool
+) -> None:
+    assert {is_reserved(name) for name in names} == {expected}
+
+
+@pytest.mark.parametrize(("name", "archive"), [("notes.md", "notes.archive.md"), ("notes", "notes.archive")])
+def test_the_archive_is_named_for_its_knowledge(name: str, archive: str) -> None:
+    assert archive_name(name) == archive
+
+
+SOMEBODY = 4321
+
+
+def status(uid: int, mode: int) -> os.stat_result:
+    return os.stat_result((0o100000 | mode, 0, 0, 1, uid, 0, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    ("uid", "modes", "told"),
+    [
+        (os.geteuid(), [0o600, 0o644, 0o755, 0o444], ""),
+        (0, [0o600, 0o644, 0o755, 0o444], ""),
+        (os.geteuid(), [0o620, 0o664, 0o602, 0o666, 0o777], "others can write it"),
+        (SOMEBODY, [0o644], f"it belongs to user {SOMEBODY}"),
+    ],
+)
+def test_others_may_have_written_their_own_files_and_those_open_to_them(uid: int, modes: list[int], told: str) -> None:
+    for mode in modes:
+        writers = writers_besides_user(status(uid, mode))
+        assert told in writers if told else writers == ""
+
+
+def test_the_owner_is_named_as_the_system_names_them(tmp_path: Path) -> None:
+    (tmp_path / "mine").touch(mode=0o600)
+    (tmp_path / "mine").chmod(0o666)
+    assert writers_besides_user((tmp_path / "mine").stat()).startswith(f"it belongs to {(tmp_path / 'mine').owner()}")
