@@ -366,11 +366,11 @@ class RouteManager(BaseManager):
         rooms = {route.goal.number for route in (*routes, *self.book.routes) if route.goal.kind == "room"}
         start = next((route.start.location_id for route in (*routes, *self.book.routes)), None)
         if self._map is None or start is None:
-            return tuple(sorted(rooms)[:MOST_ROOMS])
+            return tuple(sorted(rooms))
         ways = {room: shortest_route(self._map.game_map, start, room) for room in rooms}
         far = {room: len(way.commands) if way else 0 for room, way in ways.items()}
         untried = {room: bool(self._map.game_map.untried_exits(room)) for room in rooms}
-        return tuple(sorted(rooms, key=lambda room: (not untried[room], -far[room], room))[:MOST_ROOMS])
+        return tuple(sorted(rooms, key=lambda room: (not untried[room], -far[room], room)))
 
     def _by_gain_per_turn(self, found: tuple[KnownRoute, int]) -> tuple[float, int, int]:
         route, done = found

@@ -63,7 +63,7 @@ class RouteBook:
 class Learnt:
     """An edit: adds the routes of an episode.
 
-    rooms: the rooms to which routes are wanted
+    rooms: the rooms to which routes are wanted, the most wanted first
     tried: how often each command was chosen at each location in the episode
     said, fatal: as in ``RouteBook``, of the episode
     """
@@ -79,7 +79,7 @@ class Learnt:
         every = (*document.routes, *self.routes)
         scores = sorted({route.goal.number for route in every if route.goal.kind == "score"}, reverse=True)
         things = dict.fromkeys(route.goal.number for route in every if route.goal.kind == "thing")
-        wanted = {"score": scores[:MOST_SCORES], "room": self.rooms, "thing": tuple(things)[:MOST_THINGS]}
+        wanted = {"score": scores[:MOST_SCORES], "room": self.rooms[:MOST_ROOMS], "thing": tuple(things)[:MOST_THINGS]}
         kept = tuple(route for route in document.routes if route.goal.number in wanted[route.goal.kind])
         book = document if kept == document.routes else replace(document, routes=kept)
         for route in self.routes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,10 @@ from managers.routes.document import (
     parse_routes,
 )
 from session.errors import StoreError
-from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
+from session.route import Goal, KnownRoute, Proof, RouteStep, Tries, Waypoint
 
 FILE = Path("routes.json")
+BOOK = RouteBook()
 EMPTY = '{"routes": [{"number": 1, "goal": {"kind": "room", "number": 2}, "start": {}, "steps": [], "episode": 1}]}'
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 
@@ -45,7 +47,16 @@ def test_what_is_written_is_read_again(made: list[tuple[str, str, int]]) -> None
     assert parse_routes(written.render(), FILE) == written
 
 
-def test_every_command_of_a_route_has_a_line_of_its_own() -> None:
+def test_every_command_has_a_line_of_its_own_and_no_field_that_is_as_usual_is_written() -> None:
+    written = Learnt((route("a"),), tried={7: {"up": 1}, 9: {"wait": 2}}, said=frozenset({"0badcafe"})).apply_to(BOOK)
+    point = '"location_id": 9, "place": "Loft", "score": 5, "carried": []'
+    assert written.render() == (
+        '{"version": 1, "latest": 1, "routes": [\n'
+        ' {"number": 1, "goal": {"kind": "score", "number": 5}, '
+        '"start": {"location_id": 1, "place": "Yard", "score": 0, "carried": []}, "episode": 1, "steps": [\n'
+        f'  {{"command": "a", "leads_to": {{{point}}}}}]}}],\n'
+        '"tried": {\n "7": {"up": 1},\n "9": {"wait": 2}},\n"said": ["0badcafe"]}\n'
+    )
     lines = book(route("abc", spare=route("abcd").steps)).render().splitlines()
     assert [line.count('"command"') for line in lines].count(1) == 7
 
@@ -57,10 +68,12 @@ def test_the_shortest_route_to_a_goal_is_kept_and_one_that_carries_more_in_few_c
     assert commands_of(book(route("a" * 10), route("b" * 16, carried=1))) == ["a" * 10]
 
 
-def test_what_was_tried_adds_up_and_is_written() -> None:
-    once = Learnt((), tried={7: {"up": 1}}).apply_to(RouteBook())
-    twice = Learnt((), tried={7: {"up": 2, "down": 1}, 9: {"wait": 1}}).apply_to(once)
+def test_what_was_tried_said_and_fatal_adds_up_and_is_written() -> None:
+    once = Learnt((), tried={7: {"up": 1}}, said=frozenset({"0badcafe"}), fatal={"a": ("jump",)}).apply_to(BOOK)
+    more = Learnt((), tried={7: {"up": 2, "down": 1}, 9: {"wait": 1}}, fatal={"a": ("dive", "jump")})
+    twice = more.apply_to(once)
     assert twice.tried == {7: {"up": 3, "down": 1}, 9: {"wait": 1}}
+    assert (twice.said, twice.fatal) == ({"0badcafe"}, {"a": ("jump", "dive")})
     assert parse_routes(twice.render(), FILE) == twice
 
 
@@ -71,12 +84,12 @@ def test_what_cannot_be_trusted_gives_way_to_any_other() -> None:
 
 def test_the_highest_scores_the_wanted_rooms_and_the_things_found_first_are_kept() -> None:
     scores = [route("a" * number, Goal("score", number)) for number in range(1, 6)]
-    rooms = [route("b" * number, Goal("room", number)) for number in range(1, 6)]
+    rooms = [route("b" * number, Goal("room", number)) for number in range(1, 9)]
     things = [route("c" * number, Goal("thing", number)) for number in range(1, 7)]
-    kept = book(*scores, *rooms, *things, rooms=(2, 4))
+    kept = book(*scores, *rooms, *things, rooms=(2, 3, 4, 5, 6, 7, 8))
     assert [(each.goal.kind, each.goal.number) for each in kept.routes] == [
         *(("score", number) for number in (3, 4, 5)),
-        *(("room", number) for number in (2, 4)),
+        *(("room", number) for number in (2, 3, 4, 5, 6, 7)),
         *(("thing", number) for number in (1, 2, 3, 4)),
     ]
 
@@ -98,6 +111,35 @@ def test_a_route_that_stops_is_taken_as_it_was_played_from_then_on() -> None:
     stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
     assert commands_of(stopped) == ["abc"]
     assert (stopped.routes[0].stops, stopped.routes[0].spare) == ({3: 1}, ())
+
+
+def test_a_stop_is_counted_at_its_command_among_all_that_were_played() -> None:
+    kept = book(route("ab", spare=route("bab").steps))
+    stopped = FollowedRoute(kept.routes[0].key, stopped_at=2).apply_to(kept)
+    assert stopped.routes[0].stops == {3: 1}
+    stopped = FollowedRoute(stopped.routes[0].key, stopped_at=1).apply_to(stopped)
+    assert (stopped.routes[0].stops, commands_of(stopped)) == ({3: 1, 1: 1}, ["bab"])
+
+
+@pytest.mark.parametrize(("start", "tries"), [(0, (1, 1, {})), (1, (0, 0, {1: Tries(1, 1)}))])
+def test_a_route_that_came_to_its_end_has_worked_from_where_it_was_joined(start: int, tries: object) -> None:
+    kept = book(route("ab"))
+    edit = FollowedRoute(kept.routes[0].key, start=start) if start else FollowedRoute(kept.routes[0].key)
+    (followed,) = edit.apply_to(kept).routes
+    assert (followed.followed, followed.worked, followed.joined) == tries
+    assert followed.stops == {}
+
+
+def test_a_route_that_wins_no_points_is_no_route_to_a_score() -> None:
+    for points, kept in ((0, []), (1, ["a"])):
+        won = replace(route("a"), steps=(RouteStep("a", Waypoint(9, "Loft", points)),))
+        assert commands_of(book(won)) == kept
+
+
+def test_a_form_that_stopped_at_its_first_command_is_not_learnt_again() -> None:
+    kept = book(route("cd", spare=route("acd").steps))
+    stopped = FollowedRoute(kept.routes[0].key, stopped_at=1).apply_to(kept)
+    assert commands_of(Learnt((route("ce", spare=route("ace").steps),)).apply_to(stopped)) == ["acd"]
 
 
 def test_a_shortened_form_that_stopped_does_not_take_the_place_of_the_whole_one_again() -> None:
