@@ -41,6 +41,8 @@ def test_a_run_leaves_files_closed_and_closes_what_it_copies_of_them(played: tup
     for folder in (workdir, run / "start", run / "end"):
         found = modes(folder, CLOSED)
         assert found == dict.fromkeys(CLOSED, 0o600), folder
+    assert stat.S_IMODE(run.stat().st_mode) == 0o700
+    assert modes(run, ("manifest.json",)) == {"manifest.json": 0o600}
     backups = modes(workdir, tuple(f"{name}.backup" for name in CLOSED))
     assert backups
     assert set(backups.values()) == {0o600}
@@ -53,9 +55,3 @@ def test_a_memory_added_by_hand_leaves_them_closed(played: tuple[Path, Path]) ->
     assert added.status == 0, added
     assert "The stair is slippery" in (workdir / "Memories.md").read_text()
     assert set(modes(workdir, ("Memories.md", "Memories.md.backup")).values()) == {0o600}
-
-
-def test_the_folder_of_a_new_run_is_the_users_alone(played: tuple[Path, Path]) -> None:
-    _, run = played
-    assert stat.S_IMODE(run.stat().st_mode) == 0o700
-    assert modes(run, ("manifest.json",)) == {"manifest.json": 0o600}

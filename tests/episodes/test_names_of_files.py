@@ -1,16 +1,37 @@
-"""What a run makes in its work folder has a name that an option gives, or one that no option and no story may take."""
+"""A run's files have the names that options give, or names that no option and no story may take."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from orchestration.history import Branch
 from orchestration.learning import shared_files
 from session.errors import ConfigurationError
 from session.files.shared_files import is_reserved
 from session.game_configuration import GameConfiguration
-from tests.fixtures.prompted_run import play_prompted
+from tests.fixtures.doomed_run import STORY
+from tests.fixtures.prompted_run import fork_of, play_prompted
+from tests.fixtures.whole_run import verify_run
+
+OWN_NAMES: dict[str, Any] = {
+    "knowledge_file": "notes.md",
+    "map_state_file": "atlas.json",
+    "simple_memory": {"memory_file": "places.md"},
+}
+ARCHIVE = "# Archive of the knowledge base\n\n- The tide turns at noon (in Mechanics until Ep1, T9)\n"
+
+
+def test_a_run_with_file_names_of_its_own_is_repeated_exactly_and_its_fork_has_the_archive(tmp_path: Path) -> None:
+    (tmp_path / "notes.archive.md").write_text(ARCHIVE)
+    play_prompted(STORY, tmp_path, turns=5, **OWN_NAMES)
+    replayed = verify_run(STORY, tmp_path)
+    assert replayed.difference is None
+    assert replayed.is_whole
+    fork = fork_of(STORY, tmp_path, Branch(1, 3))
+    assert (fork.folder / "notes.archive.md").read_text() == ARCHIVE
 
 
 def test_no_name_in_a_work_folder_can_be_taken_by_something_else(own_story: Path, tmp_path: Path) -> None:

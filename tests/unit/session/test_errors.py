@@ -23,16 +23,12 @@ def error_of(value: object) -> ValidationError:
     return raised.value
 
 
-def test_a_problem_is_named_by_its_place() -> None:
+def test_a_problem_is_named_by_its_place_or_by_the_name_of_the_whole() -> None:
     error = error_of({"inner": {"size": "wide"}})
     assert problems_in(error) == [
         "inner.size: Input should be a valid integer, unable to parse string as an integer",
         "inner.name: Field required",
     ]
     assert first_problem(error) == problems_in(error)[0]
-
-
-def test_a_problem_with_all_of_it_has_the_name_that_it_is_given() -> None:
-    error = error_of(7)
-    assert first_problem(error).startswith("the file: ")
-    assert first_problem(error, "the object").startswith("the object: ")
+    assert first_problem(error_of(7)).startswith("the file: ")
+    assert first_problem(error_of(7), "the object").startswith("the object: ")

@@ -13,39 +13,21 @@ def record(before: Observation, action: str, after: Observation, turn: int = 1) 
     return TurnRecord(1, turn, before, (Proposal(action, f"why {action}"),), (Verdict(True),), after)
 
 
-def test_a_new_state_shows_the_opening() -> None:
+def test_a_state_begins_with_the_opening_and_a_turn_moves_the_present_and_keeps_the_past() -> None:
     state = GameState(episode=3)
+    assert GameState(episode_id="the-third-try").episode_id == "the-third-try"
     state.begin(YARD)
     assert (state.episode_id, state.turn_count) == ("3", 0)
     assert (state.current_room_id, state.current_room_name_for_map) == (4, "Yard")
     assert state.visited_locations == set()
-
-
-def test_an_episode_may_have_a_name_of_its_own() -> None:
-    state = GameState(episode_id="the-third-try")
-    assert (state.episode_id, state.episode) == ("the-third-try", 1)
-    state.episode_id = "renamed"
-    assert state.episode_id == "renamed"
-
-
-def test_recording_a_turn_moves_the_present_and_keeps_the_past() -> None:
-    state = GameState()
-    state.begin(YARD)
     state.record(record(YARD, "in", SHED))
-    assert state.turn_count == 1
+    assert (state.turn_count, state.previous_zork_score) == (1, 5)
     assert (state.current_room_id, state.current_room_name_for_map) == (9, "Location #9")
     assert state.current_inventory == ["rope"]
-    assert state.previous_zork_score == 5
     assert state.action_history == [PlayedAction("in", "Shed")]
     entry = state.action_reasoning_history[0]
     assert (entry["turn"], entry["reasoning"], entry["action"]) == (1, "why in", "in")
-
-
-def test_a_location_counts_as_visited_once_a_first_turn_there_is_complete() -> None:
-    state = GameState()
-    state.begin(YARD)
-    state.record(record(YARD, "in", SHED))
-    assert state.visited_locations == {4}
+    assert state.visited_locations == {4}, "a location counts once a first turn there is complete"
     state.record(record(SHED, "look", SHED, turn=2))
     assert state.visited_locations == {4, 9}
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
@@ -27,44 +26,17 @@ def memory(**changes: Any) -> Memory:
     return Memory(**{**fields, **changes})
 
 
-def test_persistence_has_no_default() -> None:
+def test_fields_can_be_given_by_position_and_persistence_has_no_default() -> None:
+    given = Memory("DANGER", "Old approach", 1, "23", 0, "Text", "core", "SUPERSEDED", "Better", 50)
+    assert (given.superseded_by, given.superseded_at_turn, given.invalidation_reason) == ("Better", 50, None)
     with pytest.raises(TypeError, match="persistence"):
         Memory("NOTE", "Title", 1, "2", 0, "Text")  # type: ignore[call-arg]  # the very point
 
 
-def test_fields_can_be_given_by_position_in_the_order_of_the_specification() -> None:
-    given = Memory("DANGER", "Old approach", 1, "23", 0, "Text", "core", "SUPERSEDED", "Better", 50)
-    assert given.superseded_by == "Better"
-    assert given.superseded_at_turn == 50
-    assert given.invalidation_reason is None
-
-
-def test_a_memory_cannot_be_changed() -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        memory().title = "Another"  # type: ignore[misc]  # the very point
-
-
-def test_statuses_are_plain_strings() -> None:
-    assert (MemoryStatus.ACTIVE, MemoryStatus.TENTATIVE, MemoryStatus.SUPERSEDED) == (
-        "ACTIVE",
-        "TENTATIVE",
-        "SUPERSEDED",
-    )
-    assert f"{memory().status}" == "ACTIVE"
-    assert INVALIDATION_MARKER == "INVALIDATED"
-
-
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [("  Gate \n\t opens\u2028inwards ", "Gate opens inwards"), ("Straße", "Straße")],
-)
-def test_a_title_is_one_line_with_single_spaces(given: str, kept: str) -> None:
-    assert memory(title=given).title == kept
-
-
-def test_the_text_is_kept_to_the_character() -> None:
+def test_a_title_is_one_line_and_the_text_is_kept_to_the_character() -> None:
     text = "  two \r\n lines\x00 \n"
-    assert memory(text=text).text == text
+    given = memory(title="  Straße \n\t opens\u2028inwards ", text=text)
+    assert (given.title, given.text, given.status) == ("Straße opens inwards", text, "ACTIVE")
 
 
 @pytest.mark.parametrize(
@@ -106,12 +78,9 @@ def test_what_cannot_be_is_refused(changes: dict[str, Any], message: str) -> Non
         memory(**changes)
 
 
-def test_superseding_says_by_which_memory_and_when() -> None:
+def test_superseding_and_invalidating_say_why_and_when() -> None:
     given_up = memory().superseded("Gate  is locked", 50)
     assert given_up == memory(status="SUPERSEDED", superseded_by="Gate is locked", superseded_at_turn=50)
-
-
-def test_invalidating_says_why_and_when() -> None:
     false = memory(status="TENTATIVE").invalidated("Proven false", 25)
     assert (false.status, false.superseded_by) == (MemoryStatus.SUPERSEDED, INVALIDATION_MARKER)
     assert (false.superseded_at_turn, false.invalidation_reason) == (25, "Proven false")

@@ -22,7 +22,6 @@ from session.files.journal import (
     JOURNAL_FILE,
     Journal,
     JournalFollower,
-    Manifest,
     _sum,
     new_run_id,
     read_journal,
@@ -33,7 +32,7 @@ from session.values import GameObject, Location, Observation, Proposal, Reading,
 from tests.fixtures.earlier_version import written_by_version_3
 from tests.fixtures.full_disk import no_file_may_pass
 from tests.fixtures.run_events import turn_played
-from tests.unit.zorkgpt.report.dye_runs import played, started, turn
+from tests.unit.zorkgpt.report.dye_runs import manifest, played, started, turn
 
 if TYPE_CHECKING:
     Objects = tuple[int, ...]
@@ -57,26 +56,9 @@ EVENTS: list[Event] = [
 ]
 
 
-def manifest() -> Manifest:
-    return Manifest(
-        run_id=new_run_id(),
-        created="2026-01-01T00:00:00Z",
-        command=("zorkgpt", "run"),
-        configuration={"max_turns_per_episode": 5},
-        story="story.z5",
-        story_path="story.z5",
-        story_sha256="0" * 64,
-        seeds=(1, 2),
-        first_episode=1,
-        model="scripted",
-        versions={"python": "3"},
-        assistance=(),
-    )
-
-
 def journaled(runs: Path) -> Path:
     """The journal of a run with the three events."""
-    journal = Journal.create(runs, manifest())
+    journal = Journal.create(runs, manifest(new_run_id()))
     for event in EVENTS:
         journal.append(event)
     journal.close()
@@ -84,7 +66,7 @@ def journaled(runs: Path) -> Path:
 
 
 def test_what_was_appended_is_in_the_file_at_once_equal_and_in_order(tmp_path: Path) -> None:
-    written = manifest()
+    written = manifest(new_run_id())
     journal = Journal.create(tmp_path, written)
     for number, event in enumerate(EVENTS, start=1):
         journal.append(event)
@@ -115,7 +97,7 @@ def test_turns_are_read_back_whole_whatever_they_begin_with(turns: list[tuple[bo
         seen = replace(AFTER, moves=number, parents=after)
         events.append(TurnPlayed(replace(RECORD, turn=number, before=begin, after=seen), 0.5))
     with TemporaryDirectory() as folder:
-        journal = Journal.create(Path(folder), manifest())
+        journal = Journal.create(Path(folder), manifest(new_run_id()))
         for event in events:
             journal.append(event)
         journal.close()
@@ -192,7 +174,7 @@ def test_a_full_disk_is_one_store_error_and_leaves_nothing_to_fail_when_closed(t
 @pytest.mark.parametrize("name", ["journal.jsonl", "manifest.json"])
 def test_a_pipe_or_a_link_elsewhere_in_a_run_folder_is_refused_at_once(tmp_path: Path, name: str) -> None:
     folder = journaled(tmp_path / "work").parent
-    (folder / "manifest.json").write_text(manifest().model_dump_json())
+    (folder / "manifest.json").write_text(manifest(new_run_id()).model_dump_json())
     for make in (os.mkfifo, lambda path: path.symlink_to(tmp_path / "precious")):
         (folder / name).unlink()
         make(folder / name)
@@ -207,14 +189,14 @@ def test_a_pipe_or_a_link_elsewhere_in_a_run_folder_is_refused_at_once(tmp_path:
 def test_a_name_that_is_not_utf8_is_one_clear_error_and_leaves_no_folder(tmp_path: Path) -> None:
     command = ("zorkgpt", "run", "--workdir", os.fsdecode(b"\xff"))
     with pytest.raises(StoreError, match=r"an argument is not UTF-8: .*'\\udcff'"):
-        Journal.create(tmp_path, manifest().model_copy(update={"command": command}))
+        Journal.create(tmp_path, manifest(new_run_id()).model_copy(update={"command": command}))
     assert not list(tmp_path.iterdir())
 
 
 def test_a_run_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file where a folder should be")
     with pytest.raises(StoreError, match="cannot make the run folder"):
-        Journal.create(tmp_path / "runs", manifest())
+        Journal.create(tmp_path / "runs", manifest(new_run_id()))
 
 
 def test_run_ids_are_the_time_to_the_second_and_four_digits_and_do_not_repeat() -> None:
@@ -231,7 +213,7 @@ def test_a_missing_or_broken_manifest_is_one_clear_error(tmp_path: Path, content
 
 
 def test_a_line_that_the_disk_took_only_half_of_is_gone_so_that_the_next_one_is_whole(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest())
+    journal = Journal.create(tmp_path, manifest(new_run_id()))
     journal.append(EVENTS[0])
     size = (journal.folder / "journal.jsonl").stat().st_size
     with no_file_may_pass(size + 50), pytest.raises(StoreError, match="File too large"):
@@ -266,7 +248,7 @@ def test_it_is_no_program(tmp_path: Path) -> None:
 
 
 def test_a_new_run_is_for_its_user_alone(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest())
+    journal = Journal.create(tmp_path, manifest(new_run_id()))
     journal.close()
     modes = {path.name: path.stat().st_mode & 0o777 for path in (journal.folder, journal.folder / "manifest.json")}
     assert modes == {journal.folder.name: 0o700, "manifest.json": 0o600}
@@ -289,7 +271,7 @@ def test_each_whole_line_is_read_once(tmp_path: Path) -> None:
 
 
 def test_what_takes_the_place_of_lines_that_a_resumed_run_cut_off_is_read(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest())
+    journal = Journal.create(tmp_path, manifest(new_run_id()))
     follower = JournalFollower(journal.folder)
     journal.append(started())
     journal.append(played(turn(1, "pull chain")))
@@ -305,7 +287,7 @@ def test_what_takes_the_place_of_lines_that_a_resumed_run_cut_off_is_read(tmp_pa
 
 
 def test_a_line_that_is_longer_than_the_pause_that_it_takes_the_place_of_is_read(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest())
+    journal = Journal.create(tmp_path, manifest(new_run_id()))
     follower = JournalFollower(journal.folder)
     journal.append(started())
     journal.append(RunPaused("interrupted", 1, 0))
@@ -321,7 +303,7 @@ def test_a_line_that_is_longer_than_the_pause_that_it_takes_the_place_of_is_read
 
 
 def test_a_journal_that_is_damaged_is_an_error(tmp_path: Path) -> None:
-    journal = Journal.create(tmp_path, manifest())
+    journal = Journal.create(tmp_path, manifest(new_run_id()))
     follower = JournalFollower(journal.folder)
     journal.append(started())
     journal.close()

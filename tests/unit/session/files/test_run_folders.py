@@ -9,13 +9,12 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
 
 import pytest
 
 from session.errors import StoreError
 from session.events import RunPaused
-from session.files.journal import Journal, Manifest
+from session.files.journal import Journal
 from session.files.run_folders import (
     SharedFile,
     SharedFiles,
@@ -28,6 +27,7 @@ from session.files.run_folders import (
     take_episode_numbers,
 )
 from tests.fixtures.run_events import turn_played
+from tests.unit.zorkgpt.report.dye_runs import manifest
 
 RUN = "20260131-184500-1a2b"
 LATER_RUN = "20260302-091500-9f9f"
@@ -134,37 +134,21 @@ with claimed(Path(sys.argv[1])):
 """
 
 
-MANIFEST: dict[str, Any] = {
-    "run_id": "20260131-184500-1a2b",
-    "created": "2026-01-31T18:45:00Z",
-    "command": ("zorkgpt", "run"),
-    "configuration": {},
-    "story": "lock",
-    "story_path": "lock.z5",
-    "story_sha256": "5" * 64,
-    "seeds": (1,),
-    "first_episode": 1,
-    "model": "scripted",
-    "versions": {},
-    "assistance": (),
-}
-
-
-class TestWhoPlays:
-    def test_another_process_while_it_plays(self, tmp_path: Path) -> None:
-        with subprocess.Popen(
-            [sys.executable, "-c", PLAY, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        ) as player:
-            assert player.stdout is not None
-            player.stdout.readline()
-            assert is_claimed(tmp_path)
-            with (
-                pytest.raises(StoreError, match=f"run {tmp_path.name} is being played by another process"),
-                claimed(tmp_path),
-            ):
-                pass
-            player.communicate()
-        assert not is_claimed(tmp_path)
+def test_a_run_is_played_by_one_process_at_a_time(tmp_path: Path) -> None:
+    assert not is_claimed(tmp_path)
+    with subprocess.Popen(
+        [sys.executable, "-c", PLAY, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as player:
+        assert player.stdout is not None
+        player.stdout.readline()
+        assert is_claimed(tmp_path)
+        with (
+            pytest.raises(StoreError, match=f"run {tmp_path.name} is being played by another process"),
+            claimed(tmp_path),
+        ):
+            pass
+        player.communicate()
+    assert not is_claimed(tmp_path)
 
 
 class TestWhichRun:
@@ -178,7 +162,7 @@ class TestWhichRun:
     def test_without_a_name_it_is_not_one_without_a_turn_that_nobody_plays(self, tmp_path: Path) -> None:
         played, unplayed = "20260131-184500-1a2b", "20260302-091500-9f9f"
         for run in (played, unplayed):
-            journal = Journal.create(tmp_path / "runs", Manifest(**MANIFEST | {"run_id": run}))
+            journal = Journal.create(tmp_path / "runs", manifest(run))
             journal.append(turn_played(1.0) if run == played else RunPaused("no connection", 1, 0))
             journal.close()
         assert find_run(tmp_path).name == played
@@ -188,14 +172,11 @@ class TestWhichRun:
         assert find_run(tmp_path).name == unplayed
 
 
-class TestTheStart:
-    def test_the_manifest_and_the_copies_are_known_by_their_digests(self, tmp_path: Path) -> None:
-        files = {"manifest.json": b"{}", "start/Memories.md": b"# M", "start/lexicon.json": b""}
-        (tmp_path / "start").mkdir()
-        for name, content in files.items():
-            (tmp_path / name).write_bytes(content)
-        assert digests_at_start(tmp_path) == {name: sha256(content).hexdigest() for name, content in files.items()}
-
-    def test_what_cannot_be_read_is_said_with_the_reason(self, tmp_path: Path) -> None:
-        with pytest.raises(StoreError, match=f"cannot read what {tmp_path} keeps of its start: No such file"):
-            digests_at_start(tmp_path)
+def test_the_manifest_and_the_copies_are_known_by_their_digests(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=f"cannot read what {tmp_path} keeps of its start: No such file"):
+        digests_at_start(tmp_path)
+    files = {"manifest.json": b"{}", "start/Memories.md": b"# M", "start/lexicon.json": b""}
+    (tmp_path / "start").mkdir()
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    assert digests_at_start(tmp_path) == {name: sha256(content).hexdigest() for name, content in files.items()}
