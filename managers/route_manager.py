@@ -11,7 +11,6 @@ from typing_extensions import Self, Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerParts, ManagerStatus, SharedParts
 from managers.map_manager import MapManager
 from managers.routes.document import (
-    MOST_ROOMS,
     FollowedRoute,
     Learnt,
     RouteBook,
