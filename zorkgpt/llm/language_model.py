@@ -25,6 +25,11 @@ class Prompt:
     system: str
     user: str
 
+    @property
+    def length(self) -> int:
+        """Return the number of characters."""
+        return len(self.system) + len(self.user)
+
 
 @dataclass(frozen=True, slots=True)
 class Completion(Generic[Answer]):

@@ -122,27 +122,25 @@ class RunModel:
         self._require_closed(role)
         while isinstance(change := self._inputs.next_event, OptionsChanged):
             self._inputs.emit(change)
-        if self._chosen is None or self._inputs.is_repeating:
-            if self._chosen is None:
-                self._asked(role, prompt)
-            recorded = self._recorded(role, prompt)
-            if recorded is not None:
-                return self._repeat(recorded, prompt, schema)
-            if self._chosen is None and self._inputs.is_repeating:
+        if self._chosen is None:
+            self._asked(role, prompt)
+        if repeated := self._repeat(role, prompt, schema):
+            return repeated
+        if self._chosen is None:
+            if self._inputs.is_repeating:
                 raise Diverged(self._inputs.difference(f"{role} is asked {prompt_sha256(prompt)}:\n{prompt.user}"))
-            if self._chosen is None:
-                raise RecordingEnded("the recording ends here")
-        chosen = self._chosen
+            raise RecordingEnded("the recording ends here")
         self._require_budget()
         self.take_changes()
         self._asked(role, prompt)
-        begun, start = chosen.waits.clock(), time.monotonic()
+        waits, start = self._chosen.waits, time.monotonic()
+        begun = waits.clock()
         limit = self.spending.configuration.budgets.max_time
-        chosen.waits.until = math.inf if limit is None else begun + limit - self.spending.seconds + _OVERTIME
+        waits.until = math.inf if limit is None else begun + limit - self.spending.seconds + _OVERTIME
         try:
-            completion = chosen.model.complete(role, prompt, schema)
+            completion = self._chosen.model.complete(role, prompt, schema)
         except BudgetSpent:
-            self.spending.count_wait(chosen.waits.clock() - begun)
+            self.spending.count_wait(waits.clock() - begun)
             self._require_budget()
             raise
         except LanguageModelError as error:
@@ -150,7 +148,21 @@ class RunModel:
             seconds = round(time.monotonic() - start, 3)
             self._inputs.emit(ModelFailed(role, prompt_sha256(prompt), str(error), seconds, error.model, *counts))
             raise
-        self._inputs.emit(_answered(role, prompt, completion))
+        answered = ModelAnswered(
+            role=role,
+            prompt_sha256=prompt_sha256(prompt),
+            answer=completion.value.model_dump(mode="json"),
+            reasoning=completion.reasoning,
+            model=completion.model,
+            prompt_tokens=completion.usage.prompt,
+            cached_tokens=completion.usage.cached,
+            completion_tokens=completion.usage.completion,
+            requests=completion.requests,
+            seconds=round(completion.seconds, 3),
+            question_tokens=completion.question_tokens,
+            prompt_characters=prompt.length,
+        )
+        self._inputs.emit(answered)
         return completion
 
     @property
@@ -193,19 +205,18 @@ class RunModel:
                 f"{role}: {circuit.failures} failures in a row; not called for {circuit.open_until - self._turns} turns"
             )
 
-    def _recorded(self, role: Role, prompt: Prompt) -> ModelAnswered | ModelFailed | None:
-        """Return the next recorded event if it answers this prompt; a failed call of the agent is made again."""
-        event = self._inputs.next_event
-        if not isinstance(event, ModelAnswered | ModelFailed):
-            return None
-        if (event.role, event.prompt_sha256) != (role, prompt_sha256(prompt)):
-            return None
-        is_asked_again = isinstance(event, ModelFailed) and role == "agent" and self._chosen is not None
-        return None if is_asked_again else event
+    def _repeat(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer] | None:
+        """Return the recorded answer if the next recorded event is one to this prompt, or raise the recorded failure.
 
-    def _repeat(
-        self, recorded: ModelAnswered | ModelFailed, prompt: Prompt, schema: type[Answer]
-    ) -> Completion[Answer]:
+        A resumed run calls the agent's model again after a recorded failure of it, since it cannot go on without it.
+        """
+        recorded = self._inputs.next_event
+        if not isinstance(recorded, ModelAnswered | ModelFailed):
+            return None
+        if (recorded.role, recorded.prompt_sha256) != (role, prompt_sha256(prompt)):
+            return None
+        if isinstance(recorded, ModelFailed) and role == "agent" and self._chosen is not None:
+            return None
         self._inputs.emit(recorded)
         usage = TokenUsage(recorded.prompt_tokens, recorded.completion_tokens, recorded.cached_tokens)
         if isinstance(recorded, ModelFailed):
@@ -213,7 +224,7 @@ class RunModel:
             failure.model, failure.usage = recorded.model, usage
             raise failure
         if not recorded.prompt_characters:  # an earlier version's journal
-            self.tokens.learn(_length(prompt), recorded.question_tokens)
+            self.tokens.learn(prompt.length, recorded.question_tokens)
         return Completion(
             value=schema.model_validate(recorded.answer),
             reasoning=recorded.reasoning,
@@ -249,24 +260,3 @@ def prompt_sha256(prompt: Prompt) -> str:
 
 def unwatched(_role: Role, _prompt: Prompt) -> None:
     """Ignore a model call."""
-
-
-def _length(prompt: Prompt) -> int:
-    return len(prompt.system) + len(prompt.user)
-
-
-def _answered(role: Role, prompt: Prompt, completion: Completion[Answer]) -> ModelAnswered:
-    return ModelAnswered(
-        role=role,
-        prompt_sha256=prompt_sha256(prompt),
-        answer=completion.value.model_dump(mode="json"),
-        reasoning=completion.reasoning,
-        model=completion.model,
-        prompt_tokens=completion.usage.prompt,
-        cached_tokens=completion.usage.cached,
-        completion_tokens=completion.usage.completion,
-        requests=completion.requests,
-        seconds=round(completion.seconds, 3),
-        question_tokens=completion.question_tokens,
-        prompt_characters=_length(prompt),
-    )

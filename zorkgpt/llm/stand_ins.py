@@ -6,9 +6,8 @@ import json
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import count
 from random import Random
 from typing import Any, get_args
@@ -128,7 +127,7 @@ _ANY_COMMANDS = (
     *("north", "south", "east", "west", "up", "down", "northeast", "northwest", "southeast", "southwest"),
     *("look", "inventory", "take all", "enter", "out"),
 )
-_PLACE = re.compile(r"^Location: .*\(ID: (\d+)\)", re.MULTILINE)
+_LOCATION = re.compile(r"^Location: .*\(ID: (\d+)\)", re.MULTILINE)
 _TURN = re.compile(r"^\W*Turn (\d+)", re.MULTILINE)
 
 
@@ -142,88 +141,65 @@ class RandomModel:
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)  # noqa: S311  not used for secrets
-        self._numbers = count(1)
+        self._numbers = count(1)  # of the texts, so that no two are equal
         self._tried: Counter[tuple[str, object]] = Counter()
+        self._definitions: Mapping[str, Any] = {}
+        self._location = ""
+        self._turn = 1
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return an answer of that schema. Raises ``ResponseInvalid`` if placeholder text breaks a rule of it."""
         form = schema.model_json_schema()
-        turns = _TURN.findall(prompt.user)
-        places = _PLACE.findall(prompt.user)
-        draw = partial(self._draw, places[-1] if places else "")
-        filler = _Filler(draw, form.get("$defs", {}), self._numbers, int(turns[-1]) if turns else 1)
+        self._definitions = form.get("$defs", {})
+        self._location = next(reversed(_LOCATION.findall(prompt.user)), "")
+        self._turn = int(next(reversed(_TURN.findall(prompt.user)), 1))
         try:
-            value = schema.model_validate(filler.fill(form))
+            value = schema.model_validate(self._fill(form))
         except ValidationError as error:
             raise ResponseInvalid(f"no random {schema.__name__} for {role}: {error}") from error
         text = value.model_dump_json()
-        asked = len(prompt.system) + len(prompt.user)
-        usage = TokenUsage(prompt=round(asked * FIRST_GUESS), completion=round(len(text) * FIRST_GUESS))
+        usage = TokenUsage(prompt=round(prompt.length * FIRST_GUESS), completion=round(len(text) * FIRST_GUESS))
         return Completion(value, "", text, "random", usage, seconds=0.0, requests=1)
 
-    def _draw(self, place: str, choices: Sequence[Any]) -> object:
-        if str(choices[0]).startswith(_FOLLOWING):
-            return choices[0]
-        least = min(self._tried[place, choice] for choice in choices)
-        drawn = self._random.choice([choice for choice in choices if self._tried[place, choice] == least])
-        self._tried[place, drawn] += 1
-        return drawn
-
-
-class _Filler:
-    """Makes an instance of a JSON schema.
-
-    draw: chooses one of several values
-    numbers: the numbers of the texts, so that no two are equal
-    turn: the latest turn in the prompt; the value of every integer
-    """
-
-    def __init__(
-        self,
-        draw: Callable[[Sequence[Any]], object],
-        definitions: Mapping[str, Any],
-        numbers: Iterator[int],
-        turn: int,
-    ) -> None:
-        self._draw = draw
-        self._definitions = definitions
-        self._numbers = numbers
-        self._turn = turn
-
-    def fill(self, form: Mapping[str, Any], name: str = "") -> object:
-        """Return a value of that schema; ``name`` is the name of its field. An optional integer is left out."""
+    def _fill(self, form: Mapping[str, Any], name: str = "") -> object:
+        """Return a value of a JSON schema, which belongs to the field ``name``. An optional integer is left out."""
         if "$ref" in form:
-            return self.fill(self._definitions[form["$ref"].rpartition("/")[2]], name)
+            return self._fill(self._definitions[form["$ref"].rpartition("/")[2]], name)
         if "anyOf" in form:
             first, *others = form["anyOf"]
             is_number_or_none = first.get("type") == "integer" and {"type": "null"} in others
-            return None if is_number_or_none else self.fill(first, name)
+            return None if is_number_or_none else self._fill(first, name)
         choices = form.get("enum") or ([form["const"]] if "const" in form else [])
-        return self._draw(choices) if choices else self._free(form, name)
+        if form.get("type") == "string" and name == "action":
+            choices = choices or _ANY_COMMANDS
+        return self._draw(choices) if choices else self._fill_freely(form, name)
 
-    def _free(self, form: Mapping[str, Any], name: str) -> object:
+    def _fill_freely(self, form: Mapping[str, Any], name: str) -> object:
         match form["type"]:
             case "object":
-                return {field: self.fill(each, field) for field, each in form.get("properties", {}).items()}
+                return {field: self._fill(each, field) for field, each in form.get("properties", {}).items()}
             case "array":
-                return [self.fill(form["items"], name) for _ in range(form.get("minItems", 1))]
+                return [self._fill(form["items"], name) for _ in range(form.get("minItems", 1))]
+            case "string" if "pattern" in form:
+                return "I go on from here."
             case "string":
-                return self._draw(_ANY_COMMANDS) if name == "action" else self._text(form)
+                return f"{next(self._numbers)}: {_WORDS}"[: form.get("maxLength")]
             case "integer":
                 return min(self._turn, form.get("maximum", self._turn))
             case kind:
                 return {"boolean": True, "number": 0.5}[kind]
 
-    def _text(self, form: Mapping[str, Any]) -> str:
-        if "pattern" in form:
-            return "I go on from here."
-        return f"{next(self._numbers)}: {_WORDS}"[: form.get("maxLength")]
+    def _draw(self, choices: Sequence[Any]) -> object:
+        if str(choices[0]).startswith(_FOLLOWING):
+            return choices[0]
+        least = min(self._tried[self._location, choice] for choice in choices)
+        drawn = self._random.choice([choice for choice in choices if self._tried[self._location, choice] == least])
+        self._tried[self._location, drawn] += 1
+        return drawn
 
 
 Reply = BaseModel | Mapping[str, object] | LanguageModelError | BudgetSpent
 ReplyFunction = Callable[[Role, Prompt, type[BaseModel]], Reply]
-
-_UNCOUNTED = TokenUsage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,23 +218,25 @@ class ScriptedLLM:
     raises ``LanguageModelUnavailable``. ``calls`` contains every call, answered or not.
     """
 
-    def __init__(
-        self,
-        replies: Iterable[Reply] | ReplyFunction = (),
-        *,
-        usage: TokenUsage = _UNCOUNTED,
-    ) -> None:
+    def __init__(self, replies: Iterable[Reply] | ReplyFunction = (), *, usage: TokenUsage | None = None) -> None:
         self.calls: list[ScriptedCall] = []
-        self._usage = usage
-        self._reply = replies if callable(replies) else _in_order(replies)
+        self._usage = usage or TokenUsage()
+        self._replies = replies if callable(replies) else iter(replies)
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return the next reply as a ``schema``, counted as one request that took no time."""
         self.calls.append(ScriptedCall(role, prompt, schema))
-        reply = self._reply(role, prompt, schema)
+        if callable(self._replies):
+            reply = self._replies(role, prompt, schema)
+        else:
+            exhausted = LanguageModelUnavailable(f"the script has no reply left for {role} ({schema.__name__})")
+            reply = next(self._replies, exhausted)
         if isinstance(reply, LanguageModelError | BudgetSpent):
             raise reply
-        value = _validated(reply, role, schema)
+        try:
+            value = schema.model_validate(reply.model_dump() if isinstance(reply, BaseModel) else reply)
+        except ValidationError as error:
+            raise ResponseInvalid(f"the script's reply for {role} is not a {schema.__name__}: {error}") from error
         return Completion(
             value=value,
             reasoning="",
@@ -269,21 +247,3 @@ class ScriptedLLM:
             requests=1,
             question_tokens=self._usage.prompt,
         )
-
-
-def _in_order(replies: Iterable[Reply]) -> ReplyFunction:
-    remaining = iter(replies)
-
-    def next_reply(role: Role, _prompt: Prompt, schema: type[BaseModel]) -> Reply:
-        exhausted = LanguageModelUnavailable(f"the script has no reply left for {role} ({schema.__name__})")
-        return next(remaining, exhausted)
-
-    return next_reply
-
-
-def _validated(reply: BaseModel | Mapping[str, object], role: Role, schema: type[Answer]) -> Answer:
-    fields = reply.model_dump() if isinstance(reply, BaseModel) else reply
-    try:
-        return schema.model_validate(fields)
-    except ValidationError as error:
-        raise ResponseInvalid(f"the script's reply for {role} is not a {schema.__name__}: {error}") from error

@@ -13,9 +13,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
 from pydantic import JsonValue
 from typing_extensions import Self
@@ -44,23 +42,17 @@ _TRIAL_CONTEXT = 512  # tokens
 _LOADING_ERROR = re.compile(r"error loading model: (.+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Threads:
-    """Threads for reading a prompt and for writing an answer."""
+def threads_for(chosen: int | None, cores: int) -> tuple[int, int]:
+    """Return the numbers of threads for reading a prompt and for writing an answer.
 
-    reading: int
-    writing: int
-
-
-def threads_for(chosen: int | None, cores: int) -> Threads:
-    """Return the chosen number for reading, up to two of them for writing; by default half the cores, and one.
+    They are the chosen number for reading and up to two of them for writing; by default half the cores, and one.
 
     llama.cpp's threads wait for one another by spinning at every token, so one that shares its core with another
     program slows all of them down. A second thread speeds up reading only (``benchmarks/embedded_turn.py``).
     """
     if chosen is None:
-        return Threads(reading=min(max(1, cores // 2), _MOST_READING), writing=1)
-    return Threads(reading=chosen, writing=min(chosen, _MOST_WRITING))
+        return min(max(1, cores // 2), _MOST_READING), 1
+    return chosen, min(chosen, _MOST_WRITING)
 
 
 def available_cores() -> int:
@@ -143,12 +135,7 @@ class EmbeddedServer:
         self._server = server
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._server = None  # its destructor stops the threads and frees the model
 
     def _parameters(self) -> CommonParams:
@@ -159,8 +146,7 @@ class EmbeddedServer:
         # With Jinja, answers come in a Markdown fence, which costs ten tokens. Without it, llama.cpp fills in only
         # the templates that it knows, such as the packaged model's.
         parameters.use_jinja = not self._proven
-        parameters.cpuparams.n_threads = self._threads.writing
-        parameters.cpuparams_batch.n_threads = self._threads.reading
+        parameters.cpuparams_batch.n_threads, parameters.cpuparams.n_threads = self._threads
         parameters.n_parallel = len(ROLES)
         parameters.n_ctx = self._context_tokens * len(ROLES)
         parameters.cache_ram_mib = 0  # with a slot for every role nothing is ever evicted

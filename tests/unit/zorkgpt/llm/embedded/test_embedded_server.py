@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from session.errors import ConfigurationError
-from zorkgpt.llm.embedded.embedded_server import EmbeddedServer, Threads, available_cores, threads_for
+from zorkgpt.llm.embedded.embedded_server import EmbeddedServer, available_cores, threads_for
 from zorkgpt.llm.embedded.model_store import ModelStore
 
 ACTIONS = ["open the hatch", "climb down", "take the lantern", "go north"]
@@ -169,7 +169,7 @@ def test_a_file_larger_than_the_memory_is_refused_before_it_is_loaded(tmp_path: 
 def test_reading_takes_half_the_cores_and_writing_one_thread_unless_chosen_otherwise(
     chosen: int | None, cores: int, reading: int, writing: int
 ) -> None:
-    assert threads_for(chosen, cores) == Threads(reading, writing)
+    assert threads_for(chosen, cores) == (reading, writing)
 
 
 def test_the_engine_reads_and_writes_with_threads_of_their_own(tmp_path: Path) -> None:
