@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
@@ -248,16 +248,13 @@ def _parts(configuration: GameConfiguration, agent: Agent | None) -> Iterator[Pa
     if agent is None:
         with open_parts(configuration) as parts:
             yield parts
-    elif configuration.agent_model is None:
-        with open_story(configuration) as parts:
-            yield _played_by(agent, parts)
-    else:
-        with open_story(configuration) as parts, choose_model(configuration) as learning:
-            yield _played_by(agent, parts, learning)
-
-
-def _played_by(agent: Agent, parts: Parts, learning: ChosenModel | None = None) -> Parts:
-    model = function(agent, lambda: parts.game.observation, learning.model if learning else None)
-    if learning is None:
-        return replace(parts, model=ChosenModel(model, model.name))
-    return replace(parts, model=ChosenModel(model, f"{model.name}; {learning.description}", learning.waits))
+        return
+    with ExitStack() as stack:
+        parts = stack.enter_context(open_story(configuration))
+        learning = None if configuration.agent_model is None else stack.enter_context(choose_model(configuration))
+        model = function(agent, lambda: parts.game.observation, learning.model if learning else None)
+        if learning is None:
+            chosen = ChosenModel(model, model.name)
+        else:
+            chosen = ChosenModel(model, f"{model.name}; {learning.description}", learning.waits)
+        yield replace(parts, model=chosen)

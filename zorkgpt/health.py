@@ -30,6 +30,9 @@ from zorkgpt.llm.openai.model_server import served_models
 
 OLDEST_PYTHON = (3, 10)
 _NAMES_SHOWN = 5
+_NAME_A_MODEL = "name one with --model or agent_model"
+_Server = tuple[str | None, SecretStr | None]
+"""The base URL and the key of a model server; without a base URL it is the client's default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,46 +51,31 @@ class Finding:
     needed: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class _Server:
-    """A model server; ``base_url`` ``None`` is the client's default."""
-
-    base_url: str | None
-    api_key: SecretStr | None
-
-
 def examine(resolved: ResolvedConfiguration, folder: Path, store: ModelStore) -> Iterator[Finding]:
     """Check Python, Jericho, work folder, story, keys, servers and models, and yield a finding for each.
 
     folder: the folder in which a run would be started
     store: the folder of the embedded model
     """
-    yield _python()
-    yield _jericho()
-    yield _work_folder(folder / resolved.configuration.zork_game_workdir)
-    yield from _story(resolved.configuration, folder)
-    yield _keys(resolved)
-    roles_by_model = _roles_by_model(resolved.configuration)
-    keys = [server.api_key for server in roles_by_model if server]
-    for server, models in roles_by_model.items():
-        yield from _embedded(models, store) if server is None else _served(server, models, keys)
-
-
-def _python() -> Finding:
+    configuration = resolved.configuration
+    is_new = sys.version_info >= OLDEST_PYTHON
     oldest = ".".join(map(str, OLDEST_PYTHON))
-    return Finding(
-        "Python",
-        well=sys.version_info >= OLDEST_PYTHON,
-        words=platform.python_version(),
-        mend=f"install Python {oldest} or newer",
-    )
-
-
-def _jericho() -> Finding:
+    yield Finding("Python", is_new, platform.python_version(), mend=f"install Python {oldest} or newer")
     try:
-        return Finding("Jericho", well=True, words=version("jericho"))
+        yield Finding("Jericho", well=True, words=version("jericho"))
     except PackageNotFoundError:
-        return Finding("Jericho", well=False, words="not installed", mend="run make setup")
+        yield Finding("Jericho", well=False, words="not installed", mend="run make setup")
+    yield _work_folder(folder / configuration.zork_game_workdir)
+    yield from _story(configuration, folder)
+    yield _keys(resolved)
+    roles: dict[_Server | None, dict[str | None, list[Role]]] = {}
+    for role in ROLES:
+        options = configuration.role(role)
+        server = None if options.engine == "embedded" else (options.base_url, options.api_key)
+        roles.setdefault(server, {}).setdefault(options.model, []).append(role)
+    keys = [server[1] for server in roles if server]
+    for server, models in roles.items():
+        yield from _embedded(models, store) if server is None else _served(server, models, keys)
 
 
 def _work_folder(folder: Path) -> Finding:
@@ -138,63 +126,39 @@ def _keys(resolved: ResolvedConfiguration) -> Finding:
     return Finding("Key", well=True, words=words or "none is set, none is needed")
 
 
-def _roles_by_model(
-    configuration: GameConfiguration,
-) -> Mapping[_Server | None, Mapping[str | None, Sequence[Role]]]:
-    """Return the roles that each model plays, by the model's server; ``None`` is the server of embedded models."""
-    servers: dict[_Server | None, dict[str | None, list[Role]]] = {}
-    for role in ROLES:
-        options = configuration.role(role)
-        server = None if options.engine == "embedded" else _Server(options.base_url, options.api_key)
-        servers.setdefault(server, {}).setdefault(options.model, []).append(role)
-    return servers
-
-
 def _served(
     server: _Server, models: Mapping[str | None, Sequence[Role]], keys: Sequence[SecretStr | None]
 ) -> Iterator[Finding]:
+    base_url, api_key = server
     try:
-        names = served_models(server.base_url, server.api_key, keys)
+        names = served_models(base_url, api_key, keys)
     except (ConfigurationError, LanguageModelUnavailable) as error:
         mend = "start the server, or set the right llm.base_url and llm.api_key"
         yield Finding("Server", well=False, words=str(error), mend=mend)
         return
-    yield Finding("Server", well=True, words=f"{server.base_url or 'the default one'} answers")
+    yield Finding("Server", well=True, words=f"{base_url or 'the default one'} answers")
     for model, roles in models.items():
-        yield _served_model(model, roles, names)
-
-
-def _served_model(model: str | None, roles: Sequence[Role], names: Sequence[str]) -> Finding:
-    plays = f"for {', '.join(roles)}"
-    if model is None:
-        first = next(iter(names), "the server lists none")
-        return Finding("Model", bool(names), f"{first} {plays}", mend="name one with --model or agent_model")
-    some = ", ".join(names[:_NAMES_SHOWN])
-    return Finding("Model", _is_among(model, names), f"{model} {plays}", mend=f"name one that the server lists: {some}")
-
-
-def _is_among(model: str, names: Sequence[str]) -> bool:
-    """Return whether the server has the model; it may list names with a vendor before them or a tag behind."""
-    return any(name == model or name.endswith(f"/{model}") or name.startswith(f"{model}:") for name in names)
+        if model is None:
+            words, is_listed, mend = next(iter(names), "the server lists none"), bool(names), _NAME_A_MODEL
+        else:  # the server may list names with a vendor before them or a tag behind
+            is_listed = any(
+                name == model or name.endswith(f"/{model}") or name.startswith(f"{model}:") for name in names
+            )
+            words, mend = model, f"name one that the server lists: {', '.join(names[:_NAMES_SHOWN])}"
+        yield Finding("Model", is_listed, f"{words} for {', '.join(roles)}", mend)
 
 
 def _embedded(models: Mapping[str | None, Sequence[Role]], store: ModelStore) -> Iterator[Finding]:
     yield Finding("Server", well=True, words="none is needed, the model is embedded")
     for model, roles in models.items():
-        plays = f"for {', '.join(roles)}"
-        yield _packaged_model(store, plays) if model is None else _model_file(model, plays)
-
-
-def _packaged_model(store: ModelStore, plays: str) -> Finding:
-    if store.is_pulled:
-        return Finding("Model", well=True, words=f"{store.packaged.name} {plays}")
-    mend = f"the first run fetches it, and so does {program()} model pull"
-    return Finding("Model", well=False, words=f"{store.packaged.name} is not fetched yet", mend=mend, needed=False)
-
-
-def _model_file(model: str, plays: str) -> Finding:
-    try:
-        prove_loadable(Path(model).expanduser())
-    except ConfigurationError as error:
-        return Finding("Model", well=False, words=str(error), mend="name another file with --model or agent_model")
-    return Finding("Model", well=True, words=f"{model} {plays}")
+        try:
+            if model is not None:
+                prove_loadable(Path(model).expanduser())
+        except ConfigurationError as error:
+            yield Finding("Model", well=False, words=str(error), mend="name another file with --model or agent_model")
+            continue
+        if model is None and not store.is_pulled:
+            mend = f"the first run fetches it, and so does {program()} model pull"
+            yield Finding("Model", False, f"{store.packaged.name} is not fetched yet", mend, needed=False)
+        else:
+            yield Finding("Model", well=True, words=f"{model or store.packaged.name} for {', '.join(roles)}")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, cast
+from types import MappingProxyType
+from typing import Any, cast
 
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
-from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 from typing_extensions import override
@@ -23,12 +24,8 @@ from session.errors import ConfigurationError
 from session.game_configuration import GameConfiguration
 from session.values import Role
 
-if TYPE_CHECKING:
-    from opentelemetry.sdk.trace import ReadableSpan
-
 _LOG = logging.getLogger(__name__)
 _NANOSECONDS = 1_000_000_000
-_Call = dict[str, Any] | None
 
 
 @contextmanager
@@ -87,38 +84,37 @@ class RunSpans:
     def show(self, event: events.Event) -> None:
         """End the spans that end with the event and begin those that begin with it."""
         now = self._clock()
-        about: dict[str, Any]
         match event:
             case events.RunStarted(run_id=run_id, story=story, assistance=assistance):
-                about = {"run.id": run_id, "story.name": story.name, "story.sha256": story.sha256}
-                self._run = self._begin("run", None, now, about | {"assistance": assistance})
+                named = {"run.id": run_id, "story.name": story.name, "story.sha256": story.sha256}
+                self._run = self._begin("run", None, now, {**named, "assistance": assistance})
             case events.EpisodeStarted():
                 self._episode = self._begin("episode", self._run, now, {"episode": event.episode, "seed": event.seed})
             case events.ModelAnswered() | events.ModelFailed():
                 self._calls.append((event, now))
             case events.TurnPlayed(record=record):
                 start = now - round(event.seconds * _NANOSECONDS)
-                about = {"episode": record.episode, "turn": record.turn, "rejected": len(record.proposals) - 1}
+                played = {"episode": record.episode, "turn": record.turn, "rejected": len(record.proposals) - 1}
                 place = record.after.location.num if record.after.location else None
-                about |= {"score": record.after.score, "location_id": place}
-                turn = self._begin("turn", self._episode, start, about)
+                after = {"score": record.after.score, "location_id": place}
+                turn = self._begin("turn", self._episode, start, {**played, **after})
                 self._add_calls(lambda end: turn if end > start else self._episode)
                 turn.end(now)
             case events.EpisodeEnded():
                 told = {each: getattr(event, each) for each in ("turns", "score", "max_score", "rooms")}
-                self._end_episode(now, {"episode.end": event.end, **told})
-            case events.RunPaused() | events.RunEnded():
-                self._end_run(now, "paused" if isinstance(event, events.RunPaused) else "done")
-            case _:
-                pass
+                self._end(now, {"episode.end": event.end, **told})
+            case events.RunPaused():
+                self._end(now, run_end="paused")
+            case events.RunEnded():
+                self._end(now, run_end="done")
 
     def close(self) -> None:
         """End all open spans. A run that did not end otherwise was cut off."""
-        self._end_run(self._clock(), "cut off")
+        self._end(self._clock(), run_end="cut off")
 
-    def _begin(self, name: str, parent: Span | None, at: int, ours: dict[str, Any], call: _Call = None) -> Span:
+    def _begin(self, name: str, parent: Span | None, at: int, ours: dict[str, Any], **call: object) -> Span:
         context = Context() if parent is None else set_span_in_context(parent, Context())  # never the current span
-        attributes = _named("zorkgpt", ours) | _named("gen_ai", call or {})
+        attributes = _named("zorkgpt", ours) | _named("gen_ai", call)
         kind = SpanKind.CLIENT if call else SpanKind.INTERNAL
         return self._tracer.start_span(name, context, kind, attributes, start_time=at)
 
@@ -134,28 +130,26 @@ class RunSpans:
                 call |= {"response.model": answered.model, **_named("usage", usage)}
             ours = {"role": event.role, "requests": answered.requests if answered else None}
             start = end - round(event.seconds * _NANOSECONDS)
-            span = self._begin(f"chat {model}" if model else "chat", parent_at(end), start, ours, call)
+            span = self._begin(f"chat {model}" if model else "chat", parent_at(end), start, ours, **call)
             if answered is None:
                 span.set_attribute("error.type", "_OTHER")
                 span.set_status(Status(StatusCode.ERROR))
             span.end(end)
         self._calls.clear()
 
-    def _end_episode(self, now: int, ours: dict[str, Any]) -> None:
+    def _end(self, now: int, ours: Mapping[str, Any] = MappingProxyType({}), *, run_end: str = "") -> None:
+        """End the episode, and also the run if ``run_end`` says how it ended."""
         self._add_calls(lambda _: self._episode or self._run)
         if self._episode is not None:
             self._episode.set_attributes(_named("zorkgpt", ours))
             self._episode.end(now)
-        self._episode = None
-
-    def _end_run(self, now: int, end: str) -> None:
-        self._end_episode(now, {})
-        if self._run is not None:
-            self._run.set_attribute("zorkgpt.run.end", end)
+            self._episode = None
+        if self._run is not None and run_end:
+            self._run.set_attribute("zorkgpt.run.end", run_end)
             self._run.end(now)
-        self._run = None
+            self._run = None
 
 
-def _named(prefix: str, attributes: dict[str, Any]) -> dict[str, Any]:
+def _named(prefix: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes whose values are known, with their full names."""
     return {f"{prefix}.{name}": value for name, value in attributes.items() if value is not None}

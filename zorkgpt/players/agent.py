@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
@@ -14,7 +14,6 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WrapValidator,
     create_model,
-    field_validator,
 )
 
 from session.context import AgentContext, OfferedRoute
@@ -22,6 +21,18 @@ from session.values import AgentNote, ObjectiveNote, Proposal
 from zorkgpt.llm.language_model import LanguageModel, Prompt
 from zorkgpt.players.extractor import ReadingAnswer
 from zorkgpt.prompts.loader import fill_prompt
+
+
+def _or_else(replacement: Callable[[], object]) -> WrapValidator:
+    """Return a validator that replaces an invalid value, so that it costs no turn."""
+
+    def replace_invalid(value: object, validate: ValidatorFunctionWrapHandler) -> object:
+        try:
+            return validate(value)
+        except ValidationError:
+            return replacement()
+
+    return WrapValidator(replace_invalid)
 
 
 class AgentAnswer(BaseModel):
@@ -34,19 +45,9 @@ class AgentAnswer(BaseModel):
 class ReadingAgentAnswer(BaseModel):
     """What the story's latest text says, and the next command with the reason from which it follows."""
 
-    reading: ReadingAnswer = Field(default_factory=ReadingAnswer)
+    reading: Annotated[ReadingAnswer, _or_else(ReadingAnswer)] = Field(default_factory=ReadingAnswer)
     reasoning: str = Field(default="", description="Why this command now, in a sentence or two")
     action: str = Field(min_length=1, description="The one command to type")
-
-    @field_validator("reading", mode="wrap")
-    @classmethod
-    def _nothing_for_nonsense(cls, value: object, validate: ValidatorFunctionWrapHandler) -> ReadingAnswer:
-        """Replace an invalid reading with an empty one, so that it costs no turn."""
-        try:
-            reading: ReadingAnswer = validate(value)
-        except ValidationError:
-            return ReadingAnswer()
-        return reading
 
 
 class ObjectiveAnswer(BaseModel):
@@ -73,16 +74,9 @@ class NoteAnswer(BaseModel):
         return None if note == AgentNote() else note
 
 
-def _nothing_for_nonsense(value: object, validate: ValidatorFunctionWrapHandler) -> object:
-    try:
-        return validate(value)
-    except ValidationError:
-        return None
-
-
-_Objective = Annotated[ObjectiveAnswer | None, WrapValidator(_nothing_for_nonsense)]
-_Note = Annotated[NoteAnswer | None, WrapValidator(_nothing_for_nonsense)]
-_Number = Annotated[int | None, WrapValidator(_nothing_for_nonsense)]
+_Objective = Annotated[ObjectiveAnswer | None, _or_else(lambda: None)]
+_Note = Annotated[NoteAnswer | None, _or_else(lambda: None)]
+_Number = Annotated[int | None, _or_else(lambda: None)]
 _WAYS = {
     "follow": "Number of a route to follow instead of typing the command, else null",
     "until": "Number of the last command of that route to play, null for all of them",
@@ -131,8 +125,7 @@ class Agent:
 
         Raises ``LanguageModelError``; a command is never invented (docs/specification.md, No invented turns).
         """
-        system = self.system_prompt(assisted=context.valid_actions is not None)
-        prompt = Prompt(system=system, user=context.render())
+        prompt = Prompt(self.system_prompt(assisted=context.valid_actions is not None), context.render())
         schema = _answer_schema(
             context.valid_actions,
             self.reasoning_length,
@@ -143,7 +136,7 @@ class Agent:
         )
         completion = self.model.complete("agent", prompt, schema)
         answer = completion.value
-        chosen = [route.number for route in context.routes if route.choice == answer.action]
+        chosen = next((route.number for route in context.routes if route.choice == answer.action), None)
         objective: ObjectiveAnswer | None = getattr(answer, "objective", None)
         note: NoteAnswer | None = getattr(answer, "note", None)
         return Proposal(
@@ -151,7 +144,7 @@ class Agent:
             reasoning=answer.reasoning.strip() or completion.reasoning,
             reading=answer.reading.reading() if isinstance(answer, ReadingAgentAnswer) else None,
             objective=None if objective is None else objective.note(),
-            follow=getattr(answer, "follow", next(iter(chosen), None)),
+            follow=getattr(answer, "follow", chosen),
             go_to=getattr(answer, "go_to", None),
             until=getattr(answer, "until", None),
             note=None if note is None else note.note(),
@@ -186,23 +179,19 @@ def _answer_schema(
     """
     base: type[AgentAnswer | ReadingAgentAnswer] = ReadingAgentAnswer if reads else AgentAnswer
     fields: dict[str, Any] = {}
-    if valid_actions or reasoning_length is not None:
-        fields["reasoning"] = _reasoning(reasoning_length)
-        fields["action"] = (
-            Literal[valid_actions] if valid_actions else str,
-            Field(description="The one command to type"),
-        )
+    if reasoning_length == 0:
+        fields["reasoning"] = (ClassVar[str], "")
+    elif reasoning_length is not None:  # one plain sentence in the first person
+        longest = max(reasoning_length, 12) - 3
+        fields["reasoning"] = (str, Field(pattern=rf"^I [A-Za-z ,']{{8,{longest}}}\.$"))
+    elif valid_actions:
+        fields["reasoning"] = (str, Field())
+    if fields:
+        action = Literal[valid_actions] if valid_actions else str
+        fields["action"] = (action, Field(description="The one command to type"))
     if notes_objectives:
         fields["objective"] = (_Objective, Field(None, description="an objective achieved or new, mostly null"))
     if keeps_notes:
         fields["note"] = (_Note, Field(None, description="a line to keep in view, mostly null"))
     fields |= {way: (_Number, Field(None, description=_WAYS[way])) for way in ways}
     return create_model(base.__name__, __base__=base, **fields) if fields else base
-
-
-def _reasoning(length: int | None) -> Any:  # noqa: ANN401  what create_model takes
-    """Return the definition of the reasoning field: free text, one plain sentence in the first person, or no field."""
-    if length == 0:
-        return (ClassVar[str], "")
-    pattern = None if length is None else rf"^I [A-Za-z ,']{{8,{max(length, 12) - 3}}}\.$"
-    return (str, Field(pattern=pattern))

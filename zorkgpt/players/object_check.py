@@ -151,15 +151,17 @@ class ObjectCheck:
         checked = {"infocom": command.words, "inform": command.words[:1], "unknown": ()}[family]
         unknown = next((word for word in checked if word.isalpha() and not self._is_known(word)), "")
         if unknown:
-            return _refused(f"The story's parser does not know the word {unknown!r}.")
+            reason = f"The story's parser does not know the word {unknown!r}."
+            return Opinion("refuse", reason, "object_tree")
         verb = self._vocabulary.cut(command.words[0])
         if verb not in self._vocabulary.verbs:
             return NO_OPINION
-        of_things_at_hand = verb not in self._vocabulary.free_verbs and _TOPICS_FOLLOW.isdisjoint(command.words)
-        absent = scene.absent_thing(command) if of_things_at_hand else ""
+        is_free = verb in self._vocabulary.free_verbs
+        absent = "" if is_free or not _TOPICS_FOLLOW.isdisjoint(command.words) else scene.absent_thing(command)
         if absent:
-            return _refused(f"There is no {absent!r} here: everything that the story calls so is in another room.")
-        at_hand = command.phrases[:1] if verb in self._vocabulary.free_verbs else command.phrases
+            reason = f"There is no {absent!r} here: everything that the story calls so is in another room."
+            return Opinion("refuse", reason, "object_tree")
+        at_hand = command.phrases[:1] if is_free else command.phrases
         if not (all(map(self._is_known, command.words)) and scene.holds_all_of(at_hand)):
             return NO_OPINION
         return NO_OPINION if verb in _TAKING and scene.names_fixed_thing(command) else ACCEPTED
@@ -216,7 +218,10 @@ class _Scene:
         needs = any if self.vocabulary.family == "inform" else all
         for phrase in command.phrases:
             nouns = self._nouns(phrase)
-            if nouns and needs(map(self._is_elsewhere, nouns)):
+            absent = (
+                noun not in self.told and noun not in _NEVER_ABSENT and self._all_elsewhere(noun) for noun in nouns
+            )
+            if nouns and needs(absent):
                 return " ".join(phrase)
         return ""
 
@@ -230,47 +235,37 @@ class _Scene:
         return [word for word in words if word in self.vocabulary.nouns or word in self.vocabulary.objects]
 
     def _is_here(self, noun: str) -> bool:
-        mentioning = self.vocabulary.mentions.get(noun, ())
-        if noun in _NEVER_ABSENT or any(num in self.at_hand or self._is_carried(num) for num in mentioning):
+        if noun in _NEVER_ABSENT:
             return True
+        for num in self.vocabulary.mentions.get(noun, ()):
+            if num in self.at_hand or not self.carried.isdisjoint(self._around(num)):
+                return True
         return noun in self.told and not self._all_elsewhere(noun)
 
-    def _is_elsewhere(self, noun: str) -> bool:
-        return noun not in self.told and noun not in _NEVER_ABSENT and self._all_elsewhere(noun)
-
     def _all_elsewhere(self, noun: str) -> bool:
-        """Return whether the noun names objects and all objects that mention it are in other rooms."""
+        """Return whether the noun names objects and all objects that mention it are in other rooms.
+
+        An object that is not in a room by the tree may be anywhere.
+        """
         if noun not in self.vocabulary.objects:
             return False
-        return all(self._room_of(num) not in {None, self.here} for num in self.vocabulary.mentions[noun])
-
-    def _is_carried(self, num: int) -> bool:
-        return not self.carried.isdisjoint(self._around(num))
-
-    def _room_of(self, num: int) -> int | None:
-        """Return the room that contains the object; ``None`` for a room, and if the tree does not lead to a room."""
-        if self._is_room(num):
-            return None
-        return next((around for around in self._around(num) if self._is_room(around)), None)
+        rooms = {
+            None if self._is_room(num) else next(filter(self._is_room, self._around(num)), None)
+            for num in self.vocabulary.mentions[noun]
+        }
+        return rooms.isdisjoint({None, self.here})
 
     def _is_room(self, num: int) -> bool:
         """Return whether it is a visited location or, in an Infocom story, a sibling of the current room."""
         if num == self.here or num in self.rooms:
             return True
-        beside = self._parent(self.here) if self.vocabulary.family == "infocom" else 0
-        return beside != 0 and self._parent(num) == beside
+        beside = next(self._around(self.here), 0) if self.vocabulary.family == "infocom" else 0
+        return beside != 0 and next(self._around(num), 0) == beside
 
     def _around(self, num: int) -> Iterator[int]:
         """Yield the containers of ``num``, innermost first; a cycle in a corrupt tree ends after one round."""
         for _ in self.parents:
-            num = self._parent(num)
+            num = self.parents[num] if num < len(self.parents) else 0
             if not num:
                 return
             yield num
-
-    def _parent(self, num: int) -> int:
-        return self.parents[num] if num < len(self.parents) else 0
-
-
-def _refused(reason: str) -> Opinion:
-    return Opinion("refuse", reason, "object_tree")
