@@ -6,15 +6,17 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from orchestration.history import Replayed
 from session.errors import StoreError, StoryError, ZorkGPTError
 from session.events import FileEdited, ModelAnswered, RunPaused, TurnPlayed
-from session.files.journal import _SUM_FIELD, _SUM_LENGTH, JOURNAL_FILE, _sum, read_journal
+from session.files.journal import JOURNAL_FILE, read_journal
 from session.files.run_folders import CHECKPOINTS, find_run
-from tests.fixtures.doomed_run import STORY, killed, killed_before_writing
+from tests.fixtures.doomed_run import STORY, effects_of_a_run, killed, killed_before_writing
+from tests.fixtures.earlier_version import rewrite
 from tests.fixtures.prompted_run import Before, actions_of, play_prompted, prompted, resume_with
 from tests.fixtures.run_traces import contents_of
 from tests.fixtures.whole_run import verify_run
@@ -22,9 +24,8 @@ from tests.fixtures.whole_run import verify_run
 TURNS = 200
 """Of a long run, which has an episode more than it takes: who plays at random may die early."""
 SAMPLES = 24  # bytes of a file that are flipped, one at a time
-KILLS = (242, 642, pytest.param(114, marks=pytest.mark.slow), pytest.param(554, marks=pytest.mark.slow))
-"""Effects before which a run is killed."""
-LATER_KILLS = [pytest.param(effect, marks=pytest.mark.slow) for effect in (301, 650)]
+PARTS = [0.45, 0.95, pytest.param(0.2, marks=pytest.mark.slow), pytest.param(0.8, marks=pytest.mark.slow)]
+"""Of the effects of a run up to the end of its last episode, after which it is killed."""
 OWN_WORDS = "**[NOTE - PERMANENT] By hand** *(Ep1, T1)*\nThe banister is loose.\n"
 
 
@@ -50,15 +51,23 @@ def places(path: Path) -> list[int]:
     return sorted({last * step // (SAMPLES - 1) for step in range(SAMPLES)})
 
 
-def edited(folder: Path, change: Callable[[bytes], bytes]) -> None:
-    """The newest run's journal has been changed, and every sum made to fit."""
-    path = find_run(folder) / JOURNAL_FILE
-    chain, lines = "", []
-    for line in change(path.read_bytes()).splitlines():
-        body = line[:-_SUM_LENGTH] + b"}"
-        chain = _sum(chain, body)
-        lines.append(body[:-1] + (_SUM_FIELD % chain).encode() + b"\n")
-    path.write_bytes(b"".join(lines))
+def tampered(folder: Path, seq: int, change: Callable[[dict[str, Any]], None]) -> None:
+    """An event of the newest run's journal has been changed, every sum made to fit, and the checkpoints removed."""
+    run = find_run(folder)
+    shutil.rmtree(run / CHECKPOINTS)
+
+    def at_line(entry: dict[str, Any]) -> dict[str, Any]:
+        if entry["seq"] == seq:
+            change(entry["event"])
+        return entry
+
+    rewrite(run, at_line)
+
+
+@pytest.fixture(scope="module")
+def last_effect(tmp_path_factory: pytest.TempPathFactory) -> int:
+    """The number of effects of a run up to the end of its last episode."""
+    return effects_of_a_run(tmp_path_factory.mktemp("counted")).ends[-1] - 20
 
 
 @pytest.fixture(scope="module")
@@ -155,22 +164,10 @@ def test_a_checkpoint_of_a_journal_that_is_shorter_is_named(copied: Path) -> Non
 def test_another_answer_is_the_first_difference(copied: Path) -> None:
     """A changed answer of a model shows in the next turn's record at the latest."""
     lines = list(read_journal(find_run(copied)))
-    turns = [line for line in lines if isinstance(line.event, TurnPlayed)]
-    shutil.rmtree(find_run(copied) / CHECKPOINTS)
-    answer = max(
-        line.seq
-        for line in lines
-        if isinstance(line.event, ModelAnswered) and line.event.role == "agent" and line.seq < turns[9].seq
-    )
-
-    def change(content: bytes) -> bytes:
-        all_lines = content.splitlines(keepends=True)
-        entry = json.loads(all_lines[answer - 1])
-        entry["event"]["answer"]["reasoning"] = "because of something else"
-        all_lines[answer - 1] = json.dumps(entry).encode() + b"\n"
-        return b"".join(all_lines)
-
-    edited(copied, change)
+    tenth = [line.seq for line in lines if isinstance(line.event, TurnPlayed)][9]
+    answers = [line.seq for line in lines if isinstance(line.event, ModelAnswered) and line.event.role == "agent"]
+    answer = max(seq for seq in answers if seq < tenth)
+    tampered(copied, answer, lambda event: event["answer"].update(reasoning="because of something else"))
     replayed = verify_run(STORY, copied)
     assert replayed.turns == 9
     assert replayed.difference is not None
@@ -179,18 +176,8 @@ def test_another_answer_is_the_first_difference(copied: Path) -> None:
 
 
 def test_another_observation_is_the_first_difference_of_both_ways(copied: Path) -> None:
-    shutil.rmtree(find_run(copied) / CHECKPOINTS)
-    lines = list(read_journal(find_run(copied)))
-    fifth = [line for line in lines if isinstance(line.event, TurnPlayed)][4]
-
-    def change(content: bytes) -> bytes:
-        all_lines = content.splitlines(keepends=True)
-        entry = json.loads(all_lines[fifth.seq - 1])
-        entry["event"]["record"]["after"]["text"] = "The sky falls."
-        all_lines[fifth.seq - 1] = json.dumps(entry).encode() + b"\n"
-        return b"".join(all_lines)
-
-    edited(copied, change)
+    fifth = [line for line in read_journal(find_run(copied)) if isinstance(line.event, TurnPlayed)][4]
+    tampered(copied, fifth.seq, lambda event: event["record"]["after"].update(text="The sky falls."))
     for replayed in (verify_run(STORY, copied), actions_of(STORY, copied)):
         assert replayed.turns == 4
         assert replayed.difference is not None
@@ -232,9 +219,11 @@ def test_a_run_whose_files_were_edited_by_hand_meanwhile_is_repeated_exactly(tmp
     assert is_whole(verify_run(STORY, tmp_path), turns_of(tmp_path))
 
 
-@pytest.mark.parametrize("kill_at", KILLS)
-def test_a_run_whose_files_were_edited_while_it_was_dead_is_repeated_exactly(tmp_path: Path, kill_at: int) -> None:
-    assert killed(tmp_path, kill_at=kill_at)
+@pytest.mark.parametrize("part", PARTS)
+def test_a_run_whose_files_were_edited_while_it_was_dead_is_repeated_exactly(
+    tmp_path: Path, last_effect: int, part: float
+) -> None:
+    assert killed(tmp_path, kill_at=int(last_effect * part))
     check_edits_of_a_dead_run(tmp_path)
 
 
@@ -268,11 +257,9 @@ def test_a_paused_run_is_repeated_as_far_as_it_was_played_and_whole_once_it_was_
     assert is_whole(verify_run(STORY, tmp_path), turns_of(tmp_path))
 
 
-@pytest.mark.parametrize(
-    "kill_at", [300, 601, *(pytest.param(effect, marks=pytest.mark.slow) for effect in (301, 600))]
-)
-def test_a_killed_run_is_repeated_as_far_as_it_was_played(tmp_path: Path, kill_at: int) -> None:
-    assert killed(tmp_path, kill_at=kill_at)
+@pytest.mark.parametrize("part", PARTS)
+def test_a_killed_run_is_repeated_as_far_as_it_was_played(tmp_path: Path, last_effect: int, part: float) -> None:
+    assert killed(tmp_path, kill_at=int(last_effect * part))
     turns = turns_of(tmp_path)
     replayed = verify_run(STORY, tmp_path)
     assert (replayed.turns, replayed.is_whole, replayed.difference) == (turns, False, None)
