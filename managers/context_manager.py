@@ -292,17 +292,23 @@ class ContextManager(BaseManager):
     def _fitted(
         self, budget: _PromptBudget, observation: Observation, pasts: Iterable[_Past], others: Iterable[PromptSection]
     ) -> list[PromptSection]:
-        """Return the sections that have a text and fit.
+        """Return the sections that have a text and fit, sorted by place. Sections of one title are merged.
 
         Other sections contain what the past does not, so they are rebuilt whenever part of the past is dropped. A
         section that was dropped before is not added again.
         """
         room = self.tokens.characters(budget.tokens) - len(budget.system)
+        others = list(others)
         lost: set[str] = set()
         kept: list[PromptSection] = []
         for past in pasts:
-            sections = _laid_out([*past.sections, *self._now(budget, observation, past), *others])
-            wanted = [section for section in sections if section.title not in lost]
+            by_title: dict[str, PromptSection] = {}
+            for section in (*past.sections, *self._now(budget, observation, past), *others):
+                first = by_title.get(section.title)
+                if section.text and section.title not in lost:
+                    text = f"{first.text}\n\n{section.text}" if first else section.text
+                    by_title[section.title] = replace(first or section, text=text)
+            wanted = sorted(by_title.values(), key=lambda section: section.place)
             kept = fit_sections(wanted, room)
             lost |= {section.title for section in wanted} - {section.title for section in kept}
             if all(section in kept for section in past.sections):
@@ -358,27 +364,16 @@ class ContextManager(BaseManager):
         self._printed += [_words(response) for _, response in responses]
         names = []
         for thing in observation.visible or ():
-            if not thing.attributes & self._not_listed:
-                names += [next(filter(self._was_printed, (thing.name, *thing.name.split()[-1:])), "")]
-        return ", ".join(filter(None, dict.fromkeys(names)))
-
-    def _was_printed(self, name: str) -> bool:
-        words = _words(name)
-        if words not in self._named and words.strip() and any(words in text for text in self._printed):
-            self._named.add(words)
-        return words in self._named
-
-
-def _laid_out(sections: Iterable[PromptSection]) -> list[PromptSection]:
-    """Merge sections of one title, with a blank line between their texts, drop empty ones, and sort them by place."""
-    by_title: dict[str, PromptSection] = {}
-    for section in sections:
-        if section.text:
-            first = by_title.get(section.title)
-            by_title[section.title] = (
-                section if first is None else replace(section, text=f"{first.text}\n\n{section.text}")
-            )
-    return sorted(by_title.values(), key=lambda section: section.place)
+            if thing.attributes & self._not_listed:
+                continue
+            for name in (thing.name, *thing.name.split()[-1:]):
+                words = _words(name)
+                if words not in self._named and words.strip() and any(words in text for text in self._printed):
+                    self._named.add(words)
+                if words in self._named:
+                    names.append(name)
+                    break
+        return ", ".join(dict.fromkeys(names))
 
 
 def _bullets(lines: Iterable[str]) -> str:

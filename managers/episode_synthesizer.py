@@ -12,7 +12,6 @@ from managers.episodes import (
     INSTRUCTIONS_SHARE,
     SUMMARIES_FILE,
     EpisodeAnswer,
-    EpisodeLessons,
     EpisodeSummary,
     KeepSummary,
     Summaries,
@@ -35,7 +34,7 @@ from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.knowledge import INSIGHTS, KnowledgeEntry
+from session.knowledge import INSIGHTS
 from session.text import cut_at, one_line
 from session.values import Observation, TurnRecord
 
@@ -142,29 +141,37 @@ class EpisodeSynthesizer(BaseManager):
             return False
         if is_for_a_small_model(budget, "episode", self.tokens, share=INSTRUCTIONS_SHARE):  # it would invent lessons
             return self._keep_plain_lessons(summary)
+        known = known_insights(knowledge.insights())
+        shown = most_useful(known, self.tokens.characters(budget // SHARE_OF_BUDGET))
+        prompt = episode_prompt(
+            summary,
+            insights=shown,
+            knowledge=knowledge.text(budget // SHARE_OF_BUDGET),
+            earlier=self._earlier(),
+            plan=self._plan,
+            outlook=self._outlook(),
+            budget=budget,
+            tokens=self.tokens,
+        )
         try:
-            known = known_insights(knowledge.insights())
-            shown = most_useful(known, self.tokens.characters(budget // SHARE_OF_BUDGET))
-            prompt = episode_prompt(
-                summary,
-                insights=shown,
-                knowledge=knowledge.text(budget // SHARE_OF_BUDGET),
-                earlier=self._earlier(),
-                plan=self._plan,
-                outlook=self._outlook(),
-                budget=budget,
-                tokens=self.tokens,
-            )
             answer = knowledge.model.complete("analysis", prompt, EpisodeAnswer).value
-            ours = [entry for entry in shown if entry.is_ours]
-            lessons = lessons_of(answer, summary, known, ours, knowledge.admits)
-            if answer.plan is not None:
-                knowledge.replace_plan(answer.plan)
-            return self._keep(lessons, known)
         except LanguageModelError as error:
             self._counts["failures"] += 1
             self.log_warning("no lessons are drawn: the model gave no answer", error=str(error))
             return self._keep_plain_lessons(summary)
+        lessons = lessons_of(answer, summary, known, [entry for entry in shown if entry.is_ours], knowledge.admits)
+        if answer.plan is not None:
+            knowledge.replace_plan(answer.plan)
+        deaths = knowledge.add_lines(DEATH_ANALYSIS, lessons.of_deaths) if lessons.of_deaths else 0
+        if lessons.insights != known:
+            ours = [entry for entry in lessons.insights if entry.is_ours]
+            knowledge.replace_insights(
+                {heading: [entry.line for entry in ours if entry.section == heading] for heading in INSIGHTS}
+            )
+        is_changed = known_insights(knowledge.insights()) != known
+        self._counts.update(updates=1, refused=len(lessons.refused))
+        self.log_info("lessons are drawn", deaths=deaths, insights=is_changed, refused=lessons.refused)
+        return is_changed or deaths > 0
 
     @override
     def get_status(self) -> ManagerStatus:
@@ -199,16 +206,3 @@ class EpisodeSynthesizer(BaseManager):
     def _keep_plain_lessons(self, summary: EpisodeSummary) -> bool:
         lessons = [plain_lesson(death, summary.episode) for death in summary.deaths]
         return self.knowledge_manager.add_lines(DEATH_ANALYSIS, lessons) > 0 if lessons else False
-
-    def _keep(self, lessons: EpisodeLessons, known: list[KnowledgeEntry]) -> bool:
-        knowledge = self.knowledge_manager
-        deaths = knowledge.add_lines(DEATH_ANALYSIS, lessons.of_deaths) if lessons.of_deaths else 0
-        if lessons.insights != known:
-            ours = [entry for entry in lessons.insights if entry.is_ours]
-            knowledge.replace_insights(
-                {heading: [entry.line for entry in ours if entry.section == heading] for heading in INSIGHTS}
-            )
-        is_changed = known_insights(knowledge.insights()) != known
-        self._counts.update(updates=1, refused=len(lessons.refused))
-        self.log_info("lessons are drawn", deaths=deaths, insights=is_changed, refused=lessons.refused)
-        return is_changed or deaths > 0

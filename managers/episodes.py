@@ -313,6 +313,13 @@ def episode_prompt(
         [Line(line) for line in (outcome_line(each), *death_lines(each, 1, EARLIER_DEATH))]
         for each in earlier[-EARLIER_SHOWN:]
     ]
+    deaths = []
+    for death in summary.deaths[-DEATHS_SHOWN:]:
+        lines = [Line(f"Death in turn {death.last.turn}:")]
+        for step in death.steps[-STEPS_KEPT:]:
+            lines.append(Line(turn_text(step.turn, _short(step.action), where=f", {place(step.location)}")))
+            lines.append(Line("  Response: ", step.response))
+        deaths.append(lines)
     parts = [
         Part("knowledge", [[Line(line)] for line in knowledge.splitlines()], keeps="best"),
         Part("earlier", before),
@@ -321,22 +328,13 @@ def episode_prompt(
         Part("points", [[Line(points_text(scored))] for scored in summary.scored[-POINTS_SHOWN:]]),
         Part(
             "deaths",
-            list(map(_death, summary.deaths[-DEATHS_SHOWN:])),
+            deaths,
             share=DEATHS_SHARE,
             least=LEAST_TOLD,
             separator="\n\n",
         ),
     ]
     return fitted_prompt(fill_prompt("episode"), ["episode_play"], fields, parts, budget=budget, tokens=tokens)
-
-
-def _death(death: Death) -> list[Line]:
-    """Return a death with the turns that led to it."""
-    lines = [Line(f"Death in turn {death.last.turn}:")]
-    for step in death.steps[-STEPS_KEPT:]:
-        lines.append(Line(turn_text(step.turn, _short(step.action), where=f", {place(step.location)}")))
-        lines.append(Line("  Response: ", step.response))
-    return lines
 
 
 FEWEST_MERGED: Final = 2

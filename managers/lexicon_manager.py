@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
@@ -89,7 +89,10 @@ def form_trial_of(turn: TurnRecord, vocabulary: Vocabulary, movements: MovementA
     ]
     is_list = bool(more) and verbs == [first] and not is_speech(first)
     command = None if is_left_out else read_command(" ".join((first, *more)) if is_list else action, vocabulary)
-    if command is None or _is_answer(command, before, vocabulary):
+    if command is None:
+        return None
+    verb = vocabulary.cut(command.words[0])
+    if before.text.rstrip(' )"').endswith("?") and verb in vocabulary.words and verb not in vocabulary.verbs:
         return None
     form = form_of(command, before, vocabulary) + f" {LIST}" * is_list
     if len(form) > LONGEST_FORM:
@@ -117,10 +120,8 @@ def form_of(command: Command, observation: Observation, vocabulary: Vocabulary) 
 
 
 def _slots(phrase: tuple[str, ...], vocabulary: Vocabulary, named: frozenset[str]) -> Iterator[str]:
-    def is_direction(word: str) -> bool:
-        return word in vocabulary.directions and word not in vocabulary.objects
-
-    for are_directions, run in groupby(phrase, is_direction):
+    ways = vocabulary.directions - vocabulary.objects.keys()
+    for are_directions, run in groupby(phrase, ways.__contains__):
         words = list(run)
         if are_directions:
             yield DIRECTION
@@ -130,12 +131,6 @@ def _slots(phrase: tuple[str, ...], vocabulary: Vocabulary, named: frozenset[str
             yield OBJECT
         else:
             yield words[0] if len(words) == 1 and words[0] in vocabulary.words else WORDS
-
-
-def _is_answer(command: Command, before: Observation, vocabulary: Vocabulary) -> bool:
-    """Return whether the story asked a question and the command does not begin with a verb."""
-    verb = vocabulary.cut(command.words[0])
-    return before.text.rstrip(' )"').endswith("?") and verb in vocabulary.words and verb not in vocabulary.verbs
 
 
 def _answer(after: Observation, command: Command) -> str:
@@ -273,8 +268,8 @@ class WorkingForms:
         """
         refused = f"One thing at a time: {', '.join(self.single)}" if self.single else ""
         room = characters - len(refused) - 1
-        kept = as_many_as_fit(self.examples, lambda examples: len(_line(examples)) <= room)
-        worked = _line(each for each in self.learnt if each in kept) if kept else ""
+        kept = as_many_as_fit(self.examples, lambda examples: len(_TITLE + "; ".join(examples)) <= room)
+        worked = _TITLE + "; ".join(each for each in self.learnt if each in kept) if kept else ""
         return "\n".join(line for line in (worked, refused) if line and len(line) <= characters)
 
 
@@ -329,10 +324,6 @@ def _difficulty(form: str) -> int:
     return sum(2 if part in SLOTS else 1 for part in parts if part != LIST)
 
 
-def _line(examples: Iterable[str]) -> str:
-    return _TITLE + "; ".join(examples)
-
-
 class LexiconManager(BaseManager):
     """Owns ``lexicon.json`` in the work folder, which counts the results of each form of command at each location.
 
@@ -376,7 +367,7 @@ class LexiconManager(BaseManager):
 
     @override
     def end(self, end: EpisodeEnd) -> None:
-        self._write_soon()
+        self.show_all()
 
     @override
     def reset(self, game_state: GameState | None = None) -> None:
@@ -411,9 +402,6 @@ class LexiconManager(BaseManager):
     def show_all(self) -> None:
         """Update the prompt section, and write all counts with the next commit."""
         self._shown = working_forms(self.lexicon)
-        self._write_soon()
-
-    def _write_soon(self) -> None:
         self._store.demand()
         if not self._store.holds:
             self.commit()

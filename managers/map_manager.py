@@ -14,7 +14,6 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.text import description_in, first_line, gist
 from session.values import Location, Observation, TurnRecord
-from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_store import MapStore
 from zorkgpt.mapping.movement_analyzer import Attempt, repeated
 from zorkgpt.mapping.navigation import local_view, untried_from
@@ -25,22 +24,13 @@ SAVE_INTERVAL = 10  # turns
 
 
 class MapManager(BaseManager):
-    """Owns the map graph ``game_map`` and its file, ``config.map_state_file`` in the work folder.
-
-    graph: a map to start from instead of the file's
-    """
+    """Owns the map graph ``game_map`` and its file, ``config.map_state_file`` in the work folder."""
 
     def __init__(
-        self,
-        logger: Log,
-        config: GameConfiguration,
-        game_state: GameState,
-        *,
-        graph: MapGraph | None = None,
-        **shared: Unpack[SharedParts],
+        self, logger: Log, config: GameConfiguration, game_state: GameState, **shared: Unpack[SharedParts]
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
-        self._store = MapStore(config.zork_game_workdir / config.map_state_file, self.log_error, graph)
+        self._store = MapStore(config.zork_game_workdir / config.map_state_file, self.log_error)
         self.stores = (self._store,)
         self.game_map = self._store.graph
         self._previous_command = ""

@@ -168,15 +168,12 @@ class ObjectiveManager(BaseManager):
             return False
         if turn >= self.config.max_turns_per_episode:
             return False  # the episode ends here, and its objectives with it
-        # In an enhanced prompt, knowledge and memories of earlier episodes are reason enough for a first one.
-        is_first = self.asked_turn == 0 and self.config.enable_enhanced_objectives and self._knows_earlier_episodes()
-        late = turn - self.asked_turn - (1 if is_first else self.config.objective_update_interval)
-        return late > 0 or (late == 0 and turn != self.adaptive_knowledge_manager.asked_turn)
-
-    def _knows_earlier_episodes(self) -> bool:
         memories = self.memory_manager.memory_cache.values() if self.memory_manager else ()
         episodes = {memory.episode for at_location in memories for memory in at_location}
-        return bool(self.adaptive_knowledge_manager.full_text().strip() or episodes - {self.game_state.episode})
+        knows_earlier_ones = self.adaptive_knowledge_manager.full_text().strip() or episodes - {self.game_state.episode}
+        is_first = self.asked_turn == 0 and self.config.enable_enhanced_objectives and knows_earlier_ones
+        late = turn - self.asked_turn - (1 if is_first else self.config.objective_update_interval)
+        return late > 0 or (late == 0 and turn != self.adaptive_knowledge_manager.asked_turn)
 
     def _take(self, answer: ObjectivesAnswer) -> tuple[Objective, ...]:
         here, options = self.game_state.current_room_id, self.config.objectives

@@ -144,7 +144,7 @@ class RouteManager(BaseManager):
         times = self.book.tried.get(here, {}).get(action, 0)
         if self._latest is not None and action in self.book.fatal.get(mark_of(self._latest), ()):
             times += FATAL
-        if self._trail.is_with_things_held(action):
+        if not self._trail.held_words.isdisjoint(action.lower().split()):
             places = [*self.book.tried.items(), *self._trail.tried.items()]
             times += sum(counts.get(action, 0) for place, counts in places if place != here)
         return times

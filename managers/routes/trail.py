@@ -40,6 +40,7 @@ class Trail:
 
     A victory with the highest possible score does not count as the end: a route may lead there.
 
+    held, held_words: the numbers of the things that the player has had in this episode, and the words of their names
     tried: how often each command was chosen at each location, in all turns that are not part of a route
     said: the digests of the sentences that the story printed
     fatal: the commands that killed the player or ended the story too early, by the mark of the moment
@@ -51,20 +52,12 @@ class Trail:
         self._goals: list[tuple[int, Goal]] = []
         self._best: int | None = None
         self._met: set[tuple[str, int]] = set()
-        self._held_words: set[str] = set()
         self._is_over = False
+        self.held: set[int] = set()
+        self.held_words: set[str] = set()
         self.tried: dict[int, Counter[str]] = {}
         self.said: set[str] = set()
         self.fatal: dict[str, tuple[str, ...]] = {}
-
-    @property
-    def held(self) -> frozenset[int]:
-        """The numbers of the things that the player has had in this episode."""
-        return frozenset(number for kind, number in self._met if kind == "thing")
-
-    def is_with_things_held(self, action: str) -> bool:
-        """Whether the action names a thing that the player has had, so that it can be done anywhere."""
-        return not self._held_words.isdisjoint(action.lower().split())
 
     def add(self, record: TurnRecord) -> None:
         """Add a turn, and note what was reached in it."""
@@ -87,8 +80,12 @@ class Trail:
         before = self._moments[-1]
         touched = before.touched | touched_in([before.seen, after])
         self._moments.append(_TrailPoint(after, standings(after), touched))
-        works_unseen = record.did_something and record.before.noticed == after.noticed
-        self._steps.append(_PlayedStep(record.action, _has_effect(record), works_unseen))
+        earlier = record.before
+        works_unseen = record.did_something and earlier.noticed == after.noticed
+        is_noticed = earlier.noticed is None or earlier.noticed != after.noticed
+        took_time = earlier.moves is None or earlier.moves != after.moves
+        has_effect = is_noticed or (took_time and earlier.world_hash != after.world_hash)
+        self._steps.append(_PlayedStep(record.action, after.refusal is None and has_effect, works_unseen))
         self._goals += [(len(self._steps), goal) for goal in self._reached(after)]
 
     def routes(self, episode: int) -> Iterator[KnownRoute]:
@@ -113,7 +110,8 @@ class Trail:
             found.append(Goal("room", location.num, location.label))
         for thing in observation.inventory or ():
             found.append(Goal("thing", thing.num, thing.name))
-            self._held_words.update(thing.name.lower().split())
+            self.held.add(thing.num)
+            self.held_words.update(thing.name.lower().split())
         new = [goal for goal in found if (goal.kind, goal.number) not in self._met]
         self._met.update((goal.kind, goal.number) for goal in new)
         return new
@@ -145,16 +143,6 @@ class _PlayedStep(NamedTuple):
     command: str
     has_effect: bool
     works_unseen: bool
-
-
-def _has_effect(record: TurnRecord) -> bool:
-    before, after = record.before, record.after
-    if after.refusal is not None:
-        return False
-    if before.noticed is None or before.noticed != after.noticed:
-        return True
-    took_time = before.moves is None or before.moves != after.moves
-    return took_time and before.world_hash != after.world_hash
 
 
 def _unused(moments: Sequence[_TrailPoint], played: Sequence[_PlayedStep]) -> frozenset[int]:

@@ -16,7 +16,6 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Goal, KnownRoute, Proof, RouteStep, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
-from zorkgpt.mapping.map_graph import MapGraph
 
 YARD = Observation("A yard.", Location(1, "Yard"), (), (), score=0)
 HALL = Observation("A hall.", Location(2, "Hall"), (), (), score=0)
@@ -33,6 +32,32 @@ def route_to(score: int, *commands: str) -> KnownRoute:
 def manager_in(folder: Path, *routes: KnownRoute) -> RouteManager:
     open_routes(folder).apply(Learnt(routes))
     return RouteManager(structlog.get_logger(), GameConfiguration(zork_game_workdir=folder), GameState())
+
+
+def told(manager: RouteManager, now: Observation) -> str:
+    section = manager.section(now)
+    assert section is not None
+    return section.text
+
+
+def play(manager: RouteManager, before: Observation, after: Observation, action: str | None = None) -> None:
+    """One turn, with the next command of the route unless an action is given."""
+    proposal = Proposal(action) if action else manager.next_proposal
+    assert proposal is not None
+    verdict = Verdict(accepted=True, source="none" if action else "route")
+    state = manager.game_state
+    record = TurnRecord(state.episode, state.turn_count + 1, before, (proposal,), (verdict,), after)
+    state.record(record)
+    manager.learn(record)
+
+
+def with_map(folder: Path, state: GameState, *ways: tuple[int, str, int]) -> RouteManager:
+    """A manager that knows these ways between the rooms of these numbers."""
+    config, log = GameConfiguration(zork_game_workdir=folder), structlog.get_logger()
+    game_map = MapManager(log, config, state)
+    for from_id, command, to_id in ways:
+        game_map.game_map.add_connection(from_id, command, to_id)
+    return RouteManager(log, config, state, game_map=game_map)
 
 
 def test_a_badly_trusted_route_is_not_the_best_one_though_it_wins_more(tmp_path: Path) -> None:
@@ -59,32 +84,21 @@ def test_what_a_trusted_beginning_wins_counts_even_if_the_rest_is_luck(tmp_path:
 def test_people_are_shown_the_routes_from_here_and_how_many_others_there_are(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(5, "up"), route_to(11, "north", "up"))
     assert manager.present() == ("2: +11 in 2 commands from here", "1: +5 in 1 command from here")
-    for turn, (seen, told) in enumerate(
-        [
-            (HALL, ("2: +11 in 1 command from here", "1 other route")),
-            (LOFT, ("2 routes, none from here",)),
-        ],
-        start=1,
-    ):
-        record = TurnRecord(1, turn, YARD, (Proposal("north"),), (Verdict(accepted=True),), seen)
-        manager.game_state.record(record)
-        manager.learn(record)
-        assert manager.present() == told
+    play(manager, YARD, HALL, "north")
+    assert manager.present() == ("2: +11 in 1 command from here", "1 other route")
+    play(manager, YARD, LOFT, "north")
+    assert manager.present() == ("2 routes, none from here",)
 
 
 def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Path) -> None:
     hall, loft = replace(HALL, score=30), replace(LOFT, score=50)
     steps = (RouteStep("north", Waypoint.of(hall)), RouteStep("up", Waypoint.of(loft)))
     manager = manager_in(tmp_path, KnownRoute(0, Goal("score", 50), Waypoint.of(YARD), steps, 1))
-    record = TurnRecord(1, 1, YARD, (Proposal("north"),), (Verdict(accepted=True),), hall)
-    manager.game_state.record(record)
-    manager.learn(record)
+    play(manager, YARD, hall, "north")
     assert manager.present() == ("1: +20 in 1 command from here",)
     assert [offer.choice for offer in manager.offers(hall)] == ["follow route 1 (+20)"]
-    section = manager.section(hall)
-    assert section is not None
-    assert "+20" in section.text
-    assert "+50" not in section.text
+    assert "+20" in told(manager, hall)
+    assert "+50" not in told(manager, hall)
 
 
 def test_the_route_that_wins_most_per_turn_comes_first_with_its_last_commands(tmp_path: Path) -> None:
@@ -110,16 +124,12 @@ def test_a_route_is_hidden_only_by_a_shorter_one_to_the_same_goal_with_the_same_
 
 
 def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) -> None:
-    graph, config, log = MapGraph(), GameConfiguration(zork_game_workdir=tmp_path), structlog.get_logger()
-    for here, there in ((1, 2), (2, 3)):
-        graph.add_room(here, "Yard")
-        graph.add_connection(here, "north", there)
     routes = [
         replace(route_to(0, *commands), goal=Goal("room", room, "Loft"))
         for room, commands in ((3, ("north", "up")), (4, ("north", "jump")))
     ]
     open_routes(tmp_path).apply(Learnt(tuple(routes), rooms=(3, 4)))
-    manager = RouteManager(log, config, GameState(), game_map=MapManager(log, config, GameState(), graph=graph))
+    manager = with_map(tmp_path, GameState(), (1, "north", 2), (2, "north", 3))
     assert [line[:2] for line in told(manager, YARD).splitlines()] == ["2:"]
     assert [offer.number for offer in manager.offers(YARD)] == [1, 2]
 
@@ -128,8 +138,7 @@ def test_a_route_is_followed_up_to_the_command_that_the_agent_names(tmp_path: Pa
     manager = manager_in(tmp_path, route_to(5, "north", "up"))
     assert "from 1" in manager.set_out(Proposal("wait", follow=1, until=0), YARD)
     assert manager.set_out(Proposal("wait", follow=1, until=1), YARD) == ""
-    assert manager.next_proposal is not None
-    manager.learn(TurnRecord(1, 1, YARD, (manager.next_proposal,), (Verdict(accepted=True, source="route"),), HALL))
+    play(manager, YARD, HALL)
     assert manager.next_proposal is None
     assert not manager.has_stopped
     assert told(manager, HALL).startswith("Route 1 was followed up to `north`, in 1 command.")
@@ -147,21 +156,14 @@ def test_what_fails_from_its_middle_is_still_trusted_from_the_opening(tmp_path: 
 
 
 def test_there_is_somewhere_to_walk_to_only_where_a_room_is_more_than_a_command_away(tmp_path: Path) -> None:
-    graph, log, configuration = MapGraph(), structlog.get_logger(), GameConfiguration(zork_game_workdir=tmp_path)
-    graph.add_connection(1, "north", 2)
-    graph.add_connection(2, "north", 3)
     for here, may_travel in ((1, True), (2, False), (3, True), (None, False)):
         state = GameState(current_room_id=here)
-        game_map = MapManager(log, configuration, state, graph=graph)
-        assert RouteManager(log, configuration, state, game_map=game_map).may_travel is may_travel
-
-
-def described(location: Location, text: str, **changes: object) -> Observation:
-    return replace(Observation(f"{location.name}\n{text}", location, (), (), score=0), **changes)  # type: ignore[arg-type]
+        assert with_map(tmp_path, state, (1, "north", 2), (2, "north", 3)).may_travel is may_travel
 
 
 CELLAR = [Location(number, name) for number, name in ((11, "Stair"), (12, "Cellar"), (13, "Vault"), (14, "Cave"))]
-LIT = [described(place, "The lamp shows four walls.") for place in CELLAR]
+LIT = [Observation(f"{place.name}\nThe lamp shows four walls.", place, (), (), score=0) for place in CELLAR]
+DARK = replace(LIT[1], text="It is pitch black. You are likely to be eaten.")
 
 
 def followed(
@@ -176,48 +178,25 @@ def followed(
     configuration = GameConfiguration.model_validate({"zork_game_workdir": folder, "assist": assist})
     manager = RouteManager(structlog.get_logger(), configuration, GameState())
     assert manager.set_out(Proposal("wait", follow=1), YARD) == ""
-    before = YARD
-    for turn, after in enumerate(seen, start=1):
-        assert manager.next_proposal is not None
-        verdicts = (Verdict(accepted=True, source="route"),)
-        record = TurnRecord(1, turn, before, (manager.next_proposal,), verdicts, after)
-        manager.game_state.record(record)
-        manager.learn(record)
-        before = after
+    for earlier, after in pairwise([YARD, *seen]):
+        play(manager, earlier, after)
     return manager
-
-
-def told(manager: RouteManager, now: Observation) -> str:
-    section = manager.section(now)
-    assert section is not None
-    return section.text
 
 
 def test_a_route_stops_in_the_dark(tmp_path: Path) -> None:
     """It was walked on in the dark for six turns until the player died."""
-    dark = replace(LIT[1], text="It is pitch black. You are likely to be eaten.")
-    manager = followed(tmp_path, [LIT[0], dark])
+    manager = followed(tmp_path, [LIT[0], DARK])
     assert manager.next_proposal is None
-    assert "stopped at `down` (2 commands played): the story does not describe Cellar as it did then" in told(
-        manager, dark
-    )
+    reason = "the story does not describe Cellar as it did then"
+    assert f"stopped at `down` (2 commands played): {reason}" in told(manager, DARK)
 
 
 def test_a_walk_to_a_location_stops_in_the_dark(tmp_path: Path) -> None:
-    graph, state = MapGraph(), GameState()
-    for here, there in pairwise(CELLAR[:3]):
-        graph.add_room(there.num, there.name)
-        graph.add_connection(here.num, "down", there.num)
-    config, log = GameConfiguration(zork_game_workdir=tmp_path), structlog.get_logger()
-    game_map = MapManager(log, config, state, graph=graph)
-    manager = RouteManager(log, config, state, game_map=game_map)
-    for turn, (before, after) in enumerate(pairwise(LIT[:2]), start=1):
-        state.record(TurnRecord(1, turn, before, (Proposal("down"),), (Verdict(accepted=True),), after))
+    manager = with_map(tmp_path, GameState(), (11, "down", 12), (12, "down", 13))
+    manager._map.game_map.add_room(12, "Cellar")  # type: ignore[union-attr]  # it has one
+    play(manager, LIT[0], LIT[1], "down")
     assert manager.set_out(Proposal("wait", go_to=13), LIT[0]) == ""
-    dark = replace(LIT[1], text="It is pitch black. You are likely to be eaten.")
-    assert manager.next_proposal is not None
-    verdicts = (Verdict(accepted=True, source="route"),)
-    manager.learn(TurnRecord(1, 2, LIT[0], (manager.next_proposal,), verdicts, dark))
+    play(manager, LIT[0], DARK)
     assert manager.next_proposal is None
 
 
@@ -261,23 +240,17 @@ def test_what_ended_the_story_at_this_moment_counts_as_tried_most(tmp_path: Path
     manager = manager_in(tmp_path)
     for episode in (1, 2):
         manager.reset(GameState(episode=episode))
-        manager.learn(TurnRecord(episode, 1, YARD, (Proposal("north"),), (Verdict(accepted=True),), HALL))
-        manager.game_state.current_room_id = 2
+        play(manager, YARD, HALL, "north")
         assert (manager.times_tried("jump") > 100) == (episode == 2)
-        killed = replace(HALL, died=True, ending="lost")
-        manager.learn(TurnRecord(episode, 2, HALL, (Proposal("jump"),), (Verdict(accepted=True),), killed))
+        play(manager, HALL, replace(HALL, died=True, ending="lost"), "jump")
         manager.end("lost")
     assert manager.times_tried("wait") < 100
 
 
 def test_without_a_map_routes_are_kept_to_the_six_rooms_of_the_lowest_numbers(tmp_path: Path) -> None:
     manager = manager_in(tmp_path)
-    here, commands = YARD, ("in", "on", "up", "by", "off", "out", "away", "down")
-    for turn, command in enumerate(commands, start=1):
-        there = Observation("A room.", Location(turn + 1, f"Room {turn}"), (), (), score=0)
-        record = TurnRecord(1, turn, here, (Proposal(command),), (Verdict(accepted=True),), there)
-        manager.game_state.record(record)
-        manager.learn(record)
-        here = there
+    rooms = [Observation("A room.", Location(number, f"Room {number}"), (), (), score=0) for number in range(2, 10)]
+    for number, (here, there) in enumerate(pairwise([YARD, *rooms])):
+        play(manager, here, there, f"door {number}")
     manager.end("turn_limit")
     assert [route.goal.number for route in manager.book.routes if route.goal.kind == "room"] == [2, 3, 4, 5, 6, 7]
