@@ -146,8 +146,7 @@ class KnowledgeManager(BaseManager):
     def learn(self, record: TurnRecord) -> None:
         """Add the turn to the next update, and make the update if it is due: see :meth:`process_periodic_update`.
 
-        Memories of the current visit are made first, because they show what is true only in this episode. On a route
-        no model is called.
+        On a route no model is called.
         """
         if self.config.knowledge.enabled:
             facts = evidence_of(record, self.game_state.visited_locations)
@@ -155,19 +154,22 @@ class KnowledgeManager(BaseManager):
             self._turns = (*self._turns, turn)[-MOST_WAITING:]
             if turn.is_telling or record.came_to_light:
                 self._evidence += (record.turn,)
-        if record.is_of_route:
-            return
-        if self.memory_manager is not None and self._is_time() and not is_trivial(self._turns):
-            self.memory_manager.consider()
-        self.process_periodic_update()
+        if not record.is_of_route:
+            self.process_periodic_update()
 
     def process_periodic_update(self) -> bool:
         """Update the knowledge if that is due. Returns whether it changed.
 
         Every ``config.knowledge_update_interval`` turns the model is called once, unless the turns were trivial, and
         once more if the knowledge has grown too long. If it does not answer, the turns wait for the next interval.
+        Memories of the current visit are made first, because they show what is true only in this episode.
         """
-        return self._is_time() and self._update()
+        waited = self.game_state.turn_count - self.asked_turn
+        if waited < self.config.knowledge_update_interval or self.game_state.game_over:
+            return False
+        if self.memory_manager is not None and not is_trivial(self._turns):
+            self.memory_manager.consider()
+        return self._update()
 
     def end(self, end: EpisodeEnd | None = None) -> bool:
         """Update the knowledge at the end of an episode, and return whether it changed.
@@ -250,10 +252,6 @@ class KnowledgeManager(BaseManager):
                 **{name: self._counts[name] for name in COUNTED},
             },
         }
-
-    def _is_time(self) -> bool:
-        waited = self.game_state.turn_count - self.asked_turn
-        return waited >= self.config.knowledge_update_interval and not self.game_state.game_over
 
     def _update(self) -> bool:
         self.asked_turn = self.game_state.turn_count

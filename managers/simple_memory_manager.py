@@ -23,7 +23,7 @@ from managers.memory.prompt import (
     worth_keeping,
 )
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker
-from managers.memory.tiers import MemoryTiers, Revision, require_location_id
+from managers.memory.tiers import MemoryTiers, Revision, require_location_id, stands
 from managers.prompting import is_for_a_small_model
 from managers.route_manager import RouteManager
 from session.context import Place, PromptSection
@@ -152,11 +152,11 @@ class SimpleMemoryManager(BaseManager):
         self, location_id: int, memory_titles: Iterable[str], reason: str, turn: int | None = None
     ) -> dict[str, bool]:
         """Invalidate memories in one write. Returns by title whether the memory existed."""
-        titles = tuple(memory_titles)
-        standing = self._tiers.at(location_id)
-        found = {title: Revision(location_id, invalidated=(title,)).concerns(standing) for title in titles}
         turn = self.game_state.turn_count if turn is None else turn
-        self._tiers.revise(Revision(location_id, invalidated=titles, reason=reason, turn=turn))
+        revision = Revision(location_id, invalidated=tuple(memory_titles), reason=reason, turn=turn)
+        memories = self._tiers.at(location_id)
+        found = {title: stands(memories, title) for title in revision.invalidated}
+        self._tiers.revise(revision)
         return found
 
     def remove_memory(self, title: str) -> bool:
@@ -199,11 +199,13 @@ class SimpleMemoryManager(BaseManager):
 
     def get_ephemeral_count(self, location_id: int | None = None) -> int:
         """Count the ephemeral memories of the location, or of all locations."""
-        return _count(self.ephemeral_cache, location_id)
+        locations = self.ephemeral_cache if location_id is None else [location_id]
+        return sum(len(self.ephemeral_cache.get(location, ())) for location in locations)
 
     def get_persistent_count(self, location_id: int | None = None) -> int:
         """Count the core and permanent memories of the location, or of all locations."""
-        return _count(self.memory_cache, location_id)
+        locations = self.memory_cache if location_id is None else [location_id]
+        return sum(len(self.memory_cache.get(location, ())) for location in locations)
 
     def get_memory_breakdown(self, location_id: int) -> dict[str, int]:
         """Count the memories of the location by persistence, without superseded ones."""
@@ -227,8 +229,8 @@ class SimpleMemoryManager(BaseManager):
         visit.laid_down[location.num].update(outcome.laid_down)
         has_stopped = self._routes is not None and self._routes.has_stopped
         is_as_known = record.is_of_route and not record.after.died and not has_stopped
-        if not is_as_known and self._is_news(outcome):
-            visit.add(outcome)
+        if not is_as_known and self._is_news(outcome) and outcome.key not in {each.key for each in visit.news}:
+            visit.news.append(outcome)
         visit.tried.add((outcome.command, outcome.had_effect))
         if visit.is_due(record, flush_on_death=self.config.simple_memory.flush_on_death):
             self.consider()
@@ -272,7 +274,9 @@ class SimpleMemoryManager(BaseManager):
 
     def consider(self) -> None:
         """Learn from the pending news of the current visit."""
-        self._synthesise(self._visit.take())
+        news = tuple(self._visit.news)
+        self._visit.news.clear()
+        self._synthesise(news)
 
     def end(self, end: EpisodeEnd | None = None) -> None:
         """Learn from the last visit of the episode. The next commit writes all memories."""
@@ -350,19 +354,6 @@ class SimpleMemoryManager(BaseManager):
             len(outcomes) > 1 or each.was_understood or each.is_substantial for each in outcomes
         ):
             return
-        visit = self._news_of(outcomes)
-        try:
-            answers = self._ask(model, visit)
-        except LanguageModelError as error:
-            self._counts["synthesis_failures"] += 1
-            self.log_warning("nothing learnt from a visit", location_id=outcomes[0].location.num, error=str(error))
-            return
-        made = filter(None, [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]])
-        self._ledger.note(outcomes, [memory for memory in made if memory.persistence != "ephemeral"], visit.memories)
-        if not self._tiers.store.holds:
-            self.commit()
-
-    def _news_of(self, outcomes: tuple[ActionOutcome, ...]) -> VisitNews:
         here, state = outcomes[0].location.num, self.game_state
         memories = tuple(self._tiers.at(here))
         elsewhere = {}
@@ -371,7 +362,17 @@ class SimpleMemoryManager(BaseManager):
             if found:
                 elsewhere[room] = found
         rooms = {} if self._map is None else self._map.game_map.room_names
-        return VisitNews(outcomes, memories, elsewhere, rooms, worked_again(memories, here, state))
+        visit = VisitNews(outcomes, memories, elsewhere, rooms, worked_again(memories, here, state))
+        try:
+            answers = self._ask(model, visit)
+        except LanguageModelError as error:
+            self._counts["synthesis_failures"] += 1
+            self.log_warning("nothing learnt from a visit", location_id=here, error=str(error))
+            return
+        made = filter(None, [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]])
+        self._ledger.note(outcomes, [memory for memory in made if memory.persistence != "ephemeral"], memories)
+        if not self._tiers.store.holds:
+            self.commit()
 
     def _ask(self, model: LanguageModel, visit: VisitNews) -> list[VisitMemory]:
         """Return the memories that the model makes of the visit.
@@ -423,9 +424,3 @@ class SimpleMemoryManager(BaseManager):
             if revision.invalidated:
                 self._tiers.revise(revision)
         return new
-
-
-def _count(cache: dict[int, list[Memory]], location_id: int | None) -> int:
-    if location_id is not None:
-        return len(cache.get(location_id, ()))
-    return sum(map(len, cache.values()))

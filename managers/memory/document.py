@@ -35,6 +35,7 @@ from session.files.markdown import (
 )
 from session.memory import INVALIDATION_MARKER, MARKERS, PERSISTENCES, STATUSES, Memory, MemoryStatus, MemoryStatusType
 from session.text import one_line, text_key
+from session.values import Location
 
 TITLE = "# Location Memories"
 EMPTY_LINE: Final = "\\"
@@ -72,18 +73,6 @@ _UNCLOSED = "This comment is never closed: end it with -->."
 
 
 @dataclass(frozen=True, slots=True)
-class LocationHeading:
-    """The heading of a section.
-
-    location_id: ``None`` if it names no location; memories below it are then not used
-    name: "" if it is missing
-    """
-
-    location_id: int | None
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class VisitCount:
     """The number of visits to a location, and the episodes of the visits."""
 
@@ -93,7 +82,8 @@ class VisitCount:
 
 MemoriesContent = Memory | VisitCount
 MemoriesBlock = MarkdownBlock[MemoriesContent]
-MemoriesSection = MarkdownSection[LocationHeading, MemoriesContent]
+MemoriesSection = MarkdownSection[Location | None, MemoriesContent]
+"""A heading that names no location is ``None``. Memories below it are not used."""
 ChangeKind = Literal["added", "changed", "superseded", "invalidated", "removed"]
 
 
@@ -112,17 +102,16 @@ class MemoryChange:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
+class MemoriesDocument(MarkdownDocument[Location | None, MemoriesContent]):
     """A whole ``Memories.md``, a section for each location."""
 
     def memories(self) -> dict[int, list[Memory]]:
         """Return every memory by location id, including superseded ones, in the order of the file."""
         found: dict[int, list[Memory]] = {}
         for section in self.sections:
-            location_id = section.heading.location_id
             memories = [content for content in section.contents if isinstance(content, Memory)]
-            if location_id is not None and memories:
-                found.setdefault(location_id, []).extend(memories)
+            if section.heading is not None and memories:
+                found.setdefault(section.heading.num, []).extend(memories)
         return found
 
     def doubts(self) -> list[MarkdownProblem]:
@@ -130,7 +119,7 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         titles: set[tuple[int | None, str]] = set()
 
         def message(section: MemoriesSection, block: MemoriesBlock) -> str:
-            memory, location_id = block.content, section.heading.location_id
+            memory, location_id = block.content, section.heading.num if section.heading else None
             if not isinstance(memory, Memory) or memory.status == MemoryStatus.SUPERSEDED:
                 return ""
             title = (location_id, text_key(memory.title))
@@ -146,17 +135,16 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         found: dict[int, VisitCount] = {}
         for section in self.sections:
             for content in section.contents:
-                if section.heading.location_id is not None and isinstance(content, VisitCount):
-                    found.setdefault(section.heading.location_id, content)
+                if section.heading is not None and isinstance(content, VisitCount):
+                    found.setdefault(section.heading.num, content)
         return found
 
     def names(self) -> dict[int, str]:
         """Return the name of every location with a section, by id; "" if no heading contains a name."""
         found: dict[int, str] = {}
         for section in self.sections:
-            location_id = section.heading.location_id
-            if location_id is not None:
-                found[location_id] = found.get(location_id) or section.heading.name
+            if section.heading is not None:
+                found[section.heading.num] = found.get(section.heading.num) or section.heading.name
         return found
 
     def changes_since(self, earlier: MemoriesDocument) -> list[MemoryChange]:
@@ -187,8 +175,7 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
         section_at = self._section_of(location_id)
         if section_at is not None:
             return self.with_last_block(section_at, written)
-        located = [(at, section.heading.location_id) for at, section in enumerate(self.sections)]
-        places = [(at, other) for at, other in located if other is not None]
+        places = [(at, section.heading.num) for at, section in enumerate(self.sections) if section.heading is not None]
         after = places[-1][0] + 1 if places else len(self.sections)
         at = next((at for at, other in places if other > location_id), after)
         end, name = self.line_end, one_line(location_name)
@@ -199,45 +186,32 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
             written,
             MarkdownBlock(f"{end}---{end}{end if self.sections[at:] else ''}"),
         )
-        return self.with_section(at, MarkdownSection(LocationHeading(location_id, name), blocks), TITLE)
+        return self.with_section(at, MarkdownSection(Location(location_id, name), blocks), TITLE)
 
-    def remove_memory(self, title: str) -> MemoriesDocument:
-        """Return the document without the memories of that title at any location."""
-        key = text_key(title)
+    def revise(self, location_id: int | None, revised: Callable[[Memory], Memory | None]) -> MemoriesDocument:
+        """Return the document with ``revised`` applied to each of the location's memories, or to all for ``None``.
 
-        def kept(block: MemoriesBlock) -> MemoriesBlock | None:
-            return None if isinstance(block.content, Memory) and text_key(block.content.title) == key else block
-
-        return self.with_each_block(lambda _: True, kept)
-
-    def revise(self, location_id: int, revised: Callable[[Memory], Memory]) -> MemoriesDocument:
-        """Return the document with ``revised`` applied to each of the location's memories.
-
-        Returns this document itself if no memory changes.
+        A memory for which it returns ``None`` is removed. Returns this document itself if no memory changes.
         """
 
-        def rewritten(block: MemoriesBlock) -> MemoriesBlock:
-            if not isinstance(block.content, Memory):
-                return block
-            memory = revised(block.content)
-            if memory is block.content:
-                return block
+        def rewritten(block: MemoriesBlock) -> MemoriesBlock | None:
+            memory = revised(block.content) if isinstance(block.content, Memory) else block.content
+            if memory is block.content or not isinstance(memory, Memory):
+                return block if memory is block.content else None
             return replace(block, text=write_superseded(block.text, memory, self.line_end), content=memory)
 
-        return self.with_each_block(lambda heading: heading.location_id == location_id, rewritten)
+        return self.with_each_block(
+            lambda heading: location_id is None or (heading is not None and heading.num == location_id), rewritten
+        )
 
     def with_name(self, location_id: int, name: str) -> MemoriesDocument:
         """Return the document with the location's name added to its heading if the heading has none."""
-        at, known = self._section_of(location_id), one_line(name)
-        if at is None or not known or self.sections[at].heading.name:
+        at, heading = self._section_of(location_id), Location(location_id, one_line(name))
+        if at is None or not heading.name or self.sections[at].heading != Location(location_id, ""):
             return self
         section = self.sections[at]
-        text = _UNNAMED.sub(lambda heading: f"{heading[1]}: {escape(known)}", section.blocks[0].text, count=1)
-        named = replace(
-            section,
-            heading=LocationHeading(location_id, known),
-            blocks=(replace(section.blocks[0], text=text), *section.blocks[1:]),
-        )
+        text = _UNNAMED.sub(lambda found: f"{found[1]}: {escape(heading.name)}", section.blocks[0].text, count=1)
+        named: MemoriesSection = MarkdownSection(heading, (replace(section.blocks[0], text=text), *section.blocks[1:]))
         return replace(self, sections=(*self.sections[:at], named, *self.sections[at + 1 :]))
 
     def update_visits(self, location_id: int, episode: int) -> MemoriesDocument:
@@ -264,8 +238,8 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
 
     def _section_of(self, location_id: int) -> int | None:
         """Return the index of the location's first section."""
-        numbered = enumerate(self.sections)
-        return next((at for at, section in numbered if section.heading.location_id == location_id), None)
+        headings = (section.heading for section in self.sections)
+        return next((at for at, heading in enumerate(headings) if heading and heading.num == location_id), None)
 
     def _first_visit(self, episode: int) -> MemoriesBlock:
         return MarkdownBlock(f"**Visits:** 1 | **Episodes:** {episode}{self.line_end}", VisitCount(1, (episode,)))
@@ -273,21 +247,22 @@ class MemoriesDocument(MarkdownDocument[LocationHeading, MemoriesContent]):
 
 def parse_memories(text: str) -> MemoriesDocument:
     """Parse any text. ``render()`` of the document returns the same text."""
-    reader = _MemoriesReader(text, LocationHeading(None))
+    reader = _MemoriesReader(text, None)
     return MemoriesDocument(reader.sections(), reader.line_end)
 
 
-class _MemoriesReader(MarkdownReader[LocationHeading, MemoriesContent]):
+class _MemoriesReader(MarkdownReader[Location | None, MemoriesContent]):
     """Parses ``Memories.md``. Headings of lower levels are part of a location's section."""
 
     __slots__ = ()
 
     def take_heading(self) -> MemoriesSection | None:
         line = self.bare[self.at]
-        heading = _read_heading(line)
-        if heading is None:
+        if not _is_heading(line):
             return None
-        is_broken = heading.location_id is None and _BROKEN_LOCATION.match(line) is not None
+        location = _LOCATION.fullmatch(line)
+        heading = Location(int(location[1]), unescape(location[2])) if location else None
+        is_broken = heading is None and _BROKEN_LOCATION.match(line) is not None
         return MarkdownSection(heading, (self.take(self.at + 1, problem=_NO_LOCATION if is_broken else ""),))
 
     def take_block(self) -> MemoriesBlock:
@@ -304,17 +279,14 @@ class _MemoriesReader(MarkdownReader[LocationHeading, MemoriesContent]):
                 return self.take(end, problem=_NO_VISITS)
             episodes = tuple(int(episode) for episode in _EPISODE.findall(visits[2]))
             return self.take(end, VisitCount(int(visits[1]), episodes))
-        is_stray = self.heading.location_id is not None and not ends_text(line)
+        is_stray = self.heading is not None and not ends_text(line)
         return self.take(end if ends_text(line) else self._end_of_text(end), problem=_STRAY if is_stray else "")
 
     def _take_memory(self) -> MemoriesBlock:
         end = self._end_of_memory()
-        if self.heading.location_id is None:
+        if self.heading is None:
             return self.take(end, problem=_NOWHERE)
-        try:
-            memory, problem = read_memory(self.bare[self.at : end])
-        except NotUnderstood as error:
-            return self.take(end, problem=str(error))
+        memory, problem = read_memory(self.bare[self.at : end])
         return self.take(end, memory, problem)
 
     def _end_of_memory(self) -> int:
@@ -327,7 +299,7 @@ class _MemoriesReader(MarkdownReader[LocationHeading, MemoriesContent]):
             text += 1
         if text == count or ends_text(bare[text]):
             return head
-        if text > head and _read_heading(bare[text]) is not None:
+        if text > head and _is_heading(bare[text]):
             return head
         return self._end_of_text(text + 1)
 
@@ -337,18 +309,10 @@ class _MemoriesReader(MarkdownReader[LocationHeading, MemoriesContent]):
         return end
 
 
-def _read_heading(line: str) -> LocationHeading | None:
-    """Parse a line that begins a section: a valid or malformed location, or a heading of level 1 or 2."""
-    location = _LOCATION.fullmatch(line)
-    if location:
-        return LocationHeading(int(location[1]), unescape(location[2]))
-    if _BROKEN_LOCATION.match(line) or (_TOP_HEADING.match(line) and ends_text(line)):
-        return LocationHeading(None)
-    return None
-
-
-class NotUnderstood(Exception):
-    """Lines begin like a memory but are not one. The message is one sentence for the user who wrote them."""
+def _is_heading(line: str) -> bool:
+    """Return whether a line begins a section: a valid or malformed location, or a heading of level 1 or 2."""
+    is_location = _LOCATION.fullmatch(line) or _BROKEN_LOCATION.match(line)
+    return is_location is not None or (_TOP_HEADING.match(line) is not None and ends_text(line))
 
 
 def ends_text(line: str) -> bool:
@@ -398,14 +362,14 @@ def write_superseded(lines: str, memory: Memory, line_end: str) -> str:
     return line_end.join([header.replace(markers, struck, 1), *_written_body(memory)]) + last_end
 
 
-def read_memory(lines: Sequence[str]) -> tuple[Memory, str]:
-    """Return the memory in the lines, and one sentence about what was not understood, or "".
+def read_memory(lines: Sequence[str]) -> tuple[Memory | None, str]:
+    """Return the memory in the lines, and one sentence for users about what was not understood, or "".
 
     lines: a header, a reference, blank lines, text, all without white space around them
-
-    Raises ``NotUnderstood`` for lines that are not a memory.
     """
     header, problem = _read_header(lines[0])
+    if header is None:
+        return None, problem
     given_up = _given_up(header, lines[1]) if len(lines) > 1 else None
     memory, text_at = (header, 1) if given_up is None else (given_up, 2)
     struck = memory.status == MemoryStatus.SUPERSEDED
@@ -417,28 +381,28 @@ def read_memory(lines: Sequence[str]) -> tuple[Memory, str]:
     return memory, problem
 
 
-def _read_header(line: str) -> tuple[Memory, str]:
+def _read_header(line: str) -> tuple[Memory | None, str]:
     """Read a header with its markers in any order and any case, as a memory without text, and what is wrong with it."""
     header = _HEADER.fullmatch(line)
     if header is None:
-        raise NotUnderstood("A memory begins with a line like **[NOTE - PERMANENT] Title** *(Ep1, T12, +5)*.")
+        return None, "A memory begins with a line like **[NOTE - PERMANENT] Title** *(Ep1, T12, +5)*."
     markers, title, episode, turns, score, unknown = header.groups()
     category, *others = (part.upper() for part in _DASH.split(markers.strip()))
     if not category or category in MARKERS:
-        raise NotUnderstood(f"[{markers}] begins with no category: write [NOTE - PERMANENT] or the like.")
+        return None, f"[{markers}] begins with no category: write [NOTE - PERMANENT] or the like."
     persistence, status = "permanent", "ACTIVE"
     for marker in others:
         if marker == "EPHEMERAL":
-            raise NotUnderstood("An EPHEMERAL memory ends with its episode, so none is read from this file.")
+            return None, "An EPHEMERAL memory ends with its episode, so none is read from this file."
         if marker in STATUSES:
             status = marker
         elif marker.lower() in PERSISTENCES:
             persistence = marker.lower()
         else:
-            raise NotUnderstood(f"{marker} in [{markers}] is neither CORE nor PERMANENT nor a status.")
+            return None, f"{marker} in [{markers}] is neither CORE nor PERMANENT nor a status."
     title = unescape(title.strip())
     if not title.strip():
-        raise NotUnderstood("This memory has no title.")
+        return None, "This memory has no title."
     memory = Memory(
         category=category,
         title=title,

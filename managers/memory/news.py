@@ -13,7 +13,7 @@ from pathlib import Path
 from typing_extensions import override
 
 from managers.memory.outcome import ActionOutcome, digest
-from session.errors import StoreError
+from session.errors import StoreError, reported_as
 from session.files.document_store import SharedStore
 from session.files.inputs import Inputs
 from session.files.shared_files import append_whole, locked, open_to_append, read_shared, write_atomically
@@ -65,10 +65,14 @@ class NewsLedger(SharedStore):
         memories: all memories of the location, including superseded ones
         """
         record = outcome.record
+        known = {"", *(_digested(memory.title) for memory in memories)}
         standing = [memory for memory in memories if memory.status != MemoryStatus.SUPERSEDED]
         walked_through = outcome.is_direction and record.moved
-        if outcome.first_visit and not walked_through and self._is_new_sight(outcome, memories):
-            return True
+        has_core = any(memory.persistence == "core" for memory in standing)
+        if outcome.first_visit and not walked_through and not has_core:
+            arrival = outcome.arrival_keys
+            if not arrival or self._is_mostly_new(arrival, known):
+                return True
         if record.score_change or record.after.died:
             believed = [memory for memory in memories if memory.superseded_by != INVALIDATION_MARKER]
             is_remembered = self._made.get(outcome.key) in {_digested(memory.title) for memory in believed}
@@ -77,7 +81,7 @@ class NewsLedger(SharedStore):
             return False
         if any(key not in self._made for key in _contradictions(outcome, standing)):
             return True
-        return outcome.is_significant and self._is_new(outcome, memories)
+        return outcome.is_significant and self._is_new(outcome, known)
 
     def note(
         self, outcomes: Collection[ActionOutcome], made: Sequence[Memory] = (), known: Sequence[Memory] = ()
@@ -143,7 +147,7 @@ class NewsLedger(SharedStore):
     def _append(self) -> None:
         """Append the new entries, without repeated entries that the file already contains in the same order."""
         try:
-            with locked(self.path):
+            with reported_as(f"{self.path} cannot be written"), locked(self.path):
                 entries = [*self._repeated, *self._unwritten]
                 for line in () if self._known is None else _lines(read_shared(self.path))[self._known :]:
                     if entries[:1] == [line]:
@@ -153,35 +157,25 @@ class NewsLedger(SharedStore):
                         append_whole(file, _written(entries))
         except StoreError as error:
             self._warn(error)
-        except OSError as error:
-            self._warn(StoreError(f"{self.path} cannot be written: {error.strerror or error}"))
         else:
             self._repeated = self._unwritten = ()
             self._known = None
 
-    def _is_new(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
-        """Return whether the outcome was not considered before. If the player waited, the response decides."""
-        tells_more = self._is_mostly_new(outcome.aside_keys, memories)
-        if outcome.is_idle and outcome.record.moved:
-            return not self._was_considered(outcome.passage_key, memories)
+    def _is_new(self, outcome: ActionOutcome, known: Collection[str]) -> bool:
+        """Return whether the outcome was not considered before. If the player waited, the response decides.
+
+        known: digests of the titles of the location's memories, and "" for outcomes without a memory
+        """
+        tells_more = self._is_mostly_new(outcome.aside_keys, known)
+        if outcome.is_idle and outcome.destination is not None:
+            return self._made.get(outcome.passage_key) not in known
         if outcome.is_idle and outcome.aside_keys:
             return tells_more
-        return tells_more or not self._was_considered(outcome.key, memories)
+        return tells_more or self._made.get(outcome.key) not in known
 
-    def _was_considered(self, key: str, memories: Sequence[Memory]) -> bool:
-        """Return whether the key was submitted to a model, and the resulting memory, if any, is still in the file."""
-        title = self._made.get(key)
-        return title == "" or title in {_digested(memory.title) for memory in memories}
-
-    def _is_new_sight(self, outcome: ActionOutcome, memories: Sequence[Memory]) -> bool:
-        """Return whether most of the text on arrival was not considered before, and there is no core memory."""
-        if any(memory.persistence == "core" and memory.status != MemoryStatus.SUPERSEDED for memory in memories):
-            return False
-        return not outcome.arrival_keys or self._is_mostly_new(outcome.arrival_keys, memories)
-
-    def _is_mostly_new(self, sentences: Mapping[str, int], memories: Sequence[Memory]) -> bool:
+    def _is_mostly_new(self, sentences: Mapping[str, int], known: Collection[str]) -> bool:
         """Return whether most of a text was not considered before. ``sentences``: the length of each by key."""
-        new = sum(length for key, length in sentences.items() if not self._was_considered(key, memories))
+        new = sum(length for key, length in sentences.items() if self._made.get(key) not in known)
         return new > sum(sentences.values()) / 2
 
 

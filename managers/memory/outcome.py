@@ -84,6 +84,10 @@ class ActionOutcome:
     command: in the normal form that the map uses
     is_direction: the command is a plain direction
     first_visit: no turn of the episode began there before
+    destination: the location to which it led, ``None`` if the player stayed
+    inventory_changed: the player carries other objects than before
+    is_idle: the player only waited or looked about, so that what happened is not the command's doing
+    is_substantial: the response is long enough to contain more than a confirmation of the command
     taken, laid_down: names of objects that are now carried and were not before, and the reverse
     revealed: names of objects that appeared, if the story's answer names them
     """
@@ -91,11 +95,15 @@ class ActionOutcome:
     record: TurnRecord
     location: Location
     command: str
-    is_direction: bool = False
-    first_visit: bool = False
-    taken: tuple[str, ...] = ()
-    laid_down: tuple[str, ...] = ()
-    revealed: tuple[str, ...] = ()
+    is_direction: bool
+    first_visit: bool
+    destination: Location | None
+    inventory_changed: bool
+    is_idle: bool
+    is_substantial: bool
+    taken: tuple[str, ...]
+    laid_down: tuple[str, ...]
+    revealed: tuple[str, ...]
 
     @classmethod
     def of(
@@ -110,6 +118,10 @@ class ActionOutcome:
             command,
             is_direction=movements.is_direction(command),
             first_visit=first_visit,
+            destination=record.after.location if record.moved else None,
+            inventory_changed={thing.num for thing in before or ()} != {thing.num for thing in after or ()},
+            is_idle=is_routine(command),
+            is_substantial=len(record.after.text) > SUBSTANTIAL,
             taken=_names_missing(after, before),
             laid_down=_names_missing(before, after),
             revealed=tuple(sorted(names(record.after.text, [thing.name for thing in record.came_to_light]))),
@@ -125,8 +137,8 @@ class ActionOutcome:
         """
         record, here = self.record, self.location.num
         won = (record.score_change, record.after.died) if record.score_change or record.after.died else ()
-        if record.moved:
-            return digest("moved", here, self.command, self.destination_id, *won)
+        if self.destination is not None:
+            return digest("moved", here, self.command, self.destination.num, *won)
         if won:
             return digest("won", here, self.command, *won)
         words = _words(_PARAGRAPH_END.split(record.after.text.strip())[0])
@@ -137,7 +149,7 @@ class ActionOutcome:
     @property
     def passage_key(self) -> str:
         """A digest of the location to which the player was brought from here, by any command."""
-        return digest("brought", self.location.num, self.destination_id)
+        return digest("brought", self.location.num, self.destination and self.destination.num)
 
     @property
     def arrival_keys(self) -> dict[str, int]:
@@ -156,29 +168,6 @@ class ActionOutcome:
         return self.record.before.text if self.first_visit else ""
 
     @property
-    def destination_id(self) -> int | None:
-        """The location to which the command led, ``None`` if the player stayed."""
-        there = self.record.after.location
-        return there.num if self.record.moved and there is not None else None
-
-    @property
-    def destination(self) -> str:
-        """The name of that location, "" if the player stayed."""
-        there = self.record.after.location
-        return there.label if self.record.moved and there is not None else ""
-
-    @property
-    def inventory_changed(self) -> bool:
-        """Whether the player carries other objects than before."""
-        before, after = self.record.before.inventory or (), self.record.after.inventory or ()
-        return {thing.num for thing in before} != {thing.num for thing in after}
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether the player only waited or looked about, so that what happened is not the command's doing."""
-        return is_routine(self.command)
-
-    @property
     def seems_failed(self) -> bool:
         """Whether the response reads like a refusal, which is a hint and no more."""
         return _FAILING.search(self.record.after.text) is not None
@@ -195,11 +184,6 @@ class ActionOutcome:
         """Whether the story accepted the command; otherwise no turn of the story passed and nothing changed."""
         moves = self.record.before.moves
         return moves is None or moves != self.record.after.moves or self.record.did_something
-
-    @property
-    def is_substantial(self) -> bool:
-        """Whether the response is long enough to contain more than a confirmation of the command."""
-        return len(self.record.after.text) > SUBSTANTIAL
 
     @property
     def is_significant(self) -> bool:

@@ -188,7 +188,7 @@ def _results(outcome: ActionOutcome) -> Iterator[str]:
     if change:
         yield f"{change:+d} {counted(abs(change), 'point').split()[1]}"
     if outcome.destination:
-        yield f"leads to {outcome.destination}"
+        yield f"leads to {outcome.destination.label}"
     yield from outcome.revealed
     yield from (f"{name} taken" for name in outcome.taken if name not in outcome.revealed)
     yield from (f"{name} laid down" for name in outcome.laid_down)
@@ -196,14 +196,13 @@ def _results(outcome: ActionOutcome) -> Iterator[str]:
 
 def _text(outcome: ActionOutcome) -> str:
     """Return the story's words that are not in the title. Words about another location do not count."""
-    moved = outcome.record.moved
     told = one_line(outcome.record.after.text)
-    if moved and not outcome.record.after.died:
-        told = told.partition(outcome.destination)[0]
+    if outcome.destination is not None and not outcome.record.after.died:
+        told = told.partition(outcome.destination.label)[0]
     elif not any(_results(outcome)):
         told = told.removeprefix(_first_sentence(outcome))
     if not told.strip():
-        told = "" if moved else one_line(outcome.record.after.text)
+        told = "" if outcome.destination else one_line(outcome.record.after.text)
     return f'"{cut_middle(told.strip(), LONGEST_QUOTE)}"' if told.strip() else LEADS_THERE
 
 
@@ -324,7 +323,7 @@ def _head(memory: Memory) -> str:
 
 def _effects(outcome: ActionOutcome) -> Iterator[str]:
     record = outcome.record
-    yield f"the player went to {outcome.destination}" if record.moved else "the player stayed"
+    yield f"the player went to {outcome.destination.label}" if outcome.destination else "the player stayed"
     if record.score_change:
         yield f"score {record.score_change:+d}"
     if record.after.died:

@@ -80,17 +80,6 @@ class VisitTracker:
         self.location_id = location_id
         return is_first
 
-    def add(self, outcome: ActionOutcome) -> None:
-        """Hold the news back; the same twice in a visit counts once."""
-        if outcome.key not in {pending.key for pending in self.news}:
-            self.news.append(outcome)
-
-    def take(self) -> tuple[ActionOutcome, ...]:
-        """Return the news and hold them back no longer."""
-        news = tuple(self.news)
-        self.news.clear()
-        return news
-
     def is_due(self, record: TurnRecord, *, flush_on_death: bool) -> bool:
         """Return whether the news should wait no longer: the player left or died, the story ended, or time passed."""
         if not self.news:

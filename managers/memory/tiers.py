@@ -120,7 +120,8 @@ class Removal:
 
     def apply_to(self, document: MemoriesDocument) -> MemoriesDocument:
         """Return the document without those memories."""
-        return document.remove_memory(self.title)
+        key = text_key(self.title)
+        return document.revise(None, lambda memory: None if text_key(memory.title) == key else memory)
 
 
 MemoryEdit = Revision | CountedVisit | Removal

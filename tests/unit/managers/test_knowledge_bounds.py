@@ -165,11 +165,3 @@ def test_what_was_taken_and_archived_adds_up(tmp_path: Path) -> None:
         "taken": 4,
         "archived": 2,
     }
-
-
-def test_turns_that_a_model_gives_as_text_are_read(tmp_path: Path) -> None:
-    play = KnowledgePlay(tmp_path, [answer({**line("Mordant goes in first."), "turns": "1,2, T3"})])
-    for score in range(1, 4):
-        play.turn(score=score)
-    play.manager.end()
-    assert play.known == ["- Mordant goes in first. *(Ep1, T1-3)*"]

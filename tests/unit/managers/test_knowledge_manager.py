@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,7 +17,6 @@ from tests.fixtures.dye_works import BANNER, MORDANT, VATS
 from tests.fixtures.held_stores import held
 from tests.unit.managers.knowledge_parts import KnowledgePlay, answer, line
 from zorkgpt.llm.language_model import Prompt, Role
-from zorkgpt.llm.stand_ins import ScriptedLLM
 
 NOTHING = answer()
 SOLVED = answer(line("Mordant first, then dye.", 5, 7))
@@ -70,13 +68,6 @@ class TestWhenTheModelIsAsked:
         play.manager.end()
         assert len(play.llm.calls) == asked
 
-    def test_about_five_turns_in_which_something_was_gained(self, tmp_path: Path) -> None:
-        play = KnowledgePlay(tmp_path, [NOTHING])
-        for inventory in ((), (), (BANNER,), (BANNER,), (BANNER,)):
-            play.turn(inventory=inventory)
-        play.manager.end()
-        assert len(play.llm.calls) == 1
-
     def test_never_after_the_game_is_over_until_the_end_of_the_episode(self, tmp_path: Path) -> None:
         play = KnowledgePlay(tmp_path, [NOTHING])
         for _ in range(10):
@@ -101,9 +92,9 @@ class TestWhatIsTaken:
         )
         assert play.metrics["taken"] == 1
 
-    @pytest.mark.parametrize("turns", [["5-7"], ["T5 \u2013 7"], ["T5", 6, "7"], [7, 5, "6"]])
-    def test_turns_are_read_as_models_spell_them(self, tmp_path: Path, turns: list[object]) -> None:
-        play = KnowledgePlay(tmp_path, [answer(line("Dye.", *turns))])
+    @pytest.mark.parametrize("turns", [["5-7"], ["T5 \u2013 7"], ["T5", 6, "7"], [7, 5, "6"], "5,6, T7"])
+    def test_turns_are_read_as_models_spell_them(self, tmp_path: Path, turns: object) -> None:
+        play = KnowledgePlay(tmp_path, [answer({**line("Dye."), "turns": turns})])
         play.play(10)
         assert play.known == ["- Dye. *(Ep1, T5-7)*"]
 
@@ -543,16 +534,3 @@ class TestSmallModels:
         play.play(8)
         assert play.known == []
         assert play.metrics["failures"] == 1
-
-
-def test_the_model_is_lent_to_others(tmp_path: Path) -> None:
-    play = KnowledgePlay(tmp_path)
-    assert isinstance(play.manager.model, ScriptedLLM)
-
-
-def test_the_status_is_plain_json(tmp_path: Path) -> None:
-    play = KnowledgePlay(tmp_path, [SOLVED])
-    play.play(10)
-    status = play.manager.get_status()
-    assert json.loads(json.dumps(status)) == status
-    assert status["metrics"]["lines"] == 1

@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
-from session.memory import Memory
 from tests.fixtures.dye_works import VATS
 from tests.fixtures.held_stores import held
-from tests.unit.managers.memory_parts import MemoryPlay, learnt, manager_in, memory, titles
+from tests.unit.managers.memory_parts import MemoryPlay, manager_in, memory
 from zorkgpt.llm.stand_ins import Reply
 
 MARK = len(" […]")
@@ -62,29 +59,6 @@ def test_of_what_is_remembered(tmp_path: Path) -> None:
     assert 0 < (16_000 - len(play.llm.calls[-1].prompt.system)) / 2 - len(known) < 400
 
 
-def test_of_an_answer(tmp_path: Path) -> None:
-    """Eight memories are kept, with a title of 120 characters and a text of 1000."""
-    play = MemoryPlay(tmp_path, lambda *_: {"memories": [long_memory(number) for number in range(10)]})
-    play.turn("stir vat", "It swirls.", world_hash="1")
-    play.manager.end("over")
-    kept: list[Memory] = next(iter(play.manager.memory_cache.values()))
-    assert [each.title[0] for each in kept] == [*"01234567"]
-    assert {(len(each.title), len(each.text)) for each in kept} == {(120, 1000)}
-
-
-def long_memory(number: int) -> dict[str, object]:
-    return learnt(f"{number}{'t' * 900}", memory_text="x" * 9000)
-
-
-@pytest.mark.parametrize(("turns", "asked"), [(4, 0), (5, 1)])
-def test_news_wait_for_four_turns_more(tmp_path: Path, turns: int, asked: int) -> None:
-    play = MemoryPlay(tmp_path, nothing)
-    play.turn("stir vat", "It swirls.", world_hash="1")
-    for _ in range(turns - 1):
-        play.turn()
-    assert len(play.llm.calls) == asked
-
-
 def test_no_memory_takes_more_than_a_quarter_of_what_the_agent_is_shown(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, simple_memory={"max_tokens": 100})
     for title in ("one", "two", "three"):
@@ -99,13 +73,6 @@ def test_a_memory_that_is_cut_keeps_its_title(tmp_path: Path) -> None:
     title = "`open drawer`: a can of oil, a brass key and a tobacco tin, and a letter"
     manager.add_memory(VATS.num, VATS.name, memory(title, text="A drawer, and what it contains. " * 20))
     assert f"[NOTE] {title}: " in manager.get_location_memory(VATS.num)
-
-
-def test_a_title_is_known_whatever_its_case_and_spaces(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    assert manager.add_memory(VATS.num, VATS.name, memory("Mordant first"))
-    assert not manager.add_memory(VATS.num, VATS.name, memory("MORDANT  first"))
-    assert titles(manager.memory_cache) == ["Mordant first"]
 
 
 def test_what_was_considered_in_several_visits_is_written_down_by_one_commit_in_the_same_keys_each_time(

@@ -57,13 +57,6 @@ def test_what_is_carried_as_before_is_no_news(tmp_path: Path, after: tuple[str, 
     assert bool(play.llm.calls) is is_asked
 
 
-def test_every_memory_that_breaks_a_rule_is_counted(tmp_path: Path) -> None:
-    manager = manager_in(tmp_path)
-    added = [manager.add_memory(VATS.num, VATS.name, memory("Mordant first")) for _ in range(3)]
-    assert added == [True, False, False]
-    assert manager.get_status()["metrics"]["refused"] == 2
-
-
 @pytest.mark.parametrize(("budget", "first_shown"), [(8000, 2), (4000, 2), (2600, 2), (2260, 5)])
 def test_of_the_turns_before_the_oldest_are_left_out_before_texts_become_a_line(
     tmp_path: Path, budget: int, first_shown: int

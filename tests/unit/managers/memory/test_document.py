@@ -86,7 +86,7 @@ def test_a_file_in_the_usual_form_is_read_whole() -> None:
         ],
     }
     assert document.visits() == {5: VisitCount(3, (1, 2, 3)), 8: VisitCount(5, (1, 2))}
-    assert [section.heading.name for section in document.sections] == ["", "", "Tide Pool", "Net Loft"]
+    assert document.names() == {5: "Tide Pool", 8: "Net Loft"}
 
 
 @pytest.mark.parametrize(
@@ -223,15 +223,11 @@ def test_what_is_not_understood_is_reported_with_its_line_and_never_loaded(lines
 )
 def test_a_memory_understood_in_part_is_used_and_the_rest_reported(lines: str, words: str) -> None:
     document = parse(in_section(lines))
-    assert len(document.memories()[5]) == 1
+    (found,) = document.memories()[5]
     (problem,) = document.problems()
+    assert (found.status == MemoryStatus.SUPERSEDED) is ("Superseded" in lines)
     assert problem.line == 2
     assert words in problem.message
-
-
-def test_a_memory_given_up_below_its_header_only_is_not_believed() -> None:
-    (found,) = parse(in_section('**[NOTE] T**\n[Superseded at T5 by "U"]\nText.\n')).memories()[5]
-    assert (found.status, found.superseded_by) == (MemoryStatus.SUPERSEDED, "U")
 
 
 @pytest.mark.parametrize("heading", ["## Locaton 8: B", "## Location eight", "Location 8: B", "**Location 8**: B"])
@@ -486,7 +482,7 @@ def test_any_memory_that_is_written_reads_back_the_same(written: Memory, locatio
     document = parse(parse("").add_memory(location_id, name, written).render())
     assert document.memories() == {location_id: [written]}
     assert document.problems() == []
-    assert document.sections[-1].heading.name == " ".join(name.split())
+    assert document.names() == {location_id: " ".join(name.split())}
 
 
 @given(ANY_TEXT, LOCATION_IDS, st.lists(memories(), min_size=1, max_size=3))
