@@ -88,7 +88,7 @@ def main() -> None:
     open_missing_streams()
     folder = _current_folder() or os.environ.get("PWD", "")
     logging.basicConfig(handlers=[LogToStderr()])
-    warnings.showwarning = _show_warning
+    warnings.showwarning = lambda message, *_place, **_more: print_error(f"zorkgpt: {message}")
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -104,10 +104,6 @@ def main() -> None:
         sys.exit(error.exit_status if isinstance(error, ZorkGPTError) else 1)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient Ctrl-C would show how the interpreter ends
-
-
-def _show_warning(message: Warning | str, *_place: object, **_more: object) -> None:
-    print_error(f"zorkgpt: {message}")
 
 
 def _current_folder() -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from zorkgpt.report.run_page import PageRun
 
 
+MAKER = f"zorkgpt {version('zorkgpt')}"
 PAUSE = 4
 """A run that is being played is repeated again after so many times as long as its latest repetition took."""
 
@@ -61,7 +62,7 @@ class RunPages:
     def data(self) -> PageData:
         """Return the page's data. Raises ``StoreError`` for a run without a manifest."""
         runs = tuple(map(self._page, self.folders))
-        return PageData(maker(), runs, follow=any(run.state == "playing" for run in runs))
+        return PageData(MAKER, runs, follow=any(run.state == "playing" for run in runs))
 
     @property
     def has_news(self) -> bool:
@@ -114,11 +115,6 @@ class RunPages:
                 notes.append(Note(text, repetition.moment))
         now = time.monotonic()
         return _Repeated(repetition, tuple(notes), size, now + PAUSE * (now - start))
-
-
-def maker() -> str:
-    """Return the name and the version of the program that makes the page."""
-    return f"zorkgpt {version('zorkgpt')}"
 
 
 def _size(folder: Path) -> int:

@@ -69,11 +69,6 @@ class Watching:
     gains: Gains = field(default_factory=Gains)
     _next_progress: float = 0.0
 
-    @property
-    def stop(self) -> Flag:
-        """Set by Ctrl-C, and when the reader of stdout is gone."""
-        return self.screen.stop
-
     def show(self, event: Event) -> None:
         """Put an event on the screen."""
         self.trace(event)
@@ -139,7 +134,7 @@ class Watching:
             return
         is_new = run.position.episode is None and not run.position.index
         introduction = _introduction(self.configuration) if is_new else ""
-        with LiveView(self.configuration, run.folder, spending, self.stop, console, introduction) as view:
+        with LiveView(self.configuration, run.folder, spending, self.screen.stop, console, introduction) as view:
             for event in before:
                 view.note(event)
             self.screen.view = view
@@ -405,7 +400,7 @@ def play_run(
                 watch.parts,
                 episodes=episodes,
                 show=watch.show,
-                stop=watch.stop,
+                stop=watch.screen.stop,
                 asked=watch.asked,
             ) as played,
         ):

@@ -39,13 +39,12 @@ def printable(text: str) -> str:
     and surrogate code points.
     """
     spaced = text.replace("\r\n", "\n").replace("\t", "    ")
-    return spaced if spaced.isprintable() else "".join(map(_shown, spaced))
-
-
-def _shown(character: str) -> str:
-    if character == "\n" or character.isprintable() or unicodedata.category(character) == "Zs":
-        return character
-    return character.encode("unicode_escape").decode("ascii")
+    if spaced.isprintable():
+        return spaced
+    return "".join(
+        each if each == "\n" or each.isprintable() or unicodedata.category(each) == "Zs" else ascii(each)[1:-1]
+        for each in spaced
+    )
 
 
 def table_lines(rows: Sequence[Sequence[str]], width: int | None = None, *, has_heading: bool = True) -> list[str]:
@@ -80,9 +79,8 @@ def table_lines(rows: Sequence[Sequence[str]], width: int | None = None, *, has_
 
 def cell_lines(heading: Sequence[str], row: Sequence[str], width: int) -> list[str]:
     """Return the first cell of a row, and below it each other cell on a line with its heading."""
-    first, *others = zip(heading, row, strict=False)
-    named = (f"  {name}: {cell}" if name else f"  {cell}" for name, cell in others)
-    return [line for cell in (*filter(None, first[1:]), *named) for line in folded(cell, width)]
+    others = (f"  {name}: {cell}" if name else f"  {cell}" for name, cell in zip(heading[1:], row[1:], strict=False))
+    return [line for cell in (*filter(None, row[:1]), *others) for line in folded(cell, width)]
 
 
 def folded(text: str, width: int | None, indent: int = 4) -> list[str]:

@@ -234,14 +234,13 @@ def print_costs(estimates: Sequence[Estimate], call_seconds: float, workers: int
     """Print a line for each arm and story, their sum, and what the figures rest on."""
 
     def row(story: str, arm: str, summed: Sequence[Estimate]) -> tuple[str, ...]:
-        dollars = [each.dollars for each in summed if each.dollars is not None]
-        return (
-            *(story, arm, f"{sum(each.turns for each in summed):,}", f"{sum(each.calls for each in summed):,}"),
-            f"{sum(each.prompt_tokens for each in summed):,}",
-            f"{sum(each.answer_tokens for each in summed):,}",
-            f"{sum(dollars):.2f}" if len(dollars) == len(summed) else "-",
-            f"{sum(each.hours(call_seconds, workers) for each in summed):.1f}",
+        counts = (
+            sum(getattr(each, name) for each in summed) for name in ("turns", "calls", "prompt_tokens", "answer_tokens")
         )
+        dollars = [each.dollars for each in summed if each.dollars is not None]
+        cost = f"{sum(dollars):.2f}" if len(dollars) == len(summed) else "-"
+        hours = sum(each.hours(call_seconds, workers) for each in summed)
+        return (story, arm, *(f"{count:,}" for count in counts), cost, f"{hours:.1f}")
 
     heading = ("STORY", "ARM", "TURNS", "CALLS", "PROMPT TOKENS", "ANSWER TOKENS", "DOLLARS", "HOURS")
     print_table([heading, *(row(each.story, each.arm, [each]) for each in estimates), row("all", "", estimates)])

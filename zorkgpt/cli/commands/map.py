@@ -34,7 +34,13 @@ def draw(
     from zorkgpt.mapping.map_graph import MapGraph
     from zorkgpt.report.current_state import read_current_state
 
-    form = _format_for(form, to)
+    ending = to.suffix.lower() if to is not None else ""
+    by_ending = _BY_ENDING.get(ending)
+    if form is None and by_ending is None:
+        raise ConfigurationError(f"{to}: the ending {ending} names no format of a map; use .txt, .mmd, .svg or .png")
+    if form is not None and ending not in ("", ".txt") and by_ending not in (None, form):
+        raise ConfigurationError(f"--format {form} does not fit the file {to}, whose ending says {by_ending}")
+    form = form or by_ending or "text"
     folder, configuration = common_options.folder_and_configuration(workdir, story)
     heading = common_options.heading(folder)
     graph = MapGraph.read(folder / configuration.map_state_file, lambda problem: print_error(f"zorkgpt: {problem}"))
@@ -51,19 +57,6 @@ def draw(
     else:
         write_file(to, content)
         print_line(f"The map of {counted(len(graph.rooms), 'room')} is written to {to}.")
-
-
-def _format_for(form: MapFormat | None, to: Path | None) -> MapFormat:
-    """Return the format that was asked for, by default that of the file's ending."""
-    if to is None:
-        return form or "text"
-    ending = to.suffix.lower()
-    by_ending = _BY_ENDING.get(ending)
-    if form is None and by_ending is None:
-        raise ConfigurationError(f"{to}: the ending {ending} names no format of a map; use .txt, .mmd, .svg or .png")
-    if form is not None and ending not in ("", ".txt") and by_ending not in (None, form):
-        raise ConfigurationError(f"--format {form} does not fit the file {to}, whose ending says {by_ending}")
-    return form or by_ending or "text"
 
 
 def _drawn(graph: MapGraph, here: int | None, form: MapFormat, to: Path | None) -> bytes:

@@ -130,7 +130,7 @@ def _fork(
             folder,
             branch,
             show=watch.show,
-            stop=watch.stop,
+            stop=watch.screen.stop,
             asked=watch.asked,
             repeated=watch.repeats,
         ) as forked,

@@ -64,7 +64,7 @@ def resume(
             watch.parts,
             folder,
             show=watch.show,
-            stop=watch.stop,
+            stop=watch.screen.stop,
             asked=watch.asked,
             repeated=watch.repeats,
         ) as resumed,
@@ -86,14 +86,12 @@ def _resumable_run(workdir: Path, run: str | None, story: str | None) -> Path:
     from zorkgpt.report.run_summary import summarise
 
     latest = common_options.chosen_run(workdir, run, story)
-    if run is not None:
-        return latest
-    left_out = ""
-    for folder in latest_runs(each.path for each in common_options.folders_of(workdir, story)):
-        summary = summarise(folder)
-        if summary.state not in ("done", "damaged"):
-            if left_out:
-                print_error(f"{left_out}; this is the latest that can go on: {folder.name}")
+    folders = [] if run is not None else latest_runs(each.path for each in common_options.folders_of(workdir, story))
+    for folder in folders:
+        if summarise(folder).state not in ("done", "damaged"):
+            if folder != latest:
+                summary = summarise(latest)
+                name = f"{latest.name} of {summary.story or latest.parent.parent.name}"
+                print_error(f"Run {name} is {summary.state}; this is the latest that can go on: {folder.name}")
             return folder
-        left_out = left_out or f"Run {folder.name} of {summary.story or folder.parent.parent.name} is {summary.state}"
     return latest

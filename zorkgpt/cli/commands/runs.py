@@ -19,6 +19,7 @@ from zorkgpt.cli.terminal import (
     of_maximum,
     print_error,
     print_line,
+    print_table,
     printable,
     table_lines,
     terminal_width,
@@ -26,10 +27,10 @@ from zorkgpt.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from zorkgpt.llm.run_model import RepeatedCall
-    from zorkgpt.report.figures import RoleUsage, RunFigures
+    from zorkgpt.report.figures import RunFigures
     from zorkgpt.report.run_summary import RunSummary
 
 LIST_WIDTH = 80  # columns into which the list fits
@@ -56,14 +57,14 @@ def list_runs(
     summaries = [summarise(each) for each in run_folders(each.path for each in folders)]
     if as_json:
         typer.echo(summaries_as_json(summaries))
-    elif summaries:
-        typer.echo("\n".join(_list_lines(summaries, terminal_width())))
-    else:
+    elif not summaries:
         print_line(f"No run yet in {folder}.")
+    else:
+        _print_list(summaries)
 
 
-def _list_lines(runs: Sequence[RunSummary], width: int | None) -> Iterator[str]:
-    """Yield a heading, and each run with its remarks below it. In a narrow terminal each figure has a line."""
+def _print_list(runs: Sequence[RunSummary]) -> None:
+    """Print a heading, and each run with its remarks below it. In a narrow terminal each figure has a line."""
     heading = ("RUN", "STORY", "MODEL", "EPISODES", "TURNS", "BEST", "STATE")
     rows = [
         (
@@ -77,17 +78,18 @@ def _list_lines(runs: Sequence[RunSummary], width: int | None) -> Iterator[str]:
         )
         for run in runs
     ]
-    narrow = width if width is not None and width < LIST_WIDTH else None
+    width = terminal_width() or LIST_WIDTH
+    is_narrow = width < LIST_WIDTH
     first, *lines = table_lines([heading, *rows])
-    if narrow is None:
-        yield first
+    shown = [] if is_narrow else [first]
     for run, row, line in zip(runs, rows, lines, strict=True):
-        yield from [line] if narrow is None else cell_lines(heading, row, narrow)
+        shown += cell_lines(heading, row, width) if is_narrow else [line]
         remarks = [f"fork of {one_line(run.forked_from)}"] if run.forked_from else []
         remarks += [f"assisted by {', '.join(run.assistance)}"] if run.assistance else []
         remarks += [cut_at(printable(one_line(run.reason)), LIST_WIDTH - 2, "…")] if run.reason else []
         for remark in remarks:
-            yield from folded(f"  {remark}", narrow)
+            shown += folded(f"  {remark}", width if is_narrow else None)
+    typer.echo("\n".join(shown))
 
 
 @app.command()
@@ -107,11 +109,11 @@ def show(
     if as_json:
         typer.echo(figures_as_json(figures))
     else:
-        typer.echo("\n".join(show_lines(figures, terminal_width())))
+        print_figures(figures)
 
 
-def show_lines(figures: RunFigures, width: int | None = None) -> Iterator[str]:
-    """Yield all the figures of a run, in four parts. ``width``: columns of the terminal, ``None`` for any."""
+def print_figures(figures: RunFigures) -> None:
+    """Print all the figures of a run, in four parts."""
     run, manifest = figures.run, figures.manifest
     facts = [
         ("Run", run.run_id),
@@ -126,21 +128,11 @@ def show_lines(figures: RunFigures, width: int | None = None) -> Iterator[str]:
         ("Command", " ".join(manifest.command)),
         *([("Forked from", manifest.forked_from)] if manifest.forked_from else []),
     ]
-    yield from table_lines(facts, width, has_heading=False)
-    yield from ("", "EPISODES", *table_lines(_episode_rows(figures), width))
-    yield from ("", "METRICS", *table_lines(_metric_rows(figures), width, has_heading=False))
-    if figures.usage:
-        yield from ("", "MODELS", *table_lines(_usage_rows(figures.usage), width))
-
-
-def _episode_rows(figures: RunFigures) -> list[tuple[str, ...]]:
+    print_table(facts, has_heading=False)
     names = ("TURNS", "SCORE", "BEST", "ROOMS", "REPEATED", "MEMORY TOKENS", "BY ROUTES", "MILESTONES")
-    rows = [
+    episodes: list[Sequence[str]] = [
         (
-            str(each.episode),
-            str(each.seed),
-            each.end,
-            str(each.turns),
+            *(str(each.episode), str(each.seed), each.end, str(each.turns)),
             of_maximum(each.score, each.max_score),
             as_count(each.best_score),
             str(each.rooms),
@@ -151,43 +143,46 @@ def _episode_rows(figures: RunFigures) -> list[tuple[str, ...]]:
         )
         for each in figures.episodes
     ]
-    return [("EPISODE", "SEED", "END", *names), *rows]
-
-
-def _metric_rows(figures: RunFigures) -> list[tuple[str, str, str]]:
+    typer.echo("\nEPISODES")
+    print_table([("EPISODE", "SEED", "END", *names), *episodes])
     metrics = figures.metrics
-    return [
-        ("repeated actions", _share(metrics.repeated_actions), "of turns"),
-        ("location memory", _number(metrics.memory_tokens), "tokens a turn"),
-        ("locations with a memory", _share(metrics.memory_coverage), "of those visited"),
-        ("core memories on return visits", as_count(metrics.core_downgrades), "downgraded"),
-        ("tentative memories", as_count(metrics.tentative_memories), "left over"),
-        ("objectives proposed", as_count(metrics.objectives), ""),
-        ("objectives with a location", _share(metrics.objectives_located), "of objectives"),
-        ("objectives with a source", _share(metrics.objectives_cited), "of objectives"),
-        ("objective update", _number(metrics.objective_tokens), "tokens"),
-        ("objective update", _number(metrics.objective_seconds, digits=1), "seconds"),
-        ("commands of routes", _share(metrics.route_turns), "of turns"),
-        ("won by routes", as_count(metrics.route_points), "points"),
-        ("calls saved by routes", as_count(metrics.calls_saved), ""),
-        *(
-            (f"turns to {counted(each.score, 'point')}", ", ".join(map(as_count, each.turns)), "by episode")
-            for each in metrics.milestones
-        ),
+    turns = [
+        (f"turns to {counted(each.score, 'point')}", ", ".join(map(as_count, each.turns)), "by episode")
+        for each in metrics.milestones
     ]
-
-
-def _usage_rows(usage: Sequence[RoleUsage]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [
+    typer.echo("\nMETRICS")
+    print_table(
+        [
+            ("repeated actions", _share(metrics.repeated_actions), "of turns"),
+            ("location memory", _number(metrics.memory_tokens), "tokens a turn"),
+            ("locations with a memory", _share(metrics.memory_coverage), "of those visited"),
+            ("core memories on return visits", as_count(metrics.core_downgrades), "downgraded"),
+            ("tentative memories", as_count(metrics.tentative_memories), "left over"),
+            ("objectives proposed", as_count(metrics.objectives), ""),
+            ("objectives with a location", _share(metrics.objectives_located), "of objectives"),
+            ("objectives with a source", _share(metrics.objectives_cited), "of objectives"),
+            ("objective update", _number(metrics.objective_tokens), "tokens"),
+            ("objective update", _number(metrics.objective_seconds, digits=1), "seconds"),
+            ("commands of routes", _share(metrics.route_turns), "of turns"),
+            ("won by routes", as_count(metrics.route_points), "points"),
+            ("calls saved by routes", as_count(metrics.calls_saved), ""),
+            *turns,
+        ],
+        has_heading=False,
+    )
+    if not figures.usage:
+        return
+    usage: list[Sequence[str]] = [
         ("ROLE", "CALLS", "FAILED", "PROMPT TOKENS", "CACHED", "ANSWER TOKENS", "SECONDS", "DOLLARS")
     ]
-    for role in usage:
+    for role in figures.usage:
         counts = (role.calls, role.failed, role.prompt_tokens, role.cached_tokens, role.completion_tokens)
         dollars = NOTHING if role.dollars is None else f"{role.dollars:.4f}"
         if role.dollars is not None and role.unpriced:
             dollars += f" and {counted(role.unpriced, 'call')} of unknown price"
-        rows.append((role.role, *map(as_count, counts), _number(role.seconds, digits=1), dollars))
-    return rows
+        usage.append((role.role, *map(as_count, counts), _number(role.seconds, digits=1), dollars))
+    typer.echo("\nMODELS")
+    print_table(usage)
 
 
 def _share(value: float | None) -> str:

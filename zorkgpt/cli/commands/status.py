@@ -56,7 +56,14 @@ def status(
         print_folded(*_learnt(summary.folder, folder / configuration.simple_memory.memory_file))
     if verbose:
         typer.echo()
-        print_table(_rows(state), has_heading=False)
+        rows = []
+        for name, each in state.managers.items():
+            words = _WORDS_OF_NAME.sub(" ", name.removesuffix("Manager")).lower()
+            for figure, value in (*each["state"].items(), *each["metrics"].items()):
+                text = value if isinstance(value, str) else json.dumps(value)
+                rows.append((words, figure.replace("_", " "), text if value not in (None, "") else "-"))
+                words = ""  # the manager's name is on its first row alone
+        print_table(rows, has_heading=False)
 
 
 def _present(state: CurrentState, run: RunSummary | None) -> Iterator[str]:
@@ -87,15 +94,3 @@ def _learnt(run: Path, memory_file: Path) -> Iterator[str]:
         yield f"  learnt at {one_line(place)}: {change.memory.title}"
     if len(added) > LATEST_MEMORIES:
         yield f"  and {counted(len(added) - LATEST_MEMORIES, 'more memory', 'more memories')} in this run"
-
-
-def _rows(state: CurrentState) -> list[tuple[str, str, str]]:
-    """Return each manager's state and figures, with the manager's name, in words, on its first row alone."""
-    rows = []
-    for name, each in state.managers.items():
-        words = _WORDS_OF_NAME.sub(" ", name.removesuffix("Manager")).lower()
-        for figure, value in (*each["state"].items(), *each["metrics"].items()):
-            text = value if isinstance(value, str) else json.dumps(value)
-            rows.append((words, figure.replace("_", " "), text if value not in (None, "") else "-"))
-            words = ""
-    return rows

@@ -15,7 +15,7 @@ from session.game_state import NewBest
 from session.values import Observation, TurnRecord, Verdict
 from tests.fixtures.run_events import answered, failed
 from tests.unit.zorkgpt.report.dye_runs import LOFT, SEEN, after, ended, played, started, turn, write_run
-from zorkgpt.cli.commands.runs import show_lines
+from zorkgpt.cli.commands.runs import print_figures
 from zorkgpt.report.figures import Milestone, RunFigures, figures_of
 from zorkgpt.report.played_run import read_run
 
@@ -229,7 +229,9 @@ def by_route(record: TurnRecord) -> TurnRecord:
     return replace(record, verdicts=(Verdict(accepted=True, source="route"),))
 
 
-def test_what_routes_won_and_saved_is_told_by_episode_and_of_the_run(tmp_path: Path) -> None:
+def test_what_routes_won_and_saved_is_told_by_episode_and_of_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The agent's model chose the route in the first turn; in the next two, only the memory model was called."""
     first = by_route(turn(1, "up", location=LOFT))
     second = by_route(turn(2, "pull chain", first.after, score=5))
@@ -247,7 +249,8 @@ def test_what_routes_won_and_saved_is_told_by_episode_and_of_the_run(tmp_path: P
     assert (without.route_turns, without.route_points, without.calls_saved) == (0, 0, 0)
     metrics = found.metrics
     assert (metrics.route_turns, metrics.route_points, metrics.calls_saved) == (3 / 5, 3, 2)
-    lines = list(show_lines(found))
+    print_figures(found)
+    lines = capsys.readouterr().out.splitlines()
     assert any(" +3 in 3 " in line for line in lines)
     assert [line.split() for line in lines if "routes" in line] == [
         ["commands", "of", "routes", "60.0%", "of", "turns"],
