@@ -27,19 +27,17 @@ def pulled(folder: Path) -> Path:
     return path
 
 
-def test_path_prints_where_the_model_is(pulled: Path) -> None:
-    assert CliRunner().invoke(app, ["path"]).output == f"{pulled}\n"
-
-
 @pytest.mark.usefixtures("folder")
-def test_path_names_the_mend_where_there_is_none() -> None:
+def test_without_the_model_list_says_so_and_path_names_the_command_that_fetches_it() -> None:
+    assert "not there yet" in CliRunner().invoke(app, ["list"]).output
     result = CliRunner().invoke(app, ["path"])
     assert isinstance(result.exception, LanguageModelUnavailable)
     assert "zorkgpt model pull" in str(result.exception)
 
 
-def test_pull_prints_the_path_and_quiet_prints_nothing(pulled: Path) -> None:
-    assert CliRunner().invoke(app, ["pull"]).stdout == f"{pulled}\n"
+def test_path_and_pull_print_where_the_model_is_and_quiet_prints_nothing(pulled: Path) -> None:
+    for command in ("path", "pull"):
+        assert CliRunner().invoke(app, [command]).stdout == f"{pulled}\n"
     assert CliRunner().invoke(app, ["pull", "--quiet"]).output == ""
 
 
@@ -51,8 +49,3 @@ def test_list_shows_the_packaged_model_with_its_license_and_the_users_own(pulled
     assert "Apache-2.0" in first
     assert first.endswith(str(pulled))
     assert second.endswith("mine.gguf")
-
-
-@pytest.mark.usefixtures("folder")
-def test_list_says_that_the_packaged_model_is_not_there_yet() -> None:
-    assert "not there yet" in CliRunner().invoke(app, ["list"]).output

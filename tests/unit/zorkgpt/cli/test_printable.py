@@ -11,11 +11,8 @@ from hypothesis import strategies as st
 from zorkgpt.cli.terminal import folded, printable, table_lines
 
 
-def test_an_escape_sequence_is_shown_not_run() -> None:
+def test_an_escape_sequence_is_shown_not_run_and_ordinary_text_is_left_alone() -> None:
     assert printable("\x1b[2Jgone\x07\x9b1m") == "\\x1b[2Jgone\\x07\\x9b1m"
-
-
-def test_ordinary_text_is_left_alone() -> None:
     assert printable("Café “North”\nof — House ☂") == "Café “North”\nof — House ☂"
 
 
@@ -31,10 +28,6 @@ def test_what_turns_hides_or_parts_text_is_shown(hidden: str) -> None:
 def test_nothing_unseen_but_the_line_end_comes_through(text: str) -> None:
     unseen = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     assert all(unicodedata.category(each) not in unseen or each == "\n" for each in printable(text))
-
-
-@given(st.text())
-def test_what_is_printable_stays_as_it_is(text: str) -> None:
     assert printable(printable(text)) == printable(text)
 
 

@@ -63,10 +63,6 @@ def live(*events: Event) -> str:
     return out.getvalue()
 
 
-def test_the_first_line_names_model_assistance_and_story() -> None:
-    assert plain().splitlines()[0] == "a model, assisted by valid-actions, plays mill.z5 (asked for)"
-
-
 def test_a_turn_shows_room_score_time_reasoning_command_and_text() -> None:
     for shown in (plain(), live()):
         for part in ("Mill", "score 5", "1.2 s", "It may grind.", "> turn wheel", "Turn 4"):
@@ -99,10 +95,6 @@ def test_no_name_and_no_reason_adds_a_line_of_its_own() -> None:
     named = replace(STARTED, model="evil\nzorkgpt resume x goes on from here.")
     shown = plain(named, RunPaused("evil\r\nPaused", episode=1, turns=4), ModelFailed("memory", "", "a\u2028b", 1.0))
     assert len(shown.splitlines()) == 2 + 1 + 1
-
-
-def test_the_summary_says_how_it_ended() -> None:
-    assert "Episode 1 stopped at the turn limit after 4 turns: score 5 of 80, 1 room, 12 s" in plain()
 
 
 def test_a_failure_of_the_agents_model_is_told_once() -> None:

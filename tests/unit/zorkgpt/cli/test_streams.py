@@ -57,11 +57,8 @@ def test_what_cannot_be_printed_is_one_line_and_status_1(arguments: tuple[str, .
     assert result.returncode == 1
 
 
-def test_where_not_even_the_error_can_be_printed_the_status_says_it() -> None:
+def test_an_error_is_printed_as_text_and_lost_if_stderr_cannot_be_written() -> None:
     assert to_full(*COMMAND, "config", "show", both=True).returncode == 1
-
-
-def test_a_complaint_is_shown_not_obeyed_and_lost_where_nobody_can_read_it() -> None:
     command = [sys.executable, "-c", PRINT_ERROR, "a\x1b[2Jb"]
     assert subprocess.run(command, capture_output=True, timeout=60, check=True).stderr == b"a\\x1b[2Jb\n"
     assert to_full(*command, both=True).returncode == 0
@@ -75,22 +72,24 @@ def test_an_interrupt_in_the_middle_of_a_write_only_asks_to_stop() -> None:
     assert result.stderr == "\nStopping. Ctrl-C again to leave at once.\n"
 
 
-def test_a_warning_is_one_line_without_its_control_characters() -> None:
-    program = (
-        "import logging, sys, zorkgpt.cli.main as main;"
-        "main.app = lambda: logging.getLogger('zorkgpt').warning('a %s', '\\x1b[2J'); main.main()"
-    )
-    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
-    assert result.stderr == "zorkgpt: a \\x1b[2J\n"
+LOGS = "lambda: logging.getLogger('zorkgpt').warning('a %s', '\\x1b[2J')"
+WARNS = "GameConfiguration(memory_sampling={'memory_history_window': 20}).get_memory_history_window"
 
 
-def test_a_warning_of_python_is_one_line_without_a_place_in_the_source() -> None:
-    program = (
-        "import zorkgpt.cli.main as main; from session.game_configuration import GameConfiguration as C;"
-        "main.app = C(memory_sampling={'memory_history_window': 20}).get_memory_history_window; main.main()"
-    )
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        (LOGS, "zorkgpt: a \\x1b[2J\n"),
+        (WARNS, "zorkgpt: memory_history_window = 20 may use excessive context. Recommended: 3-8\n"),
+    ],
+)
+def test_a_warning_is_one_line_without_control_characters_and_without_a_place_in_the_source(
+    call: str, line: str
+) -> None:
+    program = "import logging; import zorkgpt.cli.main as main; "
+    program += f"from session.game_configuration import GameConfiguration; main.app = {call}; main.main()"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
-    assert result.stderr == "zorkgpt: memory_history_window = 20 may use excessive context. Recommended: 3-8\n"
+    assert result.stderr == line
 
 
 @pytest.mark.parametrize(
