@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,17 +44,8 @@ class Terminal:
         self._socket = f"zorkgpt-{name}"
         programs = Path(sys.executable).parent  # there it is called by its name, which is as long on every machine
         command = f"PATH={shlex.quote(str(programs))}:$PATH {shlex.join(['zorkgpt', *arguments])}"
-        size = ("-x", str(COLUMNS), "-y", str(ROWS))
-        self._tmux(
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            *size,
-            "-c",
-            str(folder),
-            f"unset COLUMNS LINES; {command}; sleep 600",
-        )
+        session = ("-f", "/dev/null", "new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS), "-c", str(folder))
+        self._tmux(*session, f"unset COLUMNS LINES; {command}; sleep 600")
 
     def screen(self) -> str:
         """The last lines, as many as it has, without what differs from run to run.
@@ -90,38 +80,38 @@ class Terminal:
         self._tmux("kill-server")
 
     def _tmux(self, *arguments: str) -> str:
-        tmux = shutil.which("tmux")
-        assert tmux is not None
-        done = subprocess.run(
-            [tmux, "-L", self._socket, *arguments],
-            env=environment(LANG="C.UTF-8", TERM="xterm-256color"),
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout
+        command = ("tmux", "-L", self._socket, *arguments)
+        env = environment(LANG="C.UTF-8", TERM="xterm-256color")
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout
 
 
 class Plays:
-    """Answers as a model that knows its way, but the agent's question ``waits_at`` once ``may_answer`` is set.
+    """Answers as a model that knows its way.
 
-    is_asked: that question has come
+    waits_at: the agent's question that it answers only when it is told to go on
+    dies_at: the agent's question at which it ends the server, without an answer
     """
 
-    def __init__(self, waits_at: int = 0) -> None:
-        self.waits_at = waits_at
+    def __init__(self, waits_at: int = 0, dies_at: int = 0) -> None:
+        self.waits_at, self.dies_at = waits_at, dies_at
         self.is_asked = Flag()
         self.may_answer = Flag()
         self._turn = 0
 
     def play(self, handler: Handler) -> None:
-        schema = _wanted(handler)
+        body = handler.server.asked[-1].body
+        schema = body["response_format"]["json_schema"]["schema"]["properties"]
         if "action" in schema:
-            is_first = HISTORY_TITLES[0] not in handler.server.asked[-1].body["messages"][1]["content"]
+            is_first = HISTORY_TITLES[0] not in body["messages"][1]["content"]
             self._turn = 1 if is_first else self._turn + 1
             if self._turn == self.waits_at:
                 self.is_asked.set()
                 self.may_answer.wait(PATIENCE)
+            if self._turn == self.dies_at:
+                self._turn, self.dies_at = self._turn - 1, 0  # it is asked again
+                handler.server.__exit__()  # nothing listens any more when the connection breaks
+                Resets().play(handler)
+                return
         answer = {name: value for name, value in self._answers().items() if name in schema}
         Streams((json.dumps(answer),), usage={"prompt_tokens": 1200, "completion_tokens": 40}).play(handler)
 
@@ -157,12 +147,6 @@ class Plays:
         }
 
 
-def _wanted(handler: Handler) -> dict[str, Any]:
-    """The fields of the requested answer."""
-    form = handler.server.asked[-1].body["response_format"]["json_schema"]["schema"]
-    return dict(form["properties"])
-
-
 Scene = Callable[[ExitStack, Path], list[str]]
 """Plays something in an empty folder and returns the screens that were seen."""
 
@@ -184,8 +168,8 @@ def first_play(stack: ExitStack, folder: Path) -> list[str]:
 
 def dying_server(stack: ExitStack, folder: Path) -> list[str]:
     """The server dies over the fourth turn, and comes back."""
-    model = Plays()
-    server = MisbehavingServer(_DiesAt(model, 4))
+    model = Plays(dies_at=4)
+    server = MisbehavingServer(model)
     server.__enter__()
     shown = _opened(stack, "dying", folder, "run", "--max-turns", "6", *_at(server))
     down = shown.wait_for("waiting for it, at most")
@@ -234,23 +218,6 @@ def steps(stack: ExitStack, folder: Path) -> list[str]:
     screens.append(shown.wait_for("Proposed: up"))
     shown.type("a")
     return [*screens, shown.wait_for("Learnt so far: ")]
-
-
-class _DiesAt:
-    """Ends the server at so many questions of the agent, without an answer."""
-
-    def __init__(self, model: Plays, question: int) -> None:
-        self._model = model
-        self._question = question
-        self._asked = 0
-
-    def play(self, handler: Handler) -> None:
-        self._asked += (
-            "action" in handler.server.asked[-1].body["response_format"]["json_schema"]["schema"]["properties"]
-        )
-        if self._asked == self._question:
-            handler.server.__exit__()  # nothing listens any more when the connection breaks
-        (self._model if self._asked < self._question else Resets()).play(handler)
 
 
 def _at(server: MisbehavingServer) -> tuple[str, ...]:

@@ -54,7 +54,7 @@ def test_every_prompt_of_a_long_run_is_printed_and_its_checksum_is_the_recorded_
     assert [(call["role"], call["recorded"]["prompt_sha256"]) for call in calls] == [
         (event.role, event.prompt_sha256) for event in answered
     ]
-    text = typed("prompt", "--workdir", str(played)).out.decode()
+    text = typed("prompt", "--workdir", str(played)).text
     said = f"{len(answered)} calls of run {find_run(played).name} of tidehouse"
     assert text.endswith(f"{said}; the checksums of all its prompts are the recorded ones.\n")
 
@@ -62,7 +62,7 @@ def test_every_prompt_of_a_long_run_is_printed_and_its_checksum_is_the_recorded_
 def test_one_turn_and_one_role_can_be_asked_for(played: Path) -> None:
     shown = typed("prompt", "7", "--role", "agent", "--workdir", str(played))
     assert shown.status == 0
-    text = shown.out.decode()
+    text = shown.text
     assert text.startswith("=== Episode 1, turn 7: agent, ")
     assert text.count("=== Episode 1, turn 7: agent") == text.count("=== Episode") == text.count("--- system") >= 1
     assert '"action": ' in text.partition("--- answer")[2]
@@ -79,9 +79,9 @@ def test_after_a_change_of_one_template_the_program_says_that_it_asks_differentl
     template.write_text(template.read_text().replace("You play", "You solve", 1))
     shown = ran(program, "prompt", "--workdir", str(played))
     assert shown.status == 1
-    first, *_, last = shown.out.decode().splitlines()
+    first, *_, last = shown.text.splitlines()
     assert first.endswith(": not what was asked when the run was played")
-    assert "You solve" in shown.out.decode()
+    assert "You solve" in shown.text
     assert f"This version of the program plays run {find_run(played).name} differently from turn 1 on" in last
 
 
@@ -106,22 +106,18 @@ def test_a_run_of_an_earlier_version_that_asked_differently_says_so(own_story: P
     asked_differently(find_run(work), call=9)
     shown = typed("prompt", "--workdir", str(work), "--game", str(own_story))
     assert shown.status == 1
-    assert ": not what was asked when the run was played\n" in shown.out.decode()
-    assert "no prompt after it can be rebuilt" in shown.out.decode().splitlines()[-1]
+    assert ": not what was asked when the run was played\n" in shown.text
+    assert "no prompt after it can be rebuilt" in shown.text.splitlines()[-1]
 
 
 def test_an_export_holds_the_prompts_where_they_are_asked_for(played: Path) -> None:
     run = find_run(played).name
-    without = typed("runs", "export", run, "--workdir", str(played)).out.decode()
-    with_prompts = typed("runs", "export", run, "--prompts", "--workdir", str(played)).out.decode()
+    without = typed("runs", "export", run, "--workdir", str(played)).text
+    with_prompts = typed("runs", "export", run, "--prompts", "--workdir", str(played)).text
     assert "--- system" not in without
     assert with_prompts.count("    --- system") > TURNS
-    exported = json.loads(
-        typed("runs", "export", run, "--prompts", "--format", "json", "--workdir", str(played)).out.decode()
-    )
-    assert (
-        exported["calls"][0]["user"]
-        in json.loads(typed("prompt", "--json", "--workdir", str(played)).out.splitlines()[0])["user"]
-    )
+    as_json = typed("runs", "export", run, "--prompts", "--format", "json", "--workdir", str(played))
+    first = json.loads(typed("prompt", "--json", "--workdir", str(played)).out.splitlines()[0])
+    assert json.loads(as_json.text)["calls"][0]["user"] in first["user"]
     refused = typed("runs", "export", run, "--prompts", "--format", "csv", "--workdir", str(played))
     assert (refused.status, "has no room for prompts" in refused.err.decode()) == (2, True)

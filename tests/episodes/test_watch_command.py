@@ -83,14 +83,14 @@ def test_on_a_terminal_it_says_whom_the_run_asks_and_since_when_and_ctrl_c_leave
         gate.may_answer.set()
         assert player.wait(PATIENCE) == 0
     assert shown.status == 128 + signal.SIGINT
-    assert re.search("the agent thinks, [1-9] s", shown.out.decode())
+    assert re.search("the agent thinks, [1-9] s", shown.text)
 
 
 def test_a_run_whose_budget_is_spent_goes_on_with_what_status_and_watch_tell_to_type(tmp_path: Path) -> None:
     with MisbehavingServer(Answers()) as server:
         played = ("--max-turns", "2", "--max-tokens", "10", "--base-url", server.base_url, "--workdir", "work")
         assert typed("run", *played).status == 1
-        told = [typed(name, "--workdir", "work").out.decode() for name in ("status", "watch")]
+        told = [typed(name, "--workdir", "work").text for name in ("status", "watch")]
         commands = [found[1] for each in told if (found := re.search(r"; zorkgpt (resume .*) goes on\.", each))]
         assert commands == [f"resume {find_run(tmp_path / 'work')} --max-tokens 20".replace(f"{tmp_path}/", "")] * 2
         typed(*shlex.split(commands[0]))
@@ -102,7 +102,7 @@ def test_a_run_whose_budget_is_spent_goes_on_with_what_status_and_watch_tell_to_
 def test_of_a_run_that_nobody_plays_the_latest_turns_are_shown_and_how_it_stands(tmp_path: Path) -> None:
     events: list[Event] = [started(), *(played(turn(number, f"pull chain {number}")) for number in range(1, 9))]
     folder = write_run(tmp_path / "work", events, configuration={"zork_game_workdir": "work"})
-    told = typed("watch", "--workdir", "work").out.decode()
+    told = typed("watch", "--workdir", "work").text
     assert told.startswith("Run 20260131-184500-1a2b of dyeworks\n")
     assert "pull chain 6" not in told
     assert "> pull chain 7" in told
