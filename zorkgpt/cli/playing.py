@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from threading import Event as Flag
 from typing import NoReturn
 
 import typer
